@@ -15,7 +15,7 @@ from parquetry.types import ColumnType, Value, order_key
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnReference:
     """A column of the table.
 
     Attributes:
@@ -59,7 +59,7 @@ class ConstantList:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FunctionCall:
     """A function of expressions.
 
     Attributes:
@@ -86,15 +86,15 @@ class Call:
         return argument.value if isinstance(argument, Constant) else None
 
 
-Expression: TypeAlias = Column | Constant | ConstantList | Call
+Expression: TypeAlias = ColumnReference | Constant | ConstantList | FunctionCall
 
 
-def columns_in(expression: Expression) -> Iterator[Column]:
+def columns_in(expression: Expression) -> Iterator[ColumnReference]:
     """Yield the columns of an expression, from the left; a column may appear more than once."""
     waiting: list[Expression] = [expression]
     while waiting:
         match waiting.pop():
-            case Call(args=args):
+            case FunctionCall(args=args):
                 waiting += reversed(args)
-            case Column() as column:
+            case ColumnReference() as column:
                 yield column

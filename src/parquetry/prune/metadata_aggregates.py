@@ -1,6 +1,8 @@
 """Answer COUNT, MIN and MAX from the metastore alone, where its numbers are exact.
 
-COUNT(DISTINCT p) is answered for partition columns. This module works on the result of `select`. It gives no answer from bounds that may be wider than the values.
+COUNT(DISTINCT p) is answered for partition columns.
+
+This module works on the result of `select`. It gives no answer from bounds that may be wider than the values.
 Nor does it for floating point, whose bounds leave out NaN and the sign of zero, nor for char, which Spark
 pads.
 """
@@ -22,7 +24,7 @@ from parquetry.prune.select import Selection
 from parquetry.types import ColumnType, Value, identity
 
 AggregateCall = tuple[Literal["count", "min", "max", "count_distinct"], str | None]
-"""A function and its column. `("count", None)` is COUNT(*), and `count_distinct` is COUNT(DISTINCT column)."""
+"""A function and its column. `("count", None)` is COUNT(*), `count_distinct` COUNT(DISTINCT column)."""
 
 _EXACT_ARITHMETIC = Context(prec=76, traps=[InvalidOperation, Inexact])
 _TYPES_WITHOUT_EXTREMES = frozenset(("float", "double", "char"))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from pyspark.errors import ArithmeticException, NumberFormatException
 from pyspark.sql import SparkSession
 
 import parquetry
@@ -61,7 +62,7 @@ CONDITIONS = (
     "last_day(day) = DATE'2026-01-31'",
     "add_months(day, 1) = DATE'2026-02-05'",
     # the same kinds
-    "coalesce(gappy, -1) = 777",
+    "coalesce(gappy, -1) = 778",
     "coalesce(gappy, 777) = 1",
     "ifnull(gappy, id) IN (5, 1205)",
     "id + 1 IN (5, 1205, 9999)",
@@ -93,6 +94,7 @@ CONDITIONS = (
 MORE = {
     "id + 1 < gappy + 1": FILES,
     "try_cast(code AS INT) = 777": FILES,
+    "hour(ts) = 3 AND date(ts) = DATE'2026-01-07'": 2,
 }
 """The files that conditions read if bounds cannot tell more."""
 
@@ -141,3 +143,70 @@ def test_files_that_hold_a_row(spark: SparkSession, tables: tuple[str, str]) -> 
     assert sorted(map(tuple, spark.sql(counted(ours)).collect())) == sorted(
         map(tuple, spark.sql(counted(plain)).collect())
     )
+
+
+def test_errors_are_raised(spark: SparkSession, db: str) -> None:
+    """A file with a row that raises an error is read, as by plain Spark; one of other rows is not."""
+    spark.sql(f"CREATE TABLE {db}.t (id INT, code STRING)")
+    spark.sql(f"INSERT INTO {db}.t VALUES (2147483647, 'x')")
+    spark.sql(f"INSERT INTO {db}.t VALUES (3, '3')")
+    for condition in ("id + 1 = 5", "id * 2 = 5", "-id - 2 = 5", "abs(id) + 1 = 5", "CAST(code AS INT) = 5"):
+        with pytest.raises(ArithmeticException if "code" not in condition else NumberFormatException):
+            spark.sql(f"SELECT * FROM {db}.t WHERE {condition}").collect()
+    assert files_read(spark, f"{db}.t", "id + 1 = 5") == 1
+    assert files_read(spark, f"{db}.t", "id - 1 = 5") == 0
+    spark.conf.set("spark.sql.ansi.enabled", "false")
+    try:
+        assert spark.sql(f"SELECT id FROM {db}.t WHERE id + 1 < 0").collect() == [(2147483647,)]
+        assert files_read(spark, f"{db}.t", "id + 1 < 0") == 1
+        assert spark.sql(f"SELECT id FROM {db}.t WHERE CAST(code AS INT) = 3").collect() == [(3,)]
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")
+
+
+def test_days_of_the_session_time_zone(spark: SparkSession, db: str) -> None:
+    """Files of two days before a change of the clock, and of two days after, are read for their local days."""
+    spark.conf.set("spark.sql.session.timeZone", "America/Sao_Paulo")
+    try:
+        spark.sql(f"CREATE TABLE {db}.t (ts TIMESTAMP)")
+        first = "TIMESTAMP'2010-10-10 00:30:00'"  # on 17 October 2010, the day began at one o'clock
+        for day in range(14):
+            spark.sql(f"INSERT INTO {db}.t SELECT {first} + make_dt_interval({day}, id) FROM range(24)")
+        days = spark.sql(
+            f"SELECT CAST(ts AS DATE) AS d, count(*) FROM {db}.t GROUP BY 1 ORDER BY 1"
+        ).collect()
+        assert [count for _, count in days] == [24] * 7 + [23] + [24] * 6 + [1]
+        read = [files_read(spark, f"{db}.t", f"CAST(ts AS DATE) = DATE'{day}'") for day, _ in days]
+        assert sum(read) <= 2 * len(days)
+        for day, count in days[5:10]:
+            condition = f"date_trunc('DAY', ts) = date_trunc('DAY', TIMESTAMP'{day} 12:00:00')"
+            assert spark.sql(f"SELECT count(*) FROM {db}.t WHERE {condition}").collect() == [(count,)]
+    finally:
+        spark.conf.unset("spark.sql.session.timeZone")
+
+
+def test_files_without_a_column_are_judged_by_its_default(spark: SparkSession, db: str) -> None:
+    """Files from before a column with a DEFAULT have the default in all rows, in functions of it, too."""
+    table = f"{db}.t"
+    spark.sql(f"CREATE TABLE {table} (id INT)")
+    for i in range(3):
+        spark.sql(f"INSERT INTO {table} VALUES ({i})")
+    spark.sql(f"ALTER TABLE {table} ADD COLUMNS (kind STRING DEFAULT 'old', size BIGINT DEFAULT 7)")
+    spark.sql(f"INSERT INTO {table} VALUES (3, 'new', 100)")
+    read = {
+        condition: files_read(spark, table, condition)
+        for condition in (
+            "kind = 'old'",
+            "kind = 'new'",
+            "size + 1 = 8",
+            "size > 7",
+            "kind IS NULL",
+            "size < 7",
+        )
+    }
+    assert list(read.values()) == [3, 1, 3, 1, 0, 0]
+    found = spark.sql(f"SELECT id FROM {table} WHERE kind = 'old' AND size * 2 = 14 ORDER BY id").collect()
+    assert found == [(0,), (1,), (2,)]
+    assert spark.sql(f"SELECT min(size), max(size), count(kind) FROM {table}").collect() == [(7, 100, 4)]
+    spark.sql(f"DELETE FROM {table} WHERE size + 1 = 101")
+    assert spark.sql(f"SELECT count(*), max(size) FROM {table}").collect() == [(3, 7)]

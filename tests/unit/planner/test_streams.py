@@ -107,7 +107,7 @@ def test_the_table_as_it_stands_and_what_comes(lake: BridgeLake) -> None:
 
 
 def test_buckets_of_the_values_of_a_condition(tmp_path: Path) -> None:
-    """A batch reads the buckets of the listed values, of the version that it begins with and of later ones."""
+    """A batch reads the buckets of the listed values, of its first version and of later ones."""
     with open_metastore(str(tmp_path), create=True) as metastore:
         lake = BridgeLake(tmp_path, metastore)
         lake.create(by=[*PARTITIONED_BY_P, BUCKETS], properties={})

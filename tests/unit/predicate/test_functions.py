@@ -143,7 +143,7 @@ FILES_OF = [
 
 @pytest.mark.parametrize(("name", "tree", "count"), FILES_OF, ids=[each[0] for each in FILES_OF])
 def test_files_that_are_kept(name: str, tree: dict[str, Any], count: int) -> None:
-    """A condition keeps the files that its expression's range allows, and those that may raise an error."""
+    """A condition keeps the files that its expression's range allows, or that may raise an error."""
     filter = Filter(normalise(from_json(tree, COLUMNS)))
     assert (match(filter, Files()) > 0).sum() == count, name
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from decimal import ROUND_DOWN, Decimal
 from typing import Any
 
-from parquetry.predicate.expression import Call, Expression
+from parquetry.predicate.expression import Expression, FunctionCall
 from parquetry.predicate.functions.monotone import at_corners
 from parquetry.predicate.functions.numbers import rounded
 from parquetry.predicate.functions.times import local_days, local_time, text_of_local
@@ -22,7 +22,7 @@ _MAX_EXACT = 1 << 53
 _TIMES = ("date", "timestamp", "timestamp_ntz")
 
 
-def cast(call: Call, ranges: Sequence[Range]) -> Range:
+def cast(call: FunctionCall, ranges: Sequence[Range]) -> Range:
     """Return the range of a cast's results."""
     (each,), (argument,) = ranges, call.args
     source, target = argument.type, call.type
@@ -37,7 +37,7 @@ def cast(call: Call, ranges: Sequence[Range]) -> Range:
 
 def casts_text(expression: Expression) -> bool:
     """Return whether an expression casts a text to another type, and a text that does not fit is an error."""
-    if not isinstance(expression, Call):
+    if not isinstance(expression, FunctionCall):
         return False
     source = expression.args[0].type if expression.function == "CAST" else None
     if source is not None and source.textual and expression.raises:
@@ -50,7 +50,7 @@ def _is_same(source: ColumnType, target: ColumnType) -> bool:
     return source == target or {source.name, target.name} <= {"string", "varchar"}
 
 
-def _point(call: Call, values: Sequence[Any], end: int) -> Any:
+def _point(call: FunctionCall, values: Sequence[Any], end: int) -> Any:
     (value,), source, target = values, call.args[0].type, call.type
     if source is None or target is None or value is None:
         raise OutOfRangeError
@@ -70,25 +70,25 @@ def _kind(type: ColumnType) -> str:
     return "time" if type.name in _TIMES else type.name
 
 
-def _to_integer(_: Call, value: Any, __: int) -> int:
+def _to_integer(_: FunctionCall, value: Any, __: int) -> int:
     if isinstance(value, Decimal):
         return int(value.to_integral_value(rounding=ROUND_DOWN))
     return int(value)  # of an infinity it is an error, and so not known
 
 
-def _to_float(call: Call, value: Any, _: int) -> float:
+def _to_float(call: FunctionCall, value: Any, _: int) -> float:
     if isinstance(value, int) and abs(value) > _MAX_EXACT:
         raise OutOfRangeError
     number: float = rounded(call.type, float(value))
     return number
 
 
-def _to_decimal(call: Call, value: Any, _: int) -> Decimal:
+def _to_decimal(call: FunctionCall, value: Any, _: int) -> Decimal:
     number: Decimal = rounded(call.type, Decimal(value))
     return number
 
 
-def _between_times(call: Call, value: int, end: int) -> int:
+def _between_times(call: FunctionCall, value: int, end: int) -> int:
     target = call.type.name if call.type is not None else ""
     if target == "date":
         return local_days(call, 0, value, end)
@@ -96,19 +96,19 @@ def _between_times(call: Call, value: int, end: int) -> int:
     return local if target == "timestamp_ntz" else call.zone.instant(local, end)
 
 
-def _seconds(call: Call, value: int, _: int) -> int:
+def _seconds(call: FunctionCall, value: int, _: int) -> int:
     if call.args[0].type != ColumnType("timestamp"):
         raise OutOfRangeError
     return value // MICROS_PER_SECOND
 
 
-def _from_seconds(call: Call, value: int, _: int) -> int:
+def _from_seconds(call: FunctionCall, value: int, _: int) -> int:
     if call.type != ColumnType("timestamp"):
         raise OutOfRangeError
     return value * MICROS_PER_SECOND
 
 
-def _time_text(call: Call, value: int, end: int) -> str:
+def _time_text(call: FunctionCall, value: int, end: int) -> str:
     local = local_time(call, 0, value, end)
     if call.args[0].type == ColumnType("date"):
         return text_of_local(local, "yyyy-MM-dd")
@@ -117,11 +117,11 @@ def _time_text(call: Call, value: int, end: int) -> str:
     return f"{text}.{fraction:06d}".rstrip("0") if fraction else text
 
 
-def _from_boolean(_: Call, value: Any, __: int) -> int:
+def _from_boolean(_: FunctionCall, value: Any, __: int) -> int:
     return int(value)
 
 
-_CONVERSIONS: dict[tuple[str, str], Callable[[Call, Any, int], Any]] = {
+_CONVERSIONS: dict[tuple[str, str], Callable[[FunctionCall, Any, int], Any]] = {
     ("integer", "integer"): _to_integer,
     ("decimal", "integer"): _to_integer,
     ("float", "integer"): _to_integer,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from parquetry.predicate.expression import Call
+from parquetry.predicate.expression import FunctionCall
 from parquetry.predicate.functions.comparisons import may_be
 from parquetry.predicate.functions.monotone import Rule
 from parquetry.predicate.functions.values import (
@@ -23,7 +23,7 @@ from parquetry.predicate.functions.values import (
 )
 
 
-def _coalesce(_: Call, ranges: Sequence[Range]) -> Range | tuple[Range, ...]:
+def _coalesce(_: FunctionCall, ranges: Sequence[Range]) -> Range | tuple[Range, ...]:
     parts: list[Range] = []
     for each in ranges:
         if each.fails:
@@ -41,7 +41,7 @@ def _extreme(greatest: bool) -> Rule:
     """Return the rule of GREATEST or LEAST, which take no notice of NULLs."""
     pick: Callable[[Any], Any] = max if greatest else min
 
-    def rule(_: Call, ranges: Sequence[Range]) -> Range:
+    def rule(_: FunctionCall, ranges: Sequence[Range]) -> Range:
         if any(each.fails for each in ranges):
             return UNKNOWN
         whole = hull(ranges)
@@ -62,7 +62,7 @@ def _extreme(greatest: bool) -> Rule:
     return rule
 
 
-def _case(_: Call, ranges: Sequence[Range]) -> Range | tuple[Range, ...]:
+def _case(_: FunctionCall, ranges: Sequence[Range]) -> Range | tuple[Range, ...]:
     """Return the parts of the branches: conditions and results in turns, then what else the result is."""
     parts: list[Range] = []
     for position in range(0, len(ranges) - 1, 2):

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from parquetry.predicate.expression import Call, Constant, ConstantList, Expression
+from parquetry.predicate.expression import Constant, ConstantList, Expression, FunctionCall
 from parquetry.predicate.functions.monotone import Rule
 from parquetry.predicate.functions.values import (
     NO_NULL,
@@ -89,7 +89,7 @@ def _reaches(low: Any, high: Any) -> bool:
 def _comparison(op: str) -> Rule:
     test = _TESTS[op]
 
-    def rule(call: Call, ranges: Sequence[Range]) -> Range:
+    def rule(call: FunctionCall, ranges: Sequence[Range]) -> Range:
         one, other = ranges
         if one.fails or other.fails or not _alike(*call.args):
             return UNKNOWN
@@ -136,7 +136,7 @@ def _structs(op: str) -> Rule:
     """Return the rule that compares structs: the fields of the first one, then the fields of the second."""
     test = _TESTS[op]
 
-    def rule(call: Call, ranges: Sequence[Range]) -> Range:
+    def rule(call: FunctionCall, ranges: Sequence[Range]) -> Range:
         count = len(ranges) // 2
         pairs = list(zip(call.args[:count], call.args[count:], strict=True))
         if any(each.fails for each in ranges) or not all(_alike(*pair) for pair in pairs):
@@ -160,7 +160,7 @@ def _decided(order: _Order, test: Sequence[bool]) -> Range:
     return truth(_any(order, test), _any(order, tuple(not each for each in test)), NO_NULL)
 
 
-def _in(call: Call, ranges: Sequence[Range]) -> Range:
+def _in(call: FunctionCall, ranges: Sequence[Range]) -> Range:
     each, (operand, literals) = ranges[0], call.args
     if each.fails or not isinstance(literals, ConstantList) or not _alike(operand, literals):
         return UNKNOWN
@@ -179,7 +179,7 @@ def _in(call: Call, ranges: Sequence[Range]) -> Range:
 
 
 def _is_null(null: bool) -> Rule:
-    def rule(_: Call, ranges: Sequence[Range]) -> Range:
+    def rule(_: FunctionCall, ranges: Sequence[Range]) -> Range:
         (each,) = ranges
         if each.fails:
             return UNKNOWN
@@ -191,17 +191,17 @@ def _is_null(null: bool) -> Rule:
     return rule
 
 
-def _not(_: Call, ranges: Sequence[Range]) -> Range:
+def _not(_: FunctionCall, ranges: Sequence[Range]) -> Range:
     (each,) = ranges
     if each.void or each.fails:
         return each
     return truth(may_be(each, truth=False), may_be(each, truth=True), each.nulls)
 
 
-def _joined(decisive: bool) -> Callable[[Call, Sequence[Range]], Range]:
+def _joined(decisive: bool) -> Callable[[FunctionCall, Sequence[Range]], Range]:
     """Return the rule of AND, which FALSE decides, or of OR, which TRUE decides."""
 
-    def rule(_: Call, ranges: Sequence[Range]) -> Range:
+    def rule(_: FunctionCall, ranges: Sequence[Range]) -> Range:
         if any(each.fails for each in ranges):
             return UNKNOWN
         if any(each.nulls == NO_ROWS for each in ranges):

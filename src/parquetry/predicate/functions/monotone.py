@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from parquetry.predicate.expression import Call
+from parquetry.predicate.expression import FunctionCall
 from parquetry.predicate.functions.values import (
     UNKNOWN,
     OutOfRangeError,
@@ -37,10 +37,10 @@ from parquetry.types import ColumnType, Value
 CONSTANT = 0
 """The direction of an argument that must be a constant, such as the unit of DATE_TRUNC."""
 
-Rule: TypeAlias = Callable[[Call, Sequence[Range]], Range | tuple[Range, ...]]
+Rule: TypeAlias = Callable[[FunctionCall, Sequence[Range]], Range | tuple[Range, ...]]
 """A function from the ranges of a call's arguments to the range of its results, or to several ranges."""
 
-Point: TypeAlias = Callable[[Call, Sequence[Any], int], Value]
+Point: TypeAlias = Callable[[FunctionCall, Sequence[Any], int], Value]
 """A function from a call, one value for each argument, and an end to a result. The end is -1 for the least
 result and 1 for the greatest. They differ only near changes of a time zone's offset. None is unbounded."""
 
@@ -58,12 +58,12 @@ class Monotone:
     point: Point
     directions: tuple[int, ...]
 
-    def __call__(self, call: Call, ranges: Sequence[Range]) -> Range:
+    def __call__(self, call: FunctionCall, ranges: Sequence[Range]) -> Range:
         """Return the range of the results."""
         return at_corners(call, ranges, self.directions, self.point)
 
 
-def at_corners(call: Call, ranges: Sequence[Range], directions: Sequence[int], point: Point) -> Range:
+def at_corners(call: FunctionCall, ranges: Sequence[Range], directions: Sequence[int], point: Point) -> Range:
     """Return the range of the results of a function that is monotone in each of its arguments."""
     nulls = strict(ranges)
     if any(each.void for each in ranges):
@@ -81,7 +81,7 @@ def at_corners(call: Call, ranges: Sequence[Range], directions: Sequence[int], p
     return Range(low, high, nulls, nan)
 
 
-def _corner(call: Call, ranges: Sequence[Range], directions: Sequence[int], end: int) -> list[Any]:
+def _corner(call: FunctionCall, ranges: Sequence[Range], directions: Sequence[int], end: int) -> list[Any]:
     """Return the values of the arguments that give the least result (`end` -1) or the greatest one."""
     corner = []
     for position, (argument, each) in enumerate(zip(call.args, ranges, strict=True)):

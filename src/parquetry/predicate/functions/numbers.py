@@ -14,7 +14,7 @@ from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_EVEN, ROU
 from itertools import product
 from typing import Any
 
-from parquetry.predicate.expression import Call
+from parquetry.predicate.expression import FunctionCall
 from parquetry.predicate.functions.monotone import Monotone, Rule, at_corners, is_kind
 from parquetry.predicate.functions.values import (
     UNKNOWN,
@@ -44,27 +44,27 @@ def rounded(type: ColumnType | None, value: Any) -> Any:
     return value
 
 
-def _plus(call: Call, ranges: Sequence[Range]) -> Range:
+def _plus(call: FunctionCall, ranges: Sequence[Range]) -> Range:
     if len(call.args) == 1:
         return ranges[0]
     return _with_infinities(call, ranges, at_corners(call, ranges, (1, 1), _sum), 1)
 
 
-def _minus(call: Call, ranges: Sequence[Range]) -> Range:
+def _minus(call: FunctionCall, ranges: Sequence[Range]) -> Range:
     if len(call.args) == 1:
         return _NEGATIVE(call, ranges)
     return _with_infinities(call, ranges, at_corners(call, ranges, (1, -1), _difference), -1)
 
 
-def _sum(call: Call, values: Sequence[Any], _: int) -> Any:
+def _sum(call: FunctionCall, values: Sequence[Any], _: int) -> Any:
     return rounded(_numeric(call), _on_decimals(operator.add, "add")(*values))
 
 
-def _difference(call: Call, values: Sequence[Any], _: int) -> Any:
+def _difference(call: FunctionCall, values: Sequence[Any], _: int) -> Any:
     return rounded(_numeric(call), _on_decimals(operator.sub, "subtract")(*values))
 
 
-def _numeric(call: Call) -> ColumnType:
+def _numeric(call: FunctionCall) -> ColumnType:
     """Return the type of a number.
 
     Raises:
@@ -83,7 +83,7 @@ def _on_decimals(function: Callable[[Any, Any], Any], name: str) -> Callable[[An
     )
 
 
-def _with_infinities(call: Call, ranges: Sequence[Range], found: Range, sign: int) -> Range:
+def _with_infinities(call: FunctionCall, ranges: Sequence[Range], found: Range, sign: int) -> Range:
     """Add NaN to a range if the terms may be infinities that annul each other."""
     if found.fails or found.void or not is_kind(call.type, "float", "double"):
         return found
@@ -98,7 +98,7 @@ def _with_infinities(call: Call, ranges: Sequence[Range], found: Range, sign: in
 def _bilinear(point: Callable[[Any, Any], Any], divides: bool) -> Rule:
     """Return the rule of a product or a quotient, whose extremes are at corners."""
 
-    def rule(call: Call, ranges: Sequence[Range]) -> Range:
+    def rule(call: FunctionCall, ranges: Sequence[Range]) -> Range:
         if any(each.void for each in ranges):
             return void(ranges)
         if any(each.fails for each in ranges):
@@ -137,14 +137,14 @@ def _whole_quotient(one: Any, other: Any) -> int:
     return quotient if (one < 0) == (other < 0) else -quotient
 
 
-def _negative_point(_: Call, values: Sequence[Any], __: int) -> Any:
+def _negative_point(_: FunctionCall, values: Sequence[Any], __: int) -> Any:
     return -values[0]
 
 
 _NEGATIVE = Monotone(_negative_point, (-1,))
 
 
-def _absolute(call: Call, ranges: Sequence[Range]) -> Range:
+def _absolute(call: FunctionCall, ranges: Sequence[Range]) -> Range:
     (each,) = ranges
     if each.void or each.fails:
         return each
@@ -158,7 +158,7 @@ def _absolute(call: Call, ranges: Sequence[Range]) -> Range:
     return Range(low, high, each.nulls, each.nan)
 
 
-def _remainder(call: Call, ranges: Sequence[Range]) -> Range | tuple[Range, ...]:
+def _remainder(call: FunctionCall, ranges: Sequence[Range]) -> Range | tuple[Range, ...]:
     """Return the range of `a % n`, which has the sign of `a`, and of PMOD, which is never negative."""
     each, divisor = ranges[0], call.constant(1)
     if any(one.void for one in ranges):
@@ -191,7 +191,7 @@ def _remainder(call: Call, ranges: Sequence[Range]) -> Range | tuple[Range, ...]
 def _whole(rounding: str) -> Rule:
     """Return the rule of FLOOR or CEIL of a number, to a whole number or, with two arguments, to digits."""
 
-    def point(_: Call, values: Sequence[Any], __: int) -> Any:
+    def point(_: FunctionCall, values: Sequence[Any], __: int) -> Any:
         value = values[0]
         if isinstance(value, float):
             if math.isinf(value):
@@ -204,7 +204,7 @@ def _whole(rounding: str) -> Rule:
 
     monotone, to_digits = Monotone(point, (1,)), _to_digits(rounding)
 
-    def rule(call: Call, ranges: Sequence[Range]) -> Range:
+    def rule(call: FunctionCall, ranges: Sequence[Range]) -> Range:
         if len(call.args) == 2:
             return to_digits(call, ranges)
         each = ranges[0]
@@ -219,7 +219,7 @@ def _whole(rounding: str) -> Rule:
 def _to_digits(rounding: str) -> Monotone:
     """Return the rule of ROUND and its kind: to some digits after the point, or before it."""
 
-    def point(call: Call, values: Sequence[Any], end: int) -> Any:
+    def point(call: FunctionCall, values: Sequence[Any], end: int) -> Any:
         value, digits = values[0], int(values[1]) if len(values) > 1 else 0
         unit = Decimal((0, (1,), -digits))
         if not isinstance(value, float):
@@ -238,13 +238,13 @@ def _to_digits(rounding: str) -> Monotone:
     return Monotone(point, (1, 0))
 
 
-def _sign(call: Call, values: Sequence[Any], _: int) -> Any:
+def _sign(call: FunctionCall, values: Sequence[Any], _: int) -> Any:
     value = values[0]
     sign = (value > 0) - (value < 0)
     return float(sign) if is_kind(call.type, "double") else sign
 
 
-def _root(_: Call, values: Sequence[Any], __: int) -> float:
+def _root(_: FunctionCall, values: Sequence[Any], __: int) -> float:
     return math.sqrt(values[0])  # of a negative number it is an error here, and so not known
 
 

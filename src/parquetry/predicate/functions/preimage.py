@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from parquetry.predicate import bind, like
-from parquetry.predicate.expression import Call, Column, Constant, Expression
+from parquetry.predicate.expression import ColumnReference, Constant, Expression, FunctionCall
 from parquetry.predicate.functions.comparisons import kind
 from parquetry.predicate.functions.monotone import CONSTANT
 from parquetry.predicate.functions.ranges import ranges
@@ -41,7 +41,7 @@ def implied(op: str, expression: Expression, value: Value, literal: ColumnType) 
         value: the literal.
         literal: its type.
 
-    >>> year = Call("YEAR", (Column("d", ColumnType("date")),), ColumnType("int"))
+    >>> year = FunctionCall("YEAR", (ColumnReference("d", ColumnType("date")),), ColumnType("int"))
     >>> str(implied("=", year, 2026, ColumnType("int")))
     "d >= DATE '2026-01-01' AND d <= DATE '2026-12-31'"
     """
@@ -73,17 +73,17 @@ def implied_by_any(expression: Expression, literals: Sequence[tuple[Value, Colum
     return any_of(known) if known and len(known) == len(parts) else None
 
 
-def direction_in(expression: Expression) -> tuple[Column, int] | None:
+def direction_in(expression: Expression) -> tuple[ColumnReference, int] | None:
     """Return the only column of a monotone expression, and 1 if it grows with it or -1 if it falls.
 
     The expression is NULL where the column is NULL. None means that this is not known.
 
-    >>> id = Column("id", ColumnType("int"))
-    >>> direction_in(Call("-", (Constant(5, ColumnType("int")), id), ColumnType("int")))[1]
+    >>> id = ColumnReference("id", ColumnType("int"))
+    >>> direction_in(FunctionCall("-", (Constant(5, ColumnType("int")), id), ColumnType("int")))[1]
     -1
     """
     direction = 1
-    while isinstance(expression, Call):
+    while isinstance(expression, FunctionCall):
         others = [place for place, each in enumerate(expression.args) if not isinstance(each, Constant)]
         if len(others) != 1 or any(
             isinstance(each, Constant) and each.value is None for each in expression.args
@@ -94,10 +94,10 @@ def direction_in(expression: Expression) -> tuple[Column, int] | None:
             return None
         direction *= sign
         expression = expression.args[others[0]]
-    return (expression, direction) if isinstance(expression, Column) else None
+    return (expression, direction) if isinstance(expression, ColumnReference) else None
 
 
-def _direction(call: Call, position: int) -> int:
+def _direction(call: FunctionCall, position: int) -> int:
     known = directions(call.function)
     if known is not None:
         return known[position] if position < len(known) else CONSTANT
@@ -231,11 +231,11 @@ def _last_before(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 def _only_argument(expression: Expression, value: Value) -> Predicate | None:
     """Return the condition that an expression's only column has the only value that gives a result."""
-    if not isinstance(expression, Call) or not isinstance(value, str):
+    if not isinstance(expression, FunctionCall) or not isinstance(value, str):
         return None
     if expression.function in ("CONCAT", "||"):
         return _without_constants(expression, value)
-    if expression.function == "CAST" and isinstance(expression.args[0], Column):
+    if expression.function == "CAST" and isinstance(expression.args[0], ColumnReference):
         name, type = expression.args[0].name, expression.args[0].type
         if type.integral:
             plain = value.isascii() and value.removeprefix("-").isdigit() and str(int(value)) == value
@@ -247,7 +247,7 @@ def _only_argument(expression: Expression, value: Value) -> Predicate | None:
     return None
 
 
-def _without_constants(call: Call, value: str) -> Predicate | None:
+def _without_constants(call: FunctionCall, value: str) -> Predicate | None:
     """Return the condition on the only argument of a CONCAT that is no constant."""
     others = [place for place, each in enumerate(call.args) if not isinstance(each, Constant)]
     if len(others) != 1:
@@ -258,15 +258,15 @@ def _without_constants(call: Call, value: str) -> Predicate | None:
     inner = call.args[others[0]]
     if len(value) >= len(before) + len(after) and value.startswith(before) and value.endswith(after):
         middle = value[len(before) : len(value) - len(after)]
-        if isinstance(inner, Column) and inner.type is not None and inner.type.textual:
+        if isinstance(inner, ColumnReference) and inner.type is not None and inner.type.textual:
             return bind.comparison("=", inner.name, inner.type, middle, STRING)
         return implied("=", inner, middle, STRING)
-    return bind.never(inner.name) if isinstance(inner, Column) else None
+    return bind.never(inner.name) if isinstance(inner, ColumnReference) else None
 
 
 def _beginning(op: str, expression: Expression, text: str) -> Predicate | None:
     """Return the condition on a text that a comparison of its first characters implies."""
-    if not isinstance(expression, Call) or not isinstance(expression.args[0], Column):
+    if not isinstance(expression, FunctionCall) or not isinstance(expression.args[0], ColumnReference):
         return None
     name, type, length = expression.args[0].name, expression.args[0].type, _first_characters(expression)
     if length is None or type.name not in ("string", "varchar"):
@@ -280,7 +280,7 @@ def _beginning(op: str, expression: Expression, text: str) -> Predicate | None:
     return Or((bind.comparison("<", name, type, text, STRING), begins))
 
 
-def _first_characters(call: Call) -> int | None:
+def _first_characters(call: FunctionCall) -> int | None:
     """Return how many of a text's first characters a function takes, or None for another function."""
     start = 1 if call.function == "LEFT" else call.constant(1)
     length = call.constant(1 if call.function == "LEFT" else 2)

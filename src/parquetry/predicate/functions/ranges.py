@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import product
 
-from parquetry.predicate.expression import Column, Constant, ConstantList, Expression
+from parquetry.predicate.expression import ColumnReference, Constant, ConstantList, Expression
 from parquetry.predicate.functions.comparisons import may_be
 from parquetry.predicate.functions.table import FUNCTIONS
 from parquetry.predicate.functions.values import NO_NULL, ONLY_NULL, UNKNOWN, Range, hull
@@ -31,15 +31,15 @@ def ranges(expression: Expression, columns: Mapping[str, Range]) -> Parts:
         expression: to be evaluated.
         columns: the ranges of its columns.
 
-    >>> from parquetry.predicate.expression import Call, Column, Constant
+    >>> from parquetry.predicate.expression import FunctionCall, ColumnReference, Constant
     >>> from parquetry.types import ColumnType
     >>> int_ = ColumnType("int")
-    >>> sum = Call("+", (Column("id", int_), Constant(1, int_)), int_)
+    >>> sum = FunctionCall("+", (ColumnReference("id", int_), Constant(1, int_)), int_)
     >>> ranges(sum, {"id": Range(10, 20, 0)})
     (Range(low=11, high=21, nulls=0, nan=False, fails=False),)
     """
     match expression:
-        case Column(name):
+        case ColumnReference(name):
             return (columns[name],)
         case Constant(value):
             return (constant_range(value),)

@@ -33,7 +33,7 @@ def _always(type: ColumnType | None) -> TypeRule:
     return lambda _: type
 
 
-def _of(position: int) -> TypeRule:
+def _type_of(position: int) -> TypeRule:
     return lambda types: types[position] if position < len(types) else None
 
 
@@ -80,9 +80,9 @@ FUNCTIONS: dict[str, Function] = {
     **_rows(numbers.DIVIDED, _same_number, "/", "DIVIDE"),
     **_rows(numbers.WHOLE_QUOTIENT, _always(_BIGINT), "DIV", "INTEGRALDIVIDE"),
     **_rows(numbers.REMAINDER, _same_number, "%", "REMAINDER", "PMOD"),
-    **_rows(numbers.NEGATIVE, _of(0), "UNARYMINUS", "NEGATIVE"),
-    **_rows(numbers.PLUS, _of(0), "UNARYPOSITIVE", "POSITIVE"),
-    **_rows(numbers.ABSOLUTE, _of(0), "ABS"),
+    **_rows(numbers.NEGATIVE, _type_of(0), "UNARYMINUS", "NEGATIVE"),
+    **_rows(numbers.PLUS, _type_of(0), "UNARYPOSITIVE", "POSITIVE"),
+    **_rows(numbers.ABSOLUTE, _type_of(0), "ABS"),
     **_rows(numbers.FLOOR, _always(_BIGINT), "FLOOR", "ROUNDFLOOR"),
     **_rows(numbers.CEILING, _always(_BIGINT), "CEIL", "CEILING", "ROUNDCEIL"),
     **_rows(numbers.ROUND, _same_number, "ROUND"),
@@ -92,16 +92,21 @@ FUNCTIONS: dict[str, Function] = {
     **_rows(casts.cast, _always(None), "CAST"),
     # times
     **_parts(),
-    **_rows(times.DATE_TRUNC, _of(1), "DATE_TRUNC", "TRUNCTIMESTAMP"),
+    **_rows(times.DATE_TRUNC, _type_of(1), "DATE_TRUNC", "TRUNCTIMESTAMP"),
     **_rows(times.TRUNC, _always(_DATE), "TRUNC", "TRUNCDATE"),
     **_rows(times.LAST_DAY, _always(_DATE), "LAST_DAY", "LASTDAY"),
     **_rows(
-        times.ADD_MONTHS, _of(0), "ADD_MONTHS", "ADDMONTHS", "DATEADDYMINTERVAL", "TIMESTAMPADDYMINTERVAL"
+        times.ADD_MONTHS,
+        _type_of(0),
+        "ADD_MONTHS",
+        "ADDMONTHS",
+        "DATEADDYMINTERVAL",
+        "TIMESTAMPADDYMINTERVAL",
     ),
     **_rows(times.ADD_DAYS, _always(_DATE), "DATE_ADD", "DATEADD"),
     **_rows(times.SUBTRACT_DAYS, _always(_DATE), "DATE_SUB", "DATESUB"),
-    **_rows(times.ADD_INTERVAL, _of(0), "TIMEADD", "TIMESTAMPADDINTERVAL"),
-    **_rows(times.ADD_UNITS, _of(1), "TIMESTAMPADD"),
+    **_rows(times.ADD_INTERVAL, _type_of(0), "TIMEADD", "TIMESTAMPADDINTERVAL"),
+    **_rows(times.ADD_UNITS, _type_of(1), "TIMESTAMPADD"),
     **_rows(times.DAYS_BETWEEN, _always(_INT), "DATE_DIFF", "DATEDIFF"),
     **_rows(times.DAYS_BETWEEN, _always(None), "SUBTRACTDATES"),
     **_rows(times.TIME_BETWEEN, _always(None), "SUBTRACTTIMESTAMPS"),
@@ -118,7 +123,7 @@ FUNCTIONS: dict[str, Function] = {
     **_rows(times.SECONDS_FORMAT, _always(STRING), "FROMUNIXTIME", "FROM_UNIXTIME"),
     # texts
     **_rows(texts.SUBSTRING, _always(STRING), "SUBSTRING", "SUBSTR"),
-    **_rows(texts.LEFT, _always(STRING), "LEFT"),
+    **_rows(texts.FIRST_CHARACTERS, _always(STRING), "LEFT"),
     **_rows(texts.UPPER, _always(STRING), "UPPER"),
     **_rows(texts.LOWER, _always(STRING), "LOWER"),
     **_rows(texts.CONCAT, _always(STRING), "CONCAT", "||"),

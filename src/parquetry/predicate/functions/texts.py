@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parquetry.predicate.expression import Call, Constant
+from parquetry.predicate.expression import Constant, FunctionCall
 from parquetry.predicate.functions.monotone import Rule, is_kind
 from parquetry.predicate.functions.values import (
     UNKNOWN,
@@ -51,7 +51,7 @@ def after_all(beginning: str) -> str | None:
     return kept[:-1] + ("\ue000" if kept[-1] == "\ud7ff" else chr(ord(kept[-1]) + 1))
 
 
-def _common(call: Call, position: int, each: Range) -> str:
+def _common(call: FunctionCall, position: int, each: Range) -> str:
     """Return what all texts of a range begin with.
 
     Raises:
@@ -64,7 +64,7 @@ def _common(call: Call, position: int, each: Range) -> str:
     return "" if high is None else common_beginning(low, high)
 
 
-def _substring(call: Call, ranges: Sequence[Range]) -> Range:
+def _substring(call: FunctionCall, ranges: Sequence[Range]) -> Range:
     if any(each.void for each in ranges):
         return void(ranges)
     each, start = ranges[0], call.constant(1)
@@ -85,17 +85,17 @@ def _substring(call: Call, ranges: Sequence[Range]) -> Range:
     return beginning_range(found, each.nulls)
 
 
-def _left(call: Call, ranges: Sequence[Range]) -> Range:
+def _first_characters(call: FunctionCall, ranges: Sequence[Range]) -> Range:
     text, length = call.args
     one = Constant(1, length.type) if length.type is not None else length
-    as_substring = Call(call.function, (text, one, length), call.type)
+    as_substring = FunctionCall(call.function, (text, one, length), call.type)
     return _substring(as_substring, (ranges[0], Range(1, 1, 0), ranges[1]))
 
 
 def _letter_case(upper: bool) -> Rule:
     """Return the rule of UPPER or LOWER: of ASCII, each character is changed by itself, in all locales."""
 
-    def rule(call: Call, ranges: Sequence[Range]) -> Range:
+    def rule(call: FunctionCall, ranges: Sequence[Range]) -> Range:
         (each,) = ranges
         if each.void or each.fails:
             return each
@@ -114,7 +114,7 @@ def _letter_case(upper: bool) -> Rule:
     return rule
 
 
-def _concat(call: Call, ranges: Sequence[Range]) -> Range:
+def _concat(call: FunctionCall, ranges: Sequence[Range]) -> Range:
     """Join texts: after constants, the first other one keeps its order if nothing follows it."""
     if any(each.void for each in ranges):
         return void(ranges)
@@ -137,7 +137,7 @@ def _concat(call: Call, ranges: Sequence[Range]) -> Range:
     return Range(before, before, nulls)
 
 
-def _length(call: Call, ranges: Sequence[Range]) -> Range:
+def _length(call: FunctionCall, ranges: Sequence[Range]) -> Range:
     (each,) = ranges
     if each.void or each.fails:
         return each
@@ -151,7 +151,7 @@ def _length(call: Call, ranges: Sequence[Range]) -> Range:
 def _begins(text: str, position: int, rest: Rest) -> Rule:
     """Return the rule of a test that a text begins with another one; `rest` is what else it tests."""
 
-    def rule(call: Call, ranges: Sequence[Range]) -> Range:
+    def rule(call: FunctionCall, ranges: Sequence[Range]) -> Range:
         each = ranges[position]
         if each.void:
             return void(ranges)
@@ -171,7 +171,7 @@ def _begins(text: str, position: int, rest: Rest) -> Rule:
     return rule
 
 
-def _like(call: Call, ranges: Sequence[Range]) -> Range:
+def _like(call: FunctionCall, ranges: Sequence[Range]) -> Range:
     pattern = call.constant(1)
     if not isinstance(pattern, str):
         return UNKNOWN
@@ -179,7 +179,7 @@ def _like(call: Call, ranges: Sequence[Range]) -> Range:
     return _as_range(_begins(text, 0, rest)(call, ranges))
 
 
-def _starts_with(call: Call, ranges: Sequence[Range]) -> Range:
+def _starts_with(call: FunctionCall, ranges: Sequence[Range]) -> Range:
     beginning = call.constant(1)
     if not isinstance(beginning, str):
         return UNKNOWN
@@ -192,7 +192,7 @@ def _as_range(found: Range | tuple[Range, ...]) -> Range:
 
 
 SUBSTRING: Rule = _substring
-LEFT: Rule = _left
+FIRST_CHARACTERS: Rule = _first_characters
 UPPER, LOWER = _letter_case(upper=True), _letter_case(upper=False)
 CONCAT: Rule = _concat
 LENGTH: Rule = _length

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from parquetry.predicate.expression import Call
+from parquetry.predicate.expression import FunctionCall
 from parquetry.predicate.functions.monotone import Rule
 from parquetry.predicate.functions.times import MICROS_PER_UNIT, local_time
 from parquetry.predicate.functions.values import UNKNOWN, OutOfRangeError, Range, ends_of, void
@@ -51,7 +51,7 @@ def _week_of_year(day: int) -> tuple[int, int]:
 def _part(period: _Period, least: int, greatest: int) -> Rule:
     """Return the rule of a part between two numbers: one range within a period, two in neighbouring ones."""
 
-    def rule(call: Call, ranges: Sequence[Range]) -> Range | tuple[Range, ...]:
+    def rule(call: FunctionCall, ranges: Sequence[Range]) -> Range | tuple[Range, ...]:
         (each,) = ranges
         if each.void:
             return void(ranges)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from parquetry.predicate.expression import Call
+from parquetry.predicate.expression import FunctionCall
 from parquetry.predicate.functions.monotone import Monotone, is_kind
 from parquetry.predicate.functions.values import OutOfRangeError
 from parquetry.temporal import MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days, days_from_civil
@@ -31,12 +31,12 @@ _UNITS = {
 }
 
 
-def local_days(call: Call, position: int, value: int, end: int) -> int:
+def local_days(call: FunctionCall, position: int, value: int, end: int) -> int:
     """Return the earliest or latest local date of an argument's value, a date or a time."""
     return local_time(call, position, value, end) // MICROS_PER_DAY
 
 
-def local_time(call: Call, position: int, value: int, end: int) -> int:
+def local_time(call: FunctionCall, position: int, value: int, end: int) -> int:
     """Return the earliest or latest local time of an argument's value, a date or a time."""
     type = call.args[position].type
     if is_kind(type, "date"):
@@ -48,7 +48,7 @@ def local_time(call: Call, position: int, value: int, end: int) -> int:
     raise OutOfRangeError
 
 
-def _from_local(call: Call, type: ColumnType | None, local: int, end: int) -> int:
+def _from_local(call: FunctionCall, type: ColumnType | None, local: int, end: int) -> int:
     """Return a local time as a value of a type of times."""
     if is_kind(type, "date"):
         return local // MICROS_PER_DAY
@@ -75,7 +75,7 @@ def first_day(unit: str, day: int) -> int:
     return days_from_civil(year, month - (month - 1) % 3 if unit == "QUARTER" else month, 1)
 
 
-def _truncated(call: Call, value: int, unit_text: Any, position: int, end: int) -> int:
+def _truncated(call: FunctionCall, value: int, unit_text: Any, position: int, end: int) -> int:
     unit = _UNITS.get(str(unit_text).upper())
     if unit is None:
         raise OutOfRangeError
@@ -88,11 +88,11 @@ def _truncated(call: Call, value: int, unit_text: Any, position: int, end: int) 
     return _from_local(call, type, first_day(unit, local // MICROS_PER_DAY) * MICROS_PER_DAY, end)
 
 
-def _date_trunc(call: Call, values: Sequence[Any], end: int) -> int:
+def _date_trunc(call: FunctionCall, values: Sequence[Any], end: int) -> int:
     return _truncated(call, values[1], values[0], 1, end)
 
 
-def _trunc(call: Call, values: Sequence[Any], end: int) -> int:
+def _trunc(call: FunctionCall, values: Sequence[Any], end: int) -> int:
     if str(values[1]).upper() not in _UNITS or _UNITS[str(values[1]).upper()] in ("DAY", *MICROS_PER_UNIT):
         raise OutOfRangeError
     return _truncated(call, values[0], values[1], 0, end)
@@ -106,19 +106,19 @@ def _added_months(day: int, months: int) -> int:
     return min(days_from_civil(year, month, 1) + of_month - 1, last)
 
 
-def _add_months(call: Call, values: Sequence[Any], end: int) -> int:
+def _add_months(call: FunctionCall, values: Sequence[Any], end: int) -> int:
     local = local_time(call, 0, values[0], end)
     day, of_day = divmod(local, MICROS_PER_DAY)
     return _from_local(call, call.type, _added_months(day, int(values[1])) * MICROS_PER_DAY + of_day, end)
 
 
-def _add_days(sign: int) -> Callable[[Call, Sequence[Any], int], int]:
+def _add_days(sign: int) -> Callable[[FunctionCall, Sequence[Any], int], int]:
     return lambda call, values, end: _from_local(
         call, call.type, (local_days(call, 0, values[0], end) + sign * int(values[1])) * MICROS_PER_DAY, end
     )
 
 
-def _add_interval(call: Call, values: Sequence[Any], end: int) -> int:
+def _add_interval(call: FunctionCall, values: Sequence[Any], end: int) -> int:
     """Add microseconds; whole days of them are days of the local time."""
     if not is_kind(call.args[0].type, "timestamp", "timestamp_ntz"):
         raise OutOfRangeError
@@ -129,7 +129,7 @@ def _add_interval(call: Call, values: Sequence[Any], end: int) -> int:
     return int(moved + micros - days * MICROS_PER_DAY)
 
 
-def _add_units(call: Call, values: Sequence[Any], end: int) -> int:
+def _add_units(call: FunctionCall, values: Sequence[Any], end: int) -> int:
     """Add a number of units, as TIMESTAMPADD does; the unit is no argument."""
     unit, count = call.detail.upper(), int(values[0])
     if unit in MICROS_PER_UNIT:
@@ -145,16 +145,16 @@ def _add_units(call: Call, values: Sequence[Any], end: int) -> int:
     return _from_local(call, call.type, local + days * count * MICROS_PER_DAY, end)
 
 
-def _difference_in_days(call: Call, values: Sequence[Any], end: int) -> int:
+def _difference_in_days(call: FunctionCall, values: Sequence[Any], end: int) -> int:
     days = local_days(call, 0, values[0], end) - local_days(call, 1, values[1], -end)
     return days * MICROS_PER_DAY if is_kind(call.type, "interval day") else days
 
 
-def _difference(call: Call, values: Sequence[Any], end: int) -> int:
+def _difference(call: FunctionCall, values: Sequence[Any], end: int) -> int:
     return local_time(call, 0, values[0], end) - local_time(call, 1, values[1], -end)
 
 
-def _last_day(call: Call, values: Sequence[Any], end: int) -> int:
+def _last_day(call: FunctionCall, values: Sequence[Any], end: int) -> int:
     year, month, _ = civil_from_days(local_days(call, 0, values[0], end))
     return days_from_civil(year + month // 12, month % 12 + 1, 1) - 1
 
@@ -162,7 +162,7 @@ def _last_day(call: Call, values: Sequence[Any], end: int) -> int:
 def _per(micros: int) -> Monotone:
     """Return the function from instants to whole units of microseconds since 1970."""
 
-    def point(call: Call, values: Sequence[Any], end: int) -> int:
+    def point(call: FunctionCall, values: Sequence[Any], end: int) -> int:
         if is_kind(call.args[0].type, "date"):
             return call.zone.midnight(values[0], end) // micros
         if not is_kind(call.args[0].type, "timestamp"):
@@ -175,7 +175,7 @@ def _per(micros: int) -> Monotone:
 def _from_units(micros: int) -> Monotone:
     """Return the function from a whole number of units since 1970 to instants."""
 
-    def point(_: Call, values: Sequence[Any], __: int) -> int:
+    def point(_: FunctionCall, values: Sequence[Any], __: int) -> int:
         if not isinstance(values[0], int):
             raise OutOfRangeError
         return values[0] * micros
@@ -183,11 +183,11 @@ def _from_units(micros: int) -> Monotone:
     return Monotone(point, (1,))
 
 
-def _days_as_they_are(_: Call, values: Sequence[Any], __: int) -> int:
+def _days_as_they_are(_: FunctionCall, values: Sequence[Any], __: int) -> int:
     return int(values[0])
 
 
-def _year(call: Call, values: Sequence[Any], end: int) -> int:
+def _year(call: FunctionCall, values: Sequence[Any], end: int) -> int:
     return civil_from_days(local_days(call, 0, values[0], end))[0]
 
 
@@ -235,11 +235,11 @@ def text_of_local(local: int, pattern: str) -> str:
     return "".join(f"{numbers[part]:0{len(part)}d}" if part in numbers else part for part in parts)
 
 
-def _date_format(call: Call, values: Sequence[Any], end: int) -> str:
+def _date_format(call: FunctionCall, values: Sequence[Any], end: int) -> str:
     return text_of_local(local_time(call, 0, values[0], end), str(values[1]))
 
 
-def _seconds_format(call: Call, values: Sequence[Any], end: int) -> str:
+def _seconds_format(call: FunctionCall, values: Sequence[Any], end: int) -> str:
     return text_of_local(call.zone.local(values[0] * MICROS_PER_SECOND, end), str(values[1]))
 
 

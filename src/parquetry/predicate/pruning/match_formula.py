@@ -37,11 +37,11 @@ def formula_outcomes(formula: Expression, knowledge: Knowledge, outcomes: Codes)
         knowledge: the statistics of the containers.
         outcomes: what is known of the condition already; containers without TRUE keep them.
 
-    >>> from parquetry.predicate.expression import Call, Column, Constant
+    >>> from parquetry.predicate.expression import FunctionCall, ColumnReference, Constant
     >>> from parquetry.predicate.pruning.knowledge import KnownValues
     >>> int_, boolean = ColumnType("int"), ColumnType("boolean")
-    >>> sum = Call("+", (Column("p", int_), Constant(1, int_)), int_)
-    >>> condition = Call("=", (sum, Constant(3, int_)), boolean)
+    >>> sum = FunctionCall("+", (ColumnReference("p", int_), Constant(1, int_)), int_)
+    >>> condition = FunctionCall("=", (sum, Constant(3, int_)), boolean)
     >>> formula_outcomes(condition, KnownValues(("p",), [(2,), (3,), (None,)]), [ANY] * 3).outcomes
     [1, 2, 4]
     """
@@ -69,7 +69,7 @@ def _ranges(bounds: Bounds | None, type: ColumnType, count: int) -> Iterator[Ran
         elif bounds.shared:
             yield _shared(low, high, nulls, type)
         else:
-            yield Range(_known(low), _known(high), nulls, nan=type.floating)
+            yield Range(_bound(low), _bound(high), nulls, nan=type.floating)
 
 
 def _shared(low: Any, high: Any, nulls: int, type: ColumnType) -> Range:
@@ -79,6 +79,6 @@ def _shared(low: Any, high: Any, nulls: int, type: ColumnType) -> Range:
     return Range(nulls=nulls, nan=type.floating)
 
 
-def _known(end: Any) -> Any:
+def _bound(end: Any) -> Any:
     """Return a bound, or None for what stands for one that is not known."""
     return None if end is LOWEST or end is HIGHEST or end != end else end

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from parquetry.predicate import bind
-from parquetry.predicate.expression import Call, Column, Constant, ConstantList, Expression
+from parquetry.predicate.expression import ColumnReference, Constant, ConstantList, Expression, FunctionCall
 from parquetry.predicate.functions.table import FUNCTIONS
 from parquetry.predicate.reading import char_padding
 from parquetry.predicate.zones import UNKNOWN_ZONE, Zone
@@ -57,7 +57,7 @@ class ExpressionReader:
         padded = char_padding.padded_column(tree, self._columns)
         if padded is not None:
             name, _ = bind.resolve(padded["col"][0], self._columns)
-            return Column(name, STRING)
+            return ColumnReference(name, STRING)
         return self._call(tree)
 
     def _column(self, tree: Tree) -> Expression | None:
@@ -65,7 +65,7 @@ class ExpressionReader:
             return None
         name, type = bind.resolve(tree["col"][0], self._columns)
         # a char that is not padded is read with however many blanks
-        return None if type.name == "char" else Column(name, type)
+        return None if type.name == "char" else ColumnReference(name, type)
 
     def _in_list(self, tree: Tree) -> Expression | None:
         if "col" not in tree:
@@ -98,7 +98,7 @@ class ExpressionReader:
         )
         zone = Zone.from_seconds(tree["offsets"]) if tree.get("offsets") else UNKNOWN_ZONE
         raises, detail = tree.get("mode") in _RAISING, str(tree.get("detail", ""))
-        return Call(name, tuple(args), type, zone, raises, detail)
+        return FunctionCall(name, tuple(args), type, zone, raises, detail)
 
 
 def _name(tree: Tree) -> str:
@@ -113,6 +113,6 @@ def _membership(operand: Expression, literals: list[tuple[Value, ColumnType]]) -
     if len(types) > 1:
         return None
     type = next(iter(types), STRING)
-    return Call(
+    return FunctionCall(
         "IN", (operand, ConstantList(values, type, len(values) < len(literals))), ColumnType("boolean")
     )
