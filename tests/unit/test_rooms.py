@@ -38,7 +38,7 @@ FLOORS = {
         {"footers"},
         {"bounds_vectorized", "projected_files", "tuple_statistics"},
         {"bounds", "file_batch", "interleave"},
-        {"statistics_batch"},
+        {"defaults", "statistics_batch"},
         {"stored_types"},
         {"records"},
     ),

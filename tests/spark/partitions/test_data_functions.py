@@ -165,7 +165,7 @@ def test_errors_are_raised(spark: SparkSession, db: str) -> None:
 
 
 def test_days_of_the_session_time_zone(spark: SparkSession, db: str) -> None:
-    """Files of two days before a change of the clock, and of two days after, are read for their local days."""
+    """Around a change of the clock, each local day has the rows of plain Spark."""
     spark.conf.set("spark.sql.session.timeZone", "America/Sao_Paulo")
     try:
         spark.sql(f"CREATE TABLE {db}.t (ts TIMESTAMP)")
