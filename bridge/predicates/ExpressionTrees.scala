@@ -40,6 +40,7 @@ object ExpressionTrees {
     case _: CastExpression => "CAST"
     case IsNull(_) => "IS_NULL"
     case IsNotNull(_) => "IS_NOT_NULL"
+    case _: UserDefinedExpression => e.getClass.getSimpleName.toUpperCase // its own name may be one of Spark's
     case other => other.prettyName.toUpperCase
   }
 

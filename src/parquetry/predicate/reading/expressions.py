@@ -102,9 +102,12 @@ class ExpressionReader:
 
 
 def _name(tree: Tree) -> str:
-    """Return the name of a function in `FUNCTIONS`, or a name that is not there."""
-    of_class = str(tree.get("class", "")).upper()
-    return of_class if of_class in FUNCTIONS or of_class in _STRUCTS else str(tree.get("fn", "")).upper()
+    """Return the name of a function in `FUNCTIONS`, or a name that is not there.
+
+    A user's function may have the name of one of Spark's, so the class counts. Operators have signs.
+    """
+    name, of_class = str(tree.get("fn", "")).upper(), str(tree.get("class", "")).upper()
+    return of_class if of_class and name.replace("_", "").isalnum() else name
 
 
 def _membership(operand: Expression, literals: list[tuple[Value, ColumnType]]) -> Expression | None:
