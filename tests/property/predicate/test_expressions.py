@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import event, given, settings, strategies as st
 
-from parquetry.predicate import NO_NULL, SOME_NULL, Bounds, Filter, Knowledge, Match, match
+from parquetry.predicate import NO_NULL, ONLY_NULL, SOME_NULL, Bounds, Filter, Knowledge, Match, match
 from parquetry.predicate.normalise import normalise
 from parquetry.predicate.reading.spark_json import from_json
 from parquetry.temporal import MICROS_PER_DAY
@@ -389,25 +389,40 @@ def files(draw: st.DrawFn) -> list[Row]:
 
 
 class Statistics(Knowledge):
-    """The bounds of one file, exact or shortened; a few columns have none."""
+    """The bounds of files, exact or shortened; a few columns have none."""
 
-    def __init__(self, rows: Sequence[Row], hidden: set[str], cut: bool) -> None:
-        self.count = 1
-        self._rows, self._hidden, self._cut = rows, hidden, cut
+    def __init__(self, files: Sequence[Sequence[Row]], hidden: set[str], cut: bool) -> None:
+        self.count = len(files)
+        self._files, self._hidden, self._cut = files, hidden, cut
 
     def bounds(self, column: str) -> Bounds | None:
         if column in self._hidden:
             return None
-        type = parse_type(COLUMNS[column])
-        values = [row[column] for row in self._rows if row[column] is not None]
+        found = [self._in_file(rows, column) for rows in self._files]
+        lows, highs, nulls = ([each[i] for each in found] for i in range(3))
+        return Bounds.from_statistics(parse_type(COLUMNS[column]), lows, highs, nulls)
+
+    def _in_file(self, rows: Sequence[Row], column: str) -> tuple[Any, Any, int]:
+        values = [row[column] for row in rows if row[column] is not None]
         plain = [value for value in values if value == value]
         if not values:
-            return Bounds.from_statistics(type, [None], [None], [2])
-        nulls = SOME_NULL if len(values) < len(self._rows) else NO_NULL
+            return None, None, ONLY_NULL
+        nulls = SOME_NULL if len(values) < len(rows) else NO_NULL
         low, high = (min(plain), max(plain)) if plain else (None, None)
         if self._cut and isinstance(low, str) and isinstance(high, str):
             low, high = low[:1], high[:1] + "\U0010ffff"
-        return Bounds.from_statistics(type, [low], [high], [nulls])
+        return low, high, nulls
+
+
+def truths(condition: Node, rows: Sequence[Row]) -> list[Any]:
+    """Return what a condition is for each row: a truth value, or an error."""
+    found: list[Any] = []
+    for row in rows:
+        try:
+            found.append(condition.value(row))
+        except (FailedError, OverflowError):
+            found.append("error")
+    return found
 
 
 class TestExpressions:
@@ -419,18 +434,15 @@ class TestExpressions:
         """CANNOT has no row that is TRUE or an error, MUST has only rows that are TRUE."""
         zone = data.draw(st.sampled_from(ZONES))
         condition = data.draw(conditions(data.draw(st.integers(0, 2)), zone))
-        rows = data.draw(files())
+        several = data.draw(st.lists(files(), min_size=1, max_size=4))
         hidden = data.draw(st.sets(st.sampled_from(list(COLUMNS)), max_size=1))
         types: dict[str, ColumnType] = {name: parse_type(type) for name, type in COLUMNS.items()}
         filter = Filter(normalise(from_json(condition.tree, types)))
-        answer = match(filter, Statistics(rows, hidden, data.draw(st.booleans())))[0]
-        truths: list[Any] = []
-        for row in rows:
-            try:
-                truths.append(condition.value(row))
-            except (FailedError, OverflowError):
-                truths.append("error")
-        if answer == Match.CANNOT:
-            assert set(truths) <= {False, None}, (truths, rows)
-        if answer == Match.MUST:
-            assert set(truths) == {True}, (truths, rows)
+        answers = match(filter, Statistics(several, hidden, data.draw(st.booleans())))
+        for answer, rows in zip(answers.tolist(), several, strict=True):
+            event(Match(answer).name)
+            found = truths(condition, rows)
+            if answer == Match.CANNOT:
+                assert set(found) <= {False, None}, (found, rows)
+            if answer == Match.MUST:
+                assert set(found) == {True}, (found, rows)

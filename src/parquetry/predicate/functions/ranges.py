@@ -54,6 +54,9 @@ def ranges(expression: Expression, columns: Mapping[str, Range]) -> Parts:
         count *= len(each)
     if count > MAX_PARTS:
         parts = [(hull(each),) for each in parts]
+    if count == 1:
+        result = function.rule(expression, [each[0] for each in parts])
+        return (result,) if isinstance(result, Range) else result
     found: dict[Range, None] = {}
     for combination in product(*parts):
         result = function.rule(expression, combination)

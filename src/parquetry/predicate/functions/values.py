@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from parquetry.types import STORED_BITS, ColumnType
@@ -74,6 +75,7 @@ def ends_of(type: ColumnType | None, each: Range) -> tuple[Any, Any]:
     return low, high
 
 
+@lru_cache(maxsize=256)
 def extremes(type: ColumnType | None) -> tuple[Any, Any]:
     """Return the least and the greatest value of a type, NaN left out; None where there is none.
 
