@@ -15,8 +15,9 @@ import org.apache.spark.sql.parquetry.versions.Pushdown
 import org.apache.spark.sql.types.CharType
 
 /**
- * Conditions on skewed columns that the planner does not understand (functions, casts, two columns compared).
- * Spark evaluates them over the values of directories for heavy values, once for each row of values.
+ * Conditions on data columns that are more than comparisons with literals (functions, casts, two columns
+ * compared). The planner gets their expressions, to judge files by bounds. On skewed columns, Spark evaluates
+ * them over the values of directories for heavy values, once for each row of values.
  *
  * A condition may be about other columns, too. Then Spark evaluates the part that is not: the condition
  * `upper(y) = 'A' AND v > 1 OR x + 1 = 3` implies for directories by x and y that `upper(y) = 'A' OR x + 1 =
@@ -24,29 +25,32 @@ import org.apache.spark.sql.types.CharType
  */
 object EvaluatedDirectoryPredicates {
   /**
-   * Adds to predicates their failing values: the values of directories that make them not true. If an
-   * evaluation itself fails, the directory is kept, and Spark tests its rows.
+   * Adds to predicates their expressions, and their failing values: the values of directories that make them
+   * not true. If an evaluation itself fails, the directory is kept, and Spark tests its rows.
    */
   def evaluate(table: ParquetryTable, pushed: Seq[PushedPredicate]): Seq[PushedPredicate] = {
     val conditions = table.onDirectories.filterNot(PartitionPredicates.decides(table, _))
     if (conditions.isEmpty) pushed
     else {
       val trees = conditions.map(DataSourceV2Strategy.translateFilterV2(_).map(Json.ofExpression))
-      val values = table.ref.ask("heavy_values", table.identity ++ Seq[JField](
-        "predicates" -> JArray(pushed.map(_.tree).toList),
-        "conditions" -> JArray(conditions.zip(trees).toList.map { case (condition, tree) =>
-          JObject("columns" -> Json.strings(names(condition)), "tree" -> tree.getOrElse(JNull))
-        })): _*).as[HeavyValuesAnswer].values
+      val values = if (table.hasDirectories) heavyValues(table, pushed, conditions, trees) else conditions.map(_ => Nil)
       conditions.indices.foldLeft(pushed) { (all, i) =>
-        val fails = values(i).flatMap(failing(conditions(i), _, table))
-        if (fails.isEmpty) all else beside(all, conditions(i), trees(i), fails)
+        beside(all, conditions(i), trees(i), values(i).flatMap(failing(conditions(i), _, table)))
       }
     }
   }
 
+  private def heavyValues(
+      table: ParquetryTable, pushed: Seq[PushedPredicate], conditions: Seq[Expression], trees: Seq[Option[JValue]]): Seq[Seq[ValueRows]] =
+    table.ref.ask("heavy_values", table.identity ++ Seq[JField](
+      "predicates" -> JArray(pushed.map(_.tree).toList),
+      "conditions" -> JArray(conditions.zip(trees).toList.map { case (condition, tree) =>
+        JObject("columns" -> Json.strings(names(condition)), "tree" -> tree.getOrElse(JNull))
+      })): _*).as[HeavyValuesAnswer].values
+
   /** The text in a report of an evaluated condition that has no form for sources, else None. */
   def untranslated(tree: JValue): Option[String] = (tree \ "fn", tree \ "tree", tree \ "sql") match {
-    case (JString("DIRECTORY_PREDICATE"), JNull, JString(sql)) => Some(sql)
+    case (JString("DIRECTORY_PREDICATE"), _, JString(sql)) => Some(sql)
     case (JString("PARTITION_PREDICATE"), _, JString(sql)) if !Pushdown.givesOnPartitions => Some(sql)
     case _ => None
   }
@@ -78,19 +82,23 @@ object EvaluatedDirectoryPredicates {
   }
 
   /**
-   * Adds a condition's failing values to its predicate. A condition without a form for sources becomes
-   * another predicate.
+   * Adds a condition's expression and its failing values to its predicate. A condition without a form for
+   * sources becomes another predicate. One that the planner understands whole needs no expression.
    *
    * @param offered the condition's tree, or None if it has no form for sources
    */
   private def beside(
       pushed: Seq[PushedPredicate], condition: Expression, offered: Option[JValue], fails: Seq[JObject]): Seq[PushedPredicate] = {
-    def tree(of: JValue) = JObject("fn" -> JString("DIRECTORY_PREDICATE"), "sql" -> JString(EvaluatedPartitionPredicates.text(condition)),
-      "columns" -> Json.strings(names(condition)), "tree" -> of, "fails" -> JArray(fails.toList))
+    val expression = if (PartitionPredicates.evaluable(condition)) ExpressionTrees.of(EvaluatedPartitionPredicates.unmarked(condition)) else JNull
+    def tree(of: JValue, expression: JValue) = JObject("fn" -> JString("DIRECTORY_PREDICATE"),
+      "sql" -> JString(EvaluatedPartitionPredicates.text(condition)), "columns" -> Json.strings(names(condition)), "tree" -> of,
+      "expression" -> expression, "fails" -> JArray(fails.toList))
     pushed.indexWhere(p => offered.contains(p.tree)) match {
-      case -1 =>
-        pushed ++ Pushdown.onPartitions(condition).map(PushedPredicate(_, tree(JNull), exact = false))
-      case place => pushed.updated(place, pushed(place).copy(tree = tree(pushed(place).tree)))
+      case -1 => pushed ++ Pushdown.onPartitions(condition).map(PushedPredicate(_, tree(JNull, expression), exact = false))
+      case place if pushed(place).exact && fails.isEmpty => pushed
+      case place =>
+        val found = pushed(place)
+        pushed.updated(place, found.copy(tree = tree(found.tree, if (found.exact) JNull else expression)))
     }
   }
 }

@@ -6,7 +6,7 @@ import org.json4s._
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.{Cast => CastExpression, Predicate => CatalystPredicate}
+import org.apache.spark.sql.catalyst.expressions.{Predicate => CatalystPredicate}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.parquetry.protocol.{CharPadding, Json, PartitionValuesAnswer}
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate}
@@ -92,10 +92,11 @@ object EvaluatedPartitionPredicates {
     val told = Membership.unapply(plain).fold(plain)(_.bounds)
     val found = Membership.unapply(readable).fold(List.empty[JField])(in => List("of" -> JString(in.of.sql), "count" -> JInt(in.values.size)))
     JObject(List[JField]("fn" -> JString("PARTITION_PREDICATE"), "sql" -> JString(written(readable)),
-      "columns" -> Json.strings(names(condition)), "tree" -> tree(told)) ++ found)
+      "columns" -> Json.strings(names(condition)), "tree" -> ExpressionTrees.of(told)) ++ found)
   }
 
-  private def unmarked(condition: Expression): Expression = condition.transform {
+  /** A condition without marks of other rules. */
+  def unmarked(condition: Expression): Expression = condition.transform {
     case a: AttributeReference => a.withQualifier(Nil)
     case marked: KnownNullable => marked.child // see GuardUntranslatablePredicates
   }
@@ -131,37 +132,5 @@ object EvaluatedPartitionPredicates {
   /** A part of an expression that only has to give its SQL. */
   private case class Written(override val sql: String, override val dataType: DataType) extends LeafExpression with Unevaluable {
     override def nullable: Boolean = true
-  }
-
-  /** A Catalyst expression, encoded like a V2 expression. */
-  private def tree(e: Expression): JObject = e match {
-    case l: Literal => literal(l.value, l.dataType)
-    case a: AttributeReference => JObject("col" -> Json.strings(Seq(a.name)))
-    case InSet(a: AttributeReference, values) => Json.ofMembership(Seq(a.name), values, a.dataType)
-    case InSet(child, values) => function("IN", tree(child) +: values.toSeq.map(literal(_, child.dataType)))
-    case other => JObject(function(name(other), other.children.map(tree)).obj ++ extra(other))
-  }
-
-  private def literal(value: Any, dataType: DataType): JObject =
-    JObject("lit" -> Json.ofValue(value, dataType), "type" -> JString(dataType.sql.toLowerCase))
-  private def function(name: String, arguments: Seq[JValue]): JObject =
-    JObject("fn" -> JString(name), "args" -> JArray(arguments.toList))
-  private def name(e: Expression): String = e match {
-    case CharPadding(_) => CharPadding.name
-    case b: BinaryOperator => b.sqlOperator
-    case _: CastExpression => "CAST"
-    case IsNull(_) => "IS_NULL"
-    case IsNotNull(_) => "IS_NOT_NULL"
-    case other => other.prettyName.toUpperCase
-  }
-  private def extra(e: Expression): List[JField] = {
-    val zone = e match {
-      case z: TimeZoneAwareExpression => z.timeZoneId.map(id => "zone" -> JString(id)).toList
-      case _ => Nil
-    }
-    e match {
-      case c: CastExpression => ("type" -> JString(c.dataType.sql.toLowerCase)) :: zone
-      case _ => zone
-    }
   }
 }

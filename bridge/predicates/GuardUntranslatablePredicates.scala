@@ -94,3 +94,16 @@ object GuardUntranslatablePredicates extends Rule[LogicalPlan] {
     try { new V2ExpressionBuilder(e, isPredicate).build(); false } catch { case _: AssertionError => true }
   }
 }
+
+/** Joins long chains of conditions as balanced trees. */
+object BalancedChains {
+  /** Joins conditions in halves; returns `none` for no conditions. */
+  def balanced[T](parts: Seq[T], join: (T, T) => T, none: => T): T =
+    parts.length match {
+      case 0 => none
+      case 1 => parts.head
+      case n =>
+        val (left, right) = parts.splitAt(n / 2)
+        join(balanced(left, join, none), balanced(right, join, none))
+    }
+}

@@ -9,10 +9,10 @@ import org.apache.spark.sql.parquetry.table.{ParquetryTable, TableRelation}
 import org.apache.spark.sql.parquetry.versions.Pushdown
 
 /**
- * Gives a table conditions on data columns that have no form for sources, or that the planner does not
- * understand. Spark offers a source no condition without such a form, but the condition may still prune
- * directories for heavy values. `EvaluatedDirectoryPredicates` evaluates these conditions when the scan is
- * built. The filter itself stays.
+ * Gives a table conditions on data columns that have no form for sources, or whose form lacks details. Spark
+ * offers a source no condition without such a form, but the condition may still prune files by their bounds
+ * (`ExpressionTrees`), and directories for heavy values: `EvaluatedDirectoryPredicates` evaluates these
+ * conditions when the scan is built. The filter itself stays.
  *
  * Some versions of Spark do not give a scan conditions on partition columns to evaluate over the values of
  * partitions (`Pushdown.givesOnPartitions`). There the table gets these conditions here, too.
@@ -20,11 +20,11 @@ import org.apache.spark.sql.parquetry.versions.Pushdown
 object OfferDirectoryPredicates extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
     case f @ Filter(condition, relation @ TableRelation(table: ParquetryTable))
-        if (table.hasDirectories || !Pushdown.givesOnPartitions) && !table.isStreamed && table.onDirectories.isEmpty =>
+        if !table.isStreamed && table.onDirectories.isEmpty =>
       val columns = relation.output.filter(a => table.logical.fieldNames.contains(a.name))
       val ofFiles = AttributeSet(columns.filterNot(a => table.partitionColumns.contains(a.name)))
       val found = PartitionPredicates.conjuncts(condition).filter(c => !PartitionPredicates.plain(c) && !GuardUntranslatablePredicates.isDeep(c) &&
-        (if (c.references.exists(ofFiles.contains)) table.hasDirectories
+        (if (c.references.exists(ofFiles.contains)) table.hasDirectories || PartitionPredicates.evaluable(c)
         else !Pushdown.givesOnPartitions && PartitionPredicates.decides(table, c)))
       if (found.isEmpty) f
       else {

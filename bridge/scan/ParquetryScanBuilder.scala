@@ -66,6 +66,7 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
         case l: Literal[_] if l.value != null => Some(JObject("function" -> JString("count"), "column" -> JNull))
         case e => asked("count", e)
       }
+      case c: Count => asked("count_distinct", c.column())
       case m: Min => asked("min", m.column())
       case m: Max => asked("max", m.column())
       case _ => None

@@ -38,7 +38,7 @@ FLOORS = {
         {"footers"},
         {"bounds_vectorized", "projected_files", "tuple_statistics"},
         {"bounds", "file_batch", "interleave"},
-        {"statistics_batch"},
+        {"defaults", "statistics_batch"},
         {"stored_types"},
         {"records"},
     ),
@@ -69,9 +69,12 @@ FLOORS = {
     ),
     "predicate": (
         {"pruning", "reading"},
+        {"functions"},
         {"evaluate", "filter", "two_valued"},
         {"bind", "like", "normalise"},
         {"nodes"},
+        {"expression"},
+        {"zones"},
     ),
     "prune": (
         {"whole_table_aggregates"},

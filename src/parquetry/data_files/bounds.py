@@ -14,7 +14,8 @@ from typing import Any
 
 import msgspec
 
-from parquetry.data_files.records import EXISTS_DEFAULT, ColumnStatistics, FileRecord, TableColumn, Trust
+from parquetry.data_files.defaults import default_statistics, default_value, has_default
+from parquetry.data_files.records import ColumnStatistics, FileRecord, TableColumn, Trust
 from parquetry.data_files.stored_types.by_format import find_conversion
 from parquetry.data_files.stored_types.conversion import Conversion
 from parquetry.predicate import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL
@@ -102,9 +103,10 @@ def bounds_reader(column: TableColumn) -> Callable[[FileRecord], FileBounds | No
     """Return the function that gives a column's bounds in a file. Make it once, and use it for many files.
 
     A file that has statistics, but none of the column, was written before the column was added. All of its
-    rows are NULL there.
+    rows are NULL there, or have the column's default.
     """
     kind, physical, filled = column.column_type, column.physical, has_default(column)
+    default = default_value(column) if filled else None
     if not kind.primitive:
         return lambda _: None
 
@@ -116,17 +118,14 @@ def bounds_reader(column: TableColumn) -> Callable[[FileRecord], FileBounds | No
         spelled = [name for name in columns if name.lower() == physical.lower()]
         if not spelled and not filled:
             return FileBounds(None, None, nulls=file.rows, rows=file.rows, all_null=True)
+        if not spelled and default is not None:
+            return bounds_from_statistics(kind, default_statistics(column, default, file.rows), file.rows)
         if len(spelled) != 1:
             return None
         statistics = columns[spelled[0]]
         return bounds_from_statistics(kind, statistics, file.rows)
 
     return read
-
-
-def has_default(column: TableColumn) -> bool:
-    """Return whether Spark reads a default, not NULL, from files written before the column was added."""
-    return EXISTS_DEFAULT in column.metadata
 
 
 def bounds_from_statistics(

@@ -19,9 +19,9 @@ from parquetry.data_files.bounds import (
     MAX_DAY,
     FileBounds,
     bounds_from_statistics,
-    has_default,
     padded_bounds,
 )
+from parquetry.data_files.defaults import default_statistics, default_value, has_default
 from parquetry.data_files.file_batch import FileColumns
 from parquetry.data_files.records import ColumnStatistics, TableColumn, Trust
 from parquetry.data_files.statistics_batch import UNKNOWN, Flags, StatisticsColumn
@@ -95,14 +95,23 @@ def _said(column: TableColumn, files: FileColumns) -> tuple[StatisticsColumn | N
         return exact, absent
     named = [*variants, exact] if exact is not None else variants
     spellings = np.sum([found.there for found in named], axis=0) if named else np.zeros(files.count, int)
-    if not has_default(column):
-        absent = files.with_entries() & (spellings == 0)
-    if not variants:
+    filled = has_default(column)
+    lacking = files.with_entries() & (spellings == 0)
+    default = default_value(column) if filled and lacking.any() else None
+    if not filled:
+        absent = lacking
+    if not variants and default is None:
         return exact, absent
     once = spellings == 1
-    if not once.any():
+    if not once.any() and default is None:
         return None, absent
     records: list[ColumnStatistics | None] = [None] * files.count
+    if default is not None:
+        rows = files.rows.tolist()
+        for index in np.flatnonzero(lacking).tolist():
+            records[index] = default_statistics(
+                column, default, None if rows[index] == UNKNOWN else rows[index]
+            )
     for found in named:
         for index in np.flatnonzero(found.there & once).tolist():
             records[index] = found.take(np.array([index])).records()[0]

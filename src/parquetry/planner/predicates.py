@@ -33,7 +33,8 @@ EVALUATED = "PARTITION_PREDICATE"
 
 
 DIRECTORY_EVALUATED = "DIRECTORY_PREDICATE"
-"""The function of trees that stand for conditions which Spark evaluated on directories' heavy values."""
+"""The function of trees that stand for conditions on expressions, and for what Spark evaluated of them on
+directories' heavy values."""
 
 
 def conjuncts(
@@ -87,12 +88,17 @@ def _evaluated(tree: dict[str, Any], types: Mapping[str, ColumnType], origin: Or
 
 
 def _directory_condition(tree: dict[str, Any], types: Mapping[str, ColumnType], origin: Origin) -> Condition:
-    """Return a condition that is not TRUE for some rows of values. Otherwise it keeps its meaning."""
+    """Return a condition that is not TRUE for some rows of values. Otherwise it keeps its meaning.
+
+    Its expression, if there is one, says more than the form that Spark has for sources.
+    """
     names = tuple(tree["columns"])
-    itself = None if tree["tree"] is None else filter_from_json(tree["tree"], types)
-    text = tree["sql"] if itself is None else str(itself)
+    forms = [
+        filter_from_json(form, types) for form in (tree["tree"], tree.get("expression")) if form is not None
+    ]
+    text = tree["sql"] if tree["tree"] is None else str(forms[0])
     parts = [Opaque(text, names, "function on the column", _no_row(types, **each)) for each in tree["fails"]]
-    filter = Filter(normalise(And(tuple(parts) if itself is None else (itself.node, *parts))))
+    filter = Filter(normalise(And((*(form.node for form in forms), *parts))))
     return Condition(filter, frozenset(names), text, origin)
 
 

@@ -8,6 +8,12 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
     from parquetry.predicate.filter import EVERY_ROW as EVERY_ROW, Filter as Filter
+    from parquetry.predicate.functions.values import (
+        NO_NULL as NO_NULL,
+        NO_ROWS as NO_ROWS,
+        ONLY_NULL as ONLY_NULL,
+        SOME_NULL as SOME_NULL,
+    )
     from parquetry.predicate.like import (
         Rest as Rest,
         head as head,
@@ -47,10 +53,6 @@ if FOR_TYPE_CHECKERS:
     from parquetry.predicate.pruning.guarantees import Row as Row, allowed_values as allowed_values
     from parquetry.predicate.pruning.held_values import Values as Values
     from parquetry.predicate.pruning.knowledge import (
-        NO_NULL as NO_NULL,
-        NO_ROWS as NO_ROWS,
-        ONLY_NULL as ONLY_NULL,
-        SOME_NULL as SOME_NULL,
         Bounds as Bounds,
         Knowledge as Knowledge,
         KnownValues as KnownValues,

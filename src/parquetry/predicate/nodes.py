@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from parquetry.identifiers import RESERVED, quoted
+from parquetry.predicate.expression import Expression
 from parquetry.types import BOOLEAN, STRING, ColumnType, Value, order_key, sql_literal
 
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=", "<=>")
@@ -216,13 +217,16 @@ class Opaque:
         columns: the columns it is about.
         reason: why it is not understood, as the pruning report shows it: `function on the column`.
         implied: a bound condition that is TRUE wherever this one is, or None if none is known. For example,
-            `year(d) = 2026` implies that `d` is between two days (see `reading.monotone`).
+            `year(d) = 2026` implies that `d` is between two days (see `functions.preimage`).
+        formula: the same condition as an expression, for statistics of containers to judge (see
+            `functions.ranges`), or None if a part of it is not known.
     """
 
     text: str
     columns: tuple[str, ...]
     reason: str
     implied: Predicate | None = None
+    formula: Expression | None = None
 
     def __str__(self) -> str:
         return self.text

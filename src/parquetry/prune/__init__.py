@@ -76,6 +76,7 @@ if FOR_TYPE_CHECKERS:
         decided_conditions as decided_conditions,
         each_file as each_file,
         exact_conditions as exact_conditions,
+        files_by_arrangement as files_by_arrangement,
         select_files as select_files,
     )
     from parquetry.prune.whole_table_aggregates import answer_whole_table as answer_whole_table

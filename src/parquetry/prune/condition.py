@@ -57,6 +57,12 @@ class Condition:
         opaque = opaque_parts(self.predicate)
         return opaque[0].reason if opaque else None
 
+    @cached_property
+    def not_judged(self) -> str | None:
+        """Return why bounds cannot judge some part of it, or None if they can."""
+        parts = [part for part in opaque_parts(self.predicate) if part.formula is None]
+        return parts[0].reason if parts else None
+
     def within(self, names: frozenset[str]) -> bool:
         """Return whether it is about partition columns alone; `names` are the table's partition columns."""
         return bool(names) and self.about <= names

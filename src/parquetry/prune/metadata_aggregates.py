@@ -1,5 +1,7 @@
 """Answer COUNT, MIN and MAX from the metastore alone, where its numbers are exact.
 
+COUNT(DISTINCT p) is answered for partition columns.
+
 This module works on the result of `select`. It gives no answer from bounds that may be wider than the values.
 Nor does it for floating point, whose bounds leave out NaN and the sign of zero, nor for char, which Spark
 pads.
@@ -21,8 +23,8 @@ from parquetry.prune.rules.file_knowledge import names_identify_columns
 from parquetry.prune.select import Selection
 from parquetry.types import ColumnType, Value, identity
 
-AggregateCall = tuple[Literal["count", "min", "max"], str | None]
-"""A function and its column; `("count", None)` is COUNT(*)."""
+AggregateCall = tuple[Literal["count", "min", "max", "count_distinct"], str | None]
+"""A function and its column. `("count", None)` is COUNT(*), `count_distinct` COUNT(DISTINCT column)."""
 
 _EXACT_ARITHMETIC = Context(prec=76, traps=[InvalidOperation, Inexact])
 _TYPES_WITHOUT_EXTREMES = frozenset(("float", "double", "char"))
@@ -125,6 +127,10 @@ def _answer(metadata: TableMetadata, positions: dict[str, int], function: str, n
     if function == "count":
         return functools.partial(_count, column, position)
     kind = column.column_type
+    if function == "count_distinct":
+        if position is None or not has_extremes(kind):
+            raise _NotExactError
+        return functools.partial(_count_distinct, position)
     if function not in ("min", "max") or not has_extremes(kind):
         raise _NotExactError
     choose: Callable[..., Value] = min if function == "min" else max
@@ -145,6 +151,15 @@ def _count(column: TableColumn, position: int | None, files: _GroupedFiles) -> l
         return files.sums([0 if value is None else number for number, value in pairs])
     known = zip(rows, each_in_files(column, files.block.files), strict=True)
     return files.sums([_not_null(number, found) for number, found in known])
+
+
+def _count_distinct(position: int, files: _GroupedFiles) -> list[int]:
+    """Return for each group how many values other than NULL a partition column has."""
+    values: list[set[tuple[Value, ...]]] = [set() for _ in range(files.count)]
+    for group, value in zip(files.groups, files.partition_values(position), strict=True):
+        if value is not None:
+            values[group].add(identity((value,)))
+    return list(map(len, values))
 
 
 def _not_null(rows: int, found: FileBounds | None) -> int:

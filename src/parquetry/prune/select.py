@@ -136,6 +136,27 @@ def each_file(snapshot: TableSnapshot, predicate: Filter) -> Iterator[SelectedFi
         yield from _selected(remaining.partitions, FileBlock.joined(remaining.projected(scan), None))
 
 
+def files_by_arrangement(
+    snapshot: TableSnapshot,
+    conditions: Sequence[Condition],
+    partitions: Sequence[PartitionSnapshot],
+    block: FileBlock,
+) -> FileBlock:
+    """Return the files of a block whose directory and bucket may hold rows for all conditions.
+
+    Args:
+        snapshot: the version of the table.
+        conditions: joined by AND.
+        partitions: the partitions of the files.
+        block: the files.
+    """
+    scan = Scan(snapshot, tuple(conditions), None, frozenset(snapshot.metadata.partition_by), None)
+    remaining = Remaining(partitions, [block])
+    for rule in steps.ARRANGEMENT_STEPS:
+        remaining, _ = rule.narrow(scan, remaining)
+    return FileBlock.joined(list(remaining.blocks or ()), None)
+
+
 def _partition_batches(partitions: Iterable[PartitionSnapshot]) -> Iterator[list[PartitionSnapshot]]:
     """Yield lists of partitions that together have at least `_FILES_PER_BATCH` files."""
     some: list[PartitionSnapshot] = []

@@ -12,7 +12,9 @@ from parquetry.prune.rules.directories import DirectoryRule
 from parquetry.prune.rules.files import FileRule
 from parquetry.prune.rules.partitions import PartitionRule
 
-STEPS: tuple[Rule, ...] = (PartitionRule(), DirectoryRule(), BucketRule(), FileRule(), BytesRule())
+ARRANGEMENT_STEPS: tuple[Rule, ...] = (DirectoryRule(), BucketRule())
+"""The rules that go by where rows are placed within a partition."""
+STEPS: tuple[Rule, ...] = (PartitionRule(), *ARRANGEMENT_STEPS, FileRule(), BytesRule())
 """Each rule narrows what earlier rules kept; the first reads the metastore."""
 
 

@@ -72,7 +72,9 @@ def _answered(spark: SparkSession, query: str) -> tuple[bool, list[tuple[Any, ..
         ("max(f), count(*)", False),
         ("sum(i)", False),
         ("avg(i), count(*)", False),
-        ("count(DISTINCT p)", False),
+        ("count(DISTINCT p)", True),
+        ("count(DISTINCT q), count(DISTINCT p), count(*)", True),
+        ("count(DISTINCT i)", False),
         ("count(*) FILTER (WHERE i > 3)", False),
         ("max(i + 1)", False),
     ],
@@ -104,6 +106,10 @@ def test_groups_of_partition_columns_are_answered_alone(spark: SparkSession, tab
     )
     alone, found = _answered(spark, f"SELECT count(*) FROM {table} WHERE p = 0 GROUP BY {keys}")
     assert (alone, found) == (True, [(5,)])
+    alone, found = _answered(spark, f"SELECT DISTINCT {keys} FROM {table}")
+    assert (alone, found) == (True, _answered(spark, f"SELECT DISTINCT {keys} FROM {whole}")[1])
+    alone, found = _answered(spark, f"SELECT p, count(DISTINCT q) FROM {table} GROUP BY p")
+    assert (alone, found) == (True, [(0, 1), (1, 1), (7, 0), (None, 1)])
 
 
 def test_groups_of_other_columns_are_computed(spark: SparkSession, table: str) -> None:

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquetry.data_files.bounds import MAX_BOUND_LENGTH, FileBounds, bounds_reader, column_statistics
+from parquetry.data_files.defaults import default_value
 from parquetry.data_files.footers.parquet_statistics import from_bridge, read_footers, read_parquet_footer
 from parquetry.data_files.records import Trust
 from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
@@ -350,17 +351,52 @@ def test_bounds_know_columns_of_nulls_one_side_and_nothing():
 
 
 def test_a_column_missing_from_a_file_with_statistics_is_null():
-    """The file was written before the column came; one with a default for old rows is not known."""
+    """The file was written before the column came. One with a default for old rows has it in each row."""
     read = bounds_reader(column("long"))
     other = {"y": ColumnStatistics(9, 0, 1, 2)}
     assert read(FileRecord("a", 10, 5, columns=other)).all_null
     assert read(FileRecord("a", 10, 5)) is None
     assert read(FileRecord("a", 10, 5, columns={})) is None
     # Spark fills such a column with its default instead.
-    assert (
-        bounds_reader(column("long", metadata={"EXISTS_DEFAULT": "7"}))(FileRecord("a", 10, 5, columns=other))
-        is None
-    )
+    filled = bounds_reader(column("long", metadata={"EXISTS_DEFAULT": "7"}))
+    assert filled(FileRecord("a", 10, 5, columns=other)) == FileBounds(7, 7, nulls=0, rows=5)
+    unknown = bounds_reader(column("long", metadata={"EXISTS_DEFAULT": "length('x')"}))
+    assert unknown(FileRecord("a", 10, 5, columns=other)) is None
+
+
+@pytest.mark.parametrize(
+    ("type", "text", "value"),
+    [
+        ("byte", "7Y", 7),
+        ("integer", "-3", -3),
+        ("long", "7L", 7),
+        ("long", "7", 7),
+        ("double", "1.5D", 1.5),
+        ("double", "1E3", 1000.0),
+        ("double", "CAST('NaN' AS DOUBLE)", None),
+        ("decimal(9,2)", "1.50BD", Decimal("1.50")),
+        ("boolean", "true", True),
+        ("string", "'it\\'s'", "it's"),
+        ("string", "''", ""),
+        ("char(3)", "'a'", "a  "),
+        ("date", "DATE '2026-01-01'", 20_454),
+        ("timestamp_ntz", "TIMESTAMP_NTZ '2026-01-01 00:00:00'", 1_767_225_600_000_000),
+        ("timestamp", "TIMESTAMP '1970-01-01 00:00:01'", None),
+        ("integer", "CAST(NULL AS INT)", None),
+        ("integer", "NULL", None),
+    ],
+)
+def test_defaults_of_columns(type, text, value):
+    """Spark's literals are understood, but no timestamp: its text depends on the reader's time zone."""
+    found = column(type, metadata={"EXISTS_DEFAULT": text})
+    assert default_value(found) == value
+    in_file = bounds_reader(found)(FileRecord("a", 10, 5, columns={"y": ColumnStatistics(9, 0, 1, 2)}))
+    if "NULL" in text:
+        assert in_file == FileBounds(nulls=5, rows=5, all_null=True)
+    else:
+        assert (None if in_file is None else (in_file.min, in_file.max, in_file.nulls)) == (
+            None if value is None else (value, value, 0)
+        )
 
 
 def test_names_in_files_are_found_in_any_case_but_never_guessed():

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parquetry.layout.arrangement import REST
 from parquetry.metastore import ColumnStatistics, FileRecord, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
-from tests.support.spark.asked_lake import BridgeLake
+from tests.support.spark.asked_lake import BUCKETS, PARTITIONED_BY_P, BridgeLake
 from tests.support.stores.rows_examined import rows_examined
 
 
@@ -103,6 +104,53 @@ def test_the_table_as_it_stands_and_what_comes(lake: BridgeLake) -> None:
     commit_files(lake, p3=["e"], p1=["f"])
     assert stream.all() == [["1:d", "1:f", "3:e"]]  # by version, but of the answer partition by partition
     assert stream.all() == []
+
+
+def test_buckets_of_the_values_of_a_condition(tmp_path: Path) -> None:
+    """A batch reads the buckets of the listed values, of its first version and of later ones."""
+    with open_metastore(str(tmp_path), create=True) as metastore:
+        lake = BridgeLake(tmp_path, metastore)
+        lake.create(by=[*PARTITIONED_BY_P, BUCKETS], properties={})
+
+        def append(*names: str) -> None:
+            transaction = Transaction(lake.table(), "append")
+            transaction.append(
+                (1,), [FileRecord(f"{name}{i}", 10, 1, bucket=i) for name in names for i in range(4)]
+            )
+            commit(transaction)
+
+        def condition(column: str, *values: int) -> dict[str, Any]:
+            literals = [{"lit": str(value), "type": "int"} for value in values]
+            return {"fn": "IN", "args": [{"col": [column]}, *literals]}
+
+        append("a")
+        stream = Stream(lake)
+        whole = stream.next(predicates=[condition("x", 5)])
+        assert len(whole) == 1
+        append("b", "c")
+        (bucket,) = {name[-1] for name in whole}
+        assert stream.next(predicates=[condition("x", 5)]) == [f"1:b{bucket}", f"1:c{bucket}"]
+        append("d")
+        assert stream.next(predicates=[condition("y", 5)]) == ["1:d0", "1:d1", "1:d2", "1:d3"]
+
+
+def test_directories_of_heavy_values(tmp_path: Path) -> None:
+    """A batch reads the directory of a heavy value, and the rest for any other value."""
+    with open_metastore(str(tmp_path), create=True) as metastore:
+        lake = BridgeLake(tmp_path, metastore)
+        lake.create(properties={"skewed-by": "(x) ON (10, 20) STORED AS DIRECTORIES"})
+        transaction = Transaction(lake.table(), "append")
+        named = {"ten": 0, "twenty": 1, "rest": REST, "unknown": None}
+        transaction.append((1,), [FileRecord(name, 10, 1, cell=cell) for name, cell in named.items()])
+        commit(transaction)
+
+        def files(value: int) -> list[str]:
+            literals = [{"col": ["x"]}, {"lit": str(value), "type": "int"}]
+            found = Stream(lake).next(predicates=[{"fn": "=", "args": literals}])
+            return [name.removeprefix("1:") for name in found]
+
+        assert files(10) == ["ten", "unknown"]
+        assert files(30) == ["rest", "unknown"]
 
 
 def test_an_empty_table_has_nothing_to_begin_with(lake: BridgeLake) -> None:

@@ -437,6 +437,8 @@ def test_counts_and_extremes_come_from_the_metastore(counted):
     assert answer(counted, asked) == [(37, 27, -5, 19, "a", 27)]
     assert answer(counted, asked[:4], predicates=[IsNull("p")]) == [(7, 0, None, None)]
     assert answer(counted, [("max", "p"), ("min", "p"), ("count", "p"), ("min", "q")]) == [(1, 1, 30, "x")]
+    assert answer(counted, [("count_distinct", "p"), ("count_distinct", "q")]) == [(1, 2)]
+    assert answer(counted, [("count_distinct", "v")]) is None
 
 
 def test_groups_are_partitions_with_rows(counted):

@@ -246,7 +246,7 @@ def aggregate(lake: Lake, q: questions.Aggregate) -> answers.MaybeAggregated:
     types = [column.column_type for column in groups]
     fields = logical_schema(groups)["fields"]
     for i, (function, name) in enumerate(wanted):
-        column = None if function == "count" or name is None else metadata.column(name)
+        column = None if function.startswith("count") or name is None else metadata.column(name)
         types.append(_COUNT_TYPE if column is None else column.column_type)
         type_json = "long" if column is None else column.type
         fields.append({"name": f"{function}_{i}", "type": type_json, "nullable": True, "metadata": {}})

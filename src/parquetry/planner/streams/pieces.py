@@ -41,6 +41,11 @@ class Piece(Protocol):
     """The files that a stream reads of one version."""
 
     @property
+    def snapshot(self) -> TableSnapshot:
+        """Return the version."""
+        ...
+
+    @property
     def partitions(self) -> Sequence[PartitionSnapshot]:
         """Return the partitions of the files, in order."""
         ...
@@ -70,13 +75,13 @@ class WholeVersion:
     def __init__(
         self, snapshot: TableSnapshot, read: Callable[[TableSnapshot], Sequence[PartitionSnapshot]]
     ) -> None:
-        self._snapshot = snapshot
+        self.snapshot = snapshot
         self._read = read
 
     @functools.cached_property
     def partitions(self) -> Sequence[PartitionSnapshot]:
         """Return the partitions of the files, in order."""
-        return self._read(self._snapshot)
+        return self._read(self.snapshot)
 
     @functools.cached_property
     def _starts(self) -> list[int]:
@@ -100,7 +105,7 @@ class WholeVersion:
             for place, partition in enumerate(self.partitions)
             if self._starts[place] < stop and self._starts[place] + partition.file_count > start
         ]
-        snapshot = self._snapshot
+        snapshot = self.snapshot
         blocks = file_blocks(snapshot.store, snapshot.id, [self.partitions[place] for place in few])
         found = FileBlock.joined(list(blocks), None)
         begin = self._starts[few[0]] if few else 0
@@ -116,6 +121,7 @@ class AddedFiles:
     """
 
     def __init__(self, changes: VersionChanges) -> None:
+        self.snapshot = changes.version
         self.partitions: Sequence[PartitionSnapshot] = [partition for partition, _ in changes.brought]
         self._files = [file for _, files in changes.brought for file in files]
         sizes = [len(files) for _, files in changes.brought]

@@ -1,7 +1,8 @@
 """Streaming reads: where a stream begins, where its next batch ends, and which files it reads.
 
 `pieces` lists the files of each version. This module divides them into batches by the limits, and prunes
-files by partition values and statistics. Spark evaluates the query's conditions again on every row.
+files by partition values, directories, buckets and statistics. Spark evaluates the query's conditions again
+on every row.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans.scan_answer import file_list, statistics
 from parquetry.planner.streams.pieces import Piece, StreamedTable
 from parquetry.planner.streams.position import Position, StreamOptions, first_position
-from parquetry.predicate import Filter, match
-from parquetry.prune import FileKnowledge
+from parquetry.predicate import match
+from parquetry.prune import Condition, FileKnowledge, files_by_arrangement
 
 
 def begin(lake: Lake, q: questions.BeginStream) -> answers.StreamPosition:
@@ -97,10 +98,11 @@ def plan(lake: Lake, q: questions.PlanBatch) -> answers.PlannedScan:
     start, end = Position.from_text(q.start), Position.from_text(q.end)
     table = StreamedTable(lake, q.table, start.table)
     begun = table.begun
-    filters = [condition.filter for condition in conditions(begun, q.predicates)]
+    asked = conditions(begun, q.predicates)
     until = end.version if end.files else end.version - 1
     # a version that is read to its end needs no count of its files, so partitions may be pruned
-    early = filters if start.version < end.version and not start.files else ()
+    settled = start.version < end.version and not start.files
+    early = [condition.filter for condition in asked] if settled else ()
     partitions: list[PartitionSnapshot] = []
     kept: list[FileBlock] = []
     skips = StreamOptions(q.read_options).skips
@@ -109,21 +111,31 @@ def plan(lake: Lake, q: questions.PlanBatch) -> answers.PlannedScan:
         stop = end.files if version == end.version else piece.count
         if first >= stop:
             continue
-        block = _wanted(begun, filters, piece, piece.block(first, stop))
+        block = _wanted(begun, asked, piece, piece.block(first, stop))
         kept.append(FileBlock((block.parts + len(partitions)).astype(np.int32), block.files))
         partitions += piece.partitions
     return _answer(lake, begun, q.columns, partitions, FileBlock.joined(kept, frozenset()), (start, end))
 
 
-def _wanted(begun: TableSnapshot, filters: Sequence[Filter], piece: Piece, block: FileBlock) -> FileBlock:
-    """Return the files that may hold rows for all conditions."""
-    if not filters:
+def _wanted(
+    begun: TableSnapshot, conditions: Sequence[Condition], piece: Piece, block: FileBlock
+) -> FileBlock:
+    """Return the files that may hold rows for all conditions, by directories, buckets and statistics."""
+    if not conditions:
         return block
+    if _same_names(begun, piece.snapshot):
+        block = files_by_arrangement(piece.snapshot, conditions, piece.partitions, block)
     known = FileKnowledge(begun.metadata, piece.partitions, block)
     wanted = np.ones(block.count, np.bool_)
-    for filter in filters:
-        wanted &= match(filter, known).astype(np.bool_)  # CANNOT is 0
+    for condition in conditions:
+        wanted &= match(condition.filter, known).astype(np.bool_)  # CANNOT is 0
     return block.take(np.flatnonzero(wanted))
+
+
+def _same_names(begun: TableSnapshot, version: TableSnapshot) -> bool:
+    """Return whether each column that the conditions may name is the same column in a version."""
+    names = {column.name: column.physical for column in version.metadata.columns}
+    return all(names.get(column.name) == column.physical for column in begun.metadata.columns)
 
 
 def _answer(

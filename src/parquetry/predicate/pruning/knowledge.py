@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from parquetry.predicate.functions.values import NO_NULL, ONLY_NULL
 from parquetry.predicate.pruning.guarantees import Row
 from parquetry.predicate.pruning.held_values import (
     Values,
@@ -24,9 +25,6 @@ from parquetry.predicate.pruning.held_values import (
 from parquetry.predicate.pruning.truth_sets import MAX_LISTED_CONTAINERS, Codes, codes
 from parquetry.types import ColumnType, Value
 
-NO_NULL, SOME_NULL, ONLY_NULL, NO_ROWS = 0, 1, 2, 3
-"""Codes for NULLs among a container's rows: none, perhaps some, all; or there are no rows at all."""
-
 
 class Bounds(msgspec.Struct, frozen=True, eq=False):
     """The bounds and NULLs of a column in each of N containers: lists for few containers, arrays for many.
@@ -34,7 +32,7 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
     Attributes:
         least: no value in the container is less. It means nothing in a container that has only NULL.
         greatest: no value in the container is greater.
-        nulls: whether rows are NULL, one of the four codes above.
+        nulls: whether rows are NULL, one of the four codes of `functions.values`.
         shared: whether the values are exact, as in partitions. All rows of a container then have one value,
             both least and greatest, or NULL. (Where the two differ, the value is not known.) NaN is then a
             value like any other. If not `shared`, these are statistics, which leave NaN out: any float column
@@ -73,8 +71,9 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
             type: the column's type.
             least: for each container, or None if not known. A char is padded to its length.
             greatest: likewise.
-            nulls: for each container one of the four codes above.
+            nulls: for each container one of the four codes of `functions.values`.
 
+        >>> from parquetry.predicate.functions.values import SOME_NULL
         >>> Bounds.from_statistics(ColumnType('string'), ['a', 'z'], [None, 'y'], [SOME_NULL, NO_NULL])
         Bounds(least=['a', LOWEST], greatest=[HIGHEST, HIGHEST], nulls=[1, 0], shared=False, doubts=None)
         """
@@ -103,7 +102,7 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
             least: for each container.
             greatest: likewise.
             mask: the containers where both are known.
-            nulls: for each container one of the four codes above.
+            nulls: for each container one of the four codes of `functions.values`.
         """
         kind, trusted = python_type(type), mask & (least <= greatest)
         low = masked_value_array(least, trusted, kind, lowest=True)

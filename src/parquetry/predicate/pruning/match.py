@@ -27,6 +27,7 @@ from parquetry.predicate.nodes import (
 )
 from parquetry.predicate.pruning.guarantees import allowed_values
 from parquetry.predicate.pruning.knowledge import Bounds, Knowledge
+from parquetry.predicate.pruning.match_formula import formula_outcomes
 from parquetry.predicate.pruning.match_leaf import leaf_outcomes
 from parquetry.predicate.pruning.match_tuples import tuple_outcomes
 from parquetry.predicate.pruning.truth_sets import (
@@ -195,12 +196,8 @@ class _OutcomeEvaluator:
         match node:
             case BooleanConstant(truth):
                 return same(CODES_OF_TRUTH[truth], self._count)
-            case Opaque(implied=implied):
-                return (
-                    same(ANY, self._count)
-                    if implied is None
-                    else _OUTCOMES_OF_IMPLIED(self.outcomes(implied))
-                )
+            case Opaque():
+                return self._opaque(node)
             case TupleIn(names):
                 known = [self._knowledge.bounds(name) for name in names]
                 outcomes = tuple_outcomes(node, known, self._count)
@@ -211,6 +208,15 @@ class _OutcomeEvaluator:
         if bounds is not None:
             return self._doubting(leaf_outcomes(node, bounds), [bounds], unknown)
         return same(unknown, self._count)
+
+    def _opaque(self, node: Opaque) -> Codes:
+        """Judge by the condition that is implied; where it may hold, by the ranges of the expressions."""
+        implied = node.implied
+        outcomes = same(ANY, self._count) if implied is None else _OUTCOMES_OF_IMPLIED(self.outcomes(implied))
+        if node.formula is None or not any_of(outcomes, TRUE):
+            return outcomes
+        found = formula_outcomes(node.formula, self._knowledge, outcomes)
+        return self._doubting(found.outcomes, found.used, ANY)
 
     def _doubting(self, outcomes: Codes, known: Sequence[Bounds], unknown: int) -> Codes:
         """Note whether statistics in doubt were used, and replace their outcomes while proving."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from parquetry.predicate.functions.values import ONLY_NULL
 from parquetry.predicate.like import Rest, head, matcher
 from parquetry.predicate.nodes import OPERATORS, Compare, In, IsNull, Like
 from parquetry.predicate.pruning.held_values import (
@@ -29,7 +30,7 @@ from parquetry.predicate.pruning.held_values import (
     ranks,
     value_array,
 )
-from parquetry.predicate.pruning.knowledge import ONLY_NULL, Bounds
+from parquetry.predicate.pruning.knowledge import Bounds
 from parquetry.predicate.pruning.truth_sets import (
     EITHER,
     FALSE,

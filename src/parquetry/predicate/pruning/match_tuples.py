@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.predicate.evaluate import evaluate
+from parquetry.predicate.functions.values import ONLY_NULL
 from parquetry.predicate.nodes import TupleIn
 from parquetry.predicate.pruning.held_values import as_list, ranks
-from parquetry.predicate.pruning.knowledge import ONLY_NULL, Bounds
+from parquetry.predicate.pruning.knowledge import Bounds
 from parquetry.predicate.pruning.truth_sets import ANY, CODES_OF_TRUTH, FALSE, NULL, TRUE, Codes, codes
 from parquetry.types import ColumnType, Value, order_key
 

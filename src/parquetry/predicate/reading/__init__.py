@@ -1,5 +1,5 @@
 """Read conditions from text and from Spark's JSON.
 
 `parse` and `operands` read text. `spark_json` reads trees; it uses `packed_values`, `char_padding`, and
-`monotone` for functions of columns.
+`expressions` for functions of columns.
 """

@@ -23,7 +23,10 @@ from typing import Any
 
 from parquetry.errors import ParquetryError
 from parquetry.predicate import bind, like
+from parquetry.predicate.expression import Expression
 from parquetry.predicate.filter import Filter
+from parquetry.predicate.functions import preimage
+from parquetry.predicate.functions.casts import casts_text
 from parquetry.predicate.nodes import (
     FALSE,
     FLIPPED_OPERATORS,
@@ -43,7 +46,8 @@ from parquetry.predicate.nodes import (
     truth_of,
 )
 from parquetry.predicate.normalise import normalise
-from parquetry.predicate.reading import char_padding, monotone
+from parquetry.predicate.reading import char_padding
+from parquetry.predicate.reading.expressions import ExpressionReader
 from parquetry.predicate.reading.packed_values import packed_column, packed_values
 from parquetry.types import STORED_BITS, STRING, ColumnType, Value, parse_type, sql_literal, value_from_text
 
@@ -93,39 +97,68 @@ def from_json(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
         text = _text(tree)
     except RecursionError:
         text = "…"
-    return Opaque(text, tuple(dict.fromkeys(_names(tree))), reason, _implied(tree, columns))
+    names = tuple(dict.fromkeys(_names(tree)))
+    formula = _formula(tree, columns)
+    if formula is not None and casts_text(formula):
+        reason, formula = "the cast of a text may be an error", None
+    return Opaque(text, names, reason, _implied(tree, columns), formula)
 
 
 def _implied(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate | None:
     """Return the condition on a column that a comparison of its function with literals implies, or None."""
     try:
-        function, (left, *others) = str(tree["fn"]).upper(), tree["args"]
+        function, (left, *others) = _function(tree), tree["args"]
         if function in _COMPARISONS and "lit" in left:
             function, left, others = FLIPPED_OPERATORS[_COMPARISONS[function]], others[0], [left]
         if "fn" not in left or any("lit" not in other for other in others):
             return None
-        literals = [_literal(other) for other in others]
+        literals = [read_literal(other) for other in others]
+        value, type = literals[0]
+        if function in ("=", "<=>") and isinstance(value, str):
+            begins = char_padding.begins_like(left, value, columns)
+            if begins is not None:
+                return begins
+        expression = ExpressionReader(columns, read_literal).read(left)
+        if expression is None:
+            return None
         if function == "IN":
-            return monotone.implied_by_any(
-                left, [literal for literal in literals if literal[0] is not None], columns
-            )
-        return monotone.implied(_COMPARISONS[function], left, *literals[0], columns)
-    except (
-        _NotUnderstoodError,
-        ParquetryError,
-        LookupError,
-        TypeError,
-        ValueError,
-        ArithmeticError,
-        RecursionError,
-    ):
+            return preimage.implied_by_any(expression, [each for each in literals if each[0] is not None])
+        return preimage.implied(_COMPARISONS[function], expression, value, type)
+    except _UNREADABLE:
         return None
+
+
+def _formula(tree: Any, columns: Mapping[str, ColumnType]) -> Expression | None:
+    """Return a condition as an expression for statistics to judge, or None if a part of it is not known."""
+    try:
+        return ExpressionReader(columns, read_literal).read(tree)
+    except _UNREADABLE:
+        return None
+
+
+def _function(tree: Any) -> str:
+    """Return the name of a tree's function in capitals."""
+    name = str(tree["fn"]).upper()
+    return "IN" if name == "INSET" else name
 
 
 class _NotUnderstoodError(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+_UNREADABLE = (
+    _NotUnderstoodError,
+    ParquetryError,
+    LookupError,
+    TypeError,
+    ValueError,
+    ArithmeticError,
+    AttributeError,
+    RecursionError,
+)
+"""The errors of trees that have another form than expected."""
 
 
 def _node(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
@@ -139,11 +172,11 @@ def _node(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
             raise _NotUnderstoodError("a column that is no condition")
         return truth_of(name)
     if "lit" in tree:
-        value, type = _literal(tree)
+        value, type = read_literal(tree)
         if value is not None and not isinstance(value, bool):
             raise _NotUnderstoodError("a literal that is no condition")
         return BooleanConstant(value)
-    function = str(tree["fn"]).upper()
+    function = _function(tree)
     arguments = tree.get("args", ())
     match function:
         case "AND":
@@ -182,7 +215,7 @@ def _comparison(op: str, arguments: Sequence[Any], columns: Mapping[str, ColumnT
     if "lit" not in right:
         raise _NotUnderstoodError("function on the column")
     name, type = _column(left, columns)
-    value, literal = _literal(right)
+    value, literal = read_literal(right)
     if not isinstance(value, str) or not _is_char(type, columns):
         return bind.comparison(op, name, type, value, literal)
     if "col" in left and char_padding.as_stored(name, type, columns):
@@ -213,7 +246,7 @@ def _in(arguments: Sequence[Any], columns: Mapping[str, ColumnType]) -> Predicat
     name, type = _column(arguments[0], columns)
     if any("lit" not in argument for argument in arguments[1:]):
         raise _NotUnderstoodError("IN over something else than literals")
-    literals = [_literal(argument) for argument in arguments[1:]]
+    literals = [read_literal(argument) for argument in arguments[1:]]
     values = [value for value, _ in literals if value is not None]
     kinds = {literal for value, literal in literals if value is not None}
     if len(kinds) > 1:
@@ -276,7 +309,7 @@ def _text_test(function: str, arguments: Sequence[Any], columns: Mapping[str, Co
     name, type = _column(arguments[0], columns)
     if "lit" not in arguments[1]:
         raise _NotUnderstoodError("comparison of two columns")
-    text, _ = _literal(arguments[1])
+    text, _ = read_literal(arguments[1])
     if text is None:
         return NULL
     if not type.textual or not isinstance(text, str):
@@ -303,7 +336,8 @@ def _column(tree: Any, columns: Mapping[str, ColumnType]) -> tuple[str, ColumnTy
     return name, type
 
 
-def _literal(tree: Any) -> tuple[Value, ColumnType]:
+def read_literal(tree: Any) -> tuple[Value, ColumnType]:
+    """Return the value of a literal's tree, and its type. Any error means that it is not understood."""
     text, name = tree["lit"], tree.get("type", "string")
     if text is None:
         return None, parse_type(name)
@@ -369,7 +403,7 @@ def _text(tree: Any) -> str:
         return ".".join(name_text(str(part)) for part in tree["col"]) or "?"
     if "lit" in tree:
         try:
-            value, type = _literal(tree)
+            value, type = read_literal(tree)
             return sql_literal(type, value)
         except (_NotUnderstoodError, ParquetryError, ValueError, TypeError, ArithmeticError):
             return str(tree["lit"])

@@ -122,8 +122,8 @@ class _FileEvaluator:
         """Return why a condition pruned no file, or None if there is nothing to report."""
         if condition in self.tally or condition.within(self._scan.partition_by):
             return None
-        if condition.not_understood is not None:
-            return condition.not_understood
+        if condition.not_judged is not None:
+            return condition.not_judged
         missing = sorted(condition.about & self._unknown)
         if missing:
             return f"no statistics for {'column' if len(missing) == 1 else 'columns'} {', '.join(missing)}"

@@ -62,7 +62,7 @@ class HeavyValues(Predicates, tag="heavy_values", frozen=True):
 class AggregateFunction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A function of a column's values, or `count` of all rows, without a column."""
 
-    function: Literal["count", "min", "max"]
+    function: Literal["count", "min", "max", "count_distinct"]
     column: str | None
 
 

@@ -1,0 +1,76 @@
+package org.apache.spark.sql.parquetry.predicates
+
+import java.time.Instant
+import java.util.concurrent.ConcurrentHashMap
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.{Cast => CastExpression}
+import org.apache.spark.sql.catalyst.util.DateTimeUtils
+import org.apache.spark.sql.parquetry.protocol.{CharPadding, Json}
+import org.apache.spark.sql.types.{DataType, StructType}
+
+/**
+ * Encodes Catalyst's expressions like V2's (`Json.ofExpression`). Many have no form for sources, and a V2
+ * form lacks the type, the time zone, and whether a cast raises errors. The planner reads these trees in
+ * `predicate/reading/expressions.py`.
+ */
+object ExpressionTrees {
+  def of(e: Expression): JObject = e match {
+    case Literal(row: InternalRow, fields: StructType) => of(CreateNamedStruct(fields.fields.toSeq.zipWithIndex.flatMap {
+      case (field, i) => Seq(Literal(field.name), Literal(row.get(i, field.dataType), field.dataType))
+    }))
+    case l: Literal => literal(l.value, l.dataType)
+    case a: AttributeReference => JObject("col" -> Json.strings(Seq(a.name)))
+    case InSet(a: AttributeReference, values) => Json.ofMembership(Seq(a.name), values, a.dataType)
+    case InSet(child, values) => function("IN", of(child) +: values.toSeq.map(literal(_, child.dataType)))
+    case CharPadding(_) => function(CharPadding.name, e.children.map(of))
+    case other => JObject(function(name(other), other.children.map(of)).obj ++ details(other))
+  }
+
+  private def literal(value: Any, dataType: DataType): JObject =
+    JObject("lit" -> Json.ofValue(value, dataType), "type" -> JString(dataType.sql.toLowerCase))
+  private def function(name: String, arguments: Seq[JValue]): JObject =
+    JObject("fn" -> JString(name), "args" -> JArray(arguments.toList))
+
+  private def name(e: Expression): String = e match {
+    case b: BinaryOperator => b.sqlOperator
+    case _: CastExpression => "CAST"
+    case IsNull(_) => "IS_NULL"
+    case IsNotNull(_) => "IS_NOT_NULL"
+    case _: UserDefinedExpression => e.getClass.getSimpleName.toUpperCase // its own name may be one of Spark's
+    case other => other.prettyName.toUpperCase
+  }
+
+  private def details(e: Expression): List[JField] = {
+    val more = e match {
+      case c: CastExpression => List("mode" -> JString(c.evalMode.toString))
+      case l: Like => List("detail" -> JString(l.escapeChar.toString))
+      case t: TimestampAdd => List("detail" -> JString(t.unit))
+      case _ => Nil
+    }
+    val zone = e match {
+      case z: TimeZoneAwareExpression => z.timeZoneId.toList.flatMap(id => List("zone" -> JString(id), "offsets" -> offsets(id)))
+      case _ => Nil
+    }
+    ("class" -> JString(e.getClass.getSimpleName)) :: ("type" -> JString(e.dataType.sql.toLowerCase)) :: more ++ zone
+  }
+
+  private val byZone = new ConcurrentHashMap[String, JArray]
+  private val first = Instant.parse("0001-01-01T00:00:00Z")
+  private val end = Instant.parse("2100-01-01T00:00:00Z")
+
+  /** The offsets of a zone, each with the second at which it begins; after `end` they are unknown. */
+  private def offsets(zone: String): JArray = byZone.computeIfAbsent(zone, id => {
+    val rules = DateTimeUtils.getZoneId(id).getRules
+    val changes = Iterator.iterate(rules.nextTransition(first))(change => rules.nextTransition(change.getInstant))
+      .takeWhile(change => change != null && change.getInstant.isBefore(end)).toList
+    val last = changes.lastOption.map(_.getInstant).getOrElse(first)
+    JArray(pair(JNull, JInt(rules.getOffset(first).getTotalSeconds)) ::
+      changes.map(change => pair(JInt(change.getInstant.getEpochSecond), JInt(change.getOffsetAfter.getTotalSeconds))) :::
+      (if (rules.nextTransition(last) == null) Nil else List(pair(JInt(end.getEpochSecond), JNull))))
+  })
+  private def pair(second: JValue, offset: JValue): JArray = JArray(List(second, offset))
+}

@@ -1,0 +1,139 @@
+"""Ranges of casts. A cast is monotone between numbers, between times, and from times to text.
+
+A text that is cast may have any value. If the cast raises errors, the container is read, since a text between
+the bounds may be no number at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import ROUND_DOWN, Decimal
+from typing import Any
+
+from parquetry.predicate.expression import Expression, FunctionCall
+from parquetry.predicate.functions.monotone import at_corners
+from parquetry.predicate.functions.numbers import rounded
+from parquetry.predicate.functions.times import local_days, local_time, text_of_local
+from parquetry.predicate.functions.values import UNKNOWN, OutOfRangeError, Range
+from parquetry.temporal import MICROS_PER_SECOND
+from parquetry.types import ColumnType
+
+_MAX_EXACT = 1 << 53
+_TIMES = ("date", "timestamp", "timestamp_ntz")
+
+
+def cast(call: FunctionCall, ranges: Sequence[Range]) -> Range:
+    """Return the range of a cast's results."""
+    (each,), (argument,) = ranges, call.args
+    source, target = argument.type, call.type
+    if source is None or target is None:
+        return UNKNOWN
+    if _is_same(source, target):
+        return each
+    if source.textual and not call.raises and not each.fails:
+        return Range(nan=True)
+    return at_corners(call, ranges, (1,), _point)
+
+
+def casts_text(expression: Expression) -> bool:
+    """Return whether an expression casts a text to another type, and a text that does not fit is an error."""
+    if not isinstance(expression, FunctionCall):
+        return False
+    source = expression.args[0].type if expression.function == "CAST" else None
+    if source is not None and source.textual and expression.raises:
+        return expression.type is None or not expression.type.textual
+    return any(map(casts_text, expression.args))
+
+
+def _is_same(source: ColumnType, target: ColumnType) -> bool:
+    """Return whether a cast changes no value."""
+    return source == target or {source.name, target.name} <= {"string", "varchar"}
+
+
+def _point(call: FunctionCall, values: Sequence[Any], end: int) -> Any:
+    (value,), source, target = values, call.args[0].type, call.type
+    if source is None or target is None or value is None:
+        raise OutOfRangeError
+    kinds = (_kind(source), _kind(target))
+    convert = _CONVERSIONS.get(kinds)
+    if convert is None:
+        raise OutOfRangeError
+    return convert(call, value, end)
+
+
+def _kind(type: ColumnType) -> str:
+    """Return the name of a type, one name for all whole numbers, for floats and for times."""
+    if type.integral:
+        return "integer"
+    if type.floating:
+        return "float"
+    return "time" if type.name in _TIMES else type.name
+
+
+def _to_integer(_: FunctionCall, value: Any, __: int) -> int:
+    if isinstance(value, Decimal):
+        return int(value.to_integral_value(rounding=ROUND_DOWN))
+    return int(value)  # of an infinity it is an error, and so not known
+
+
+def _to_float(call: FunctionCall, value: Any, _: int) -> float:
+    if isinstance(value, int) and abs(value) > _MAX_EXACT:
+        raise OutOfRangeError
+    number: float = rounded(call.type, float(value))
+    return number
+
+
+def _to_decimal(call: FunctionCall, value: Any, _: int) -> Decimal:
+    number: Decimal = rounded(call.type, Decimal(value))
+    return number
+
+
+def _between_times(call: FunctionCall, value: int, end: int) -> int:
+    target = call.type.name if call.type is not None else ""
+    if target == "date":
+        return local_days(call, 0, value, end)
+    local = local_time(call, 0, value, end)
+    return local if target == "timestamp_ntz" else call.zone.instant(local, end)
+
+
+def _seconds(call: FunctionCall, value: int, _: int) -> int:
+    if call.args[0].type != ColumnType("timestamp"):
+        raise OutOfRangeError
+    return value // MICROS_PER_SECOND
+
+
+def _from_seconds(call: FunctionCall, value: int, _: int) -> int:
+    if call.type != ColumnType("timestamp"):
+        raise OutOfRangeError
+    return value * MICROS_PER_SECOND
+
+
+def _time_text(call: FunctionCall, value: int, end: int) -> str:
+    local = local_time(call, 0, value, end)
+    if call.args[0].type == ColumnType("date"):
+        return text_of_local(local, "yyyy-MM-dd")
+    fraction = local % MICROS_PER_SECOND
+    text = text_of_local(local, "yyyy-MM-dd HH:mm:ss")
+    return f"{text}.{fraction:06d}".rstrip("0") if fraction else text
+
+
+def _from_boolean(_: FunctionCall, value: Any, __: int) -> int:
+    return int(value)
+
+
+_CONVERSIONS: dict[tuple[str, str], Callable[[FunctionCall, Any, int], Any]] = {
+    ("integer", "integer"): _to_integer,
+    ("decimal", "integer"): _to_integer,
+    ("float", "integer"): _to_integer,
+    ("boolean", "integer"): _from_boolean,
+    ("integer", "float"): _to_float,
+    ("decimal", "float"): _to_float,
+    ("float", "float"): _to_float,
+    ("integer", "decimal"): _to_decimal,
+    ("decimal", "decimal"): _to_decimal,
+    ("time", "time"): _between_times,
+    ("time", "integer"): _seconds,
+    ("integer", "time"): _from_seconds,
+    ("time", "string"): _time_text,
+}
+"""By the kinds of both types; a cast of another pair is not monotone, or seldom used."""

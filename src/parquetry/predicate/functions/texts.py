@@ -1,0 +1,200 @@
+"""Ranges of functions of texts. Texts sort by their characters, as UTF-8 does.
+
+All texts between two texts begin with what both begin with. So UPPER, or a substring from the third character
+on, is known as far as that beginning goes. A first part of a text, `substr(c, 1, 5)`, keeps the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parquetry.predicate.expression import Constant, FunctionCall
+from parquetry.predicate.functions.monotone import Rule, is_kind
+from parquetry.predicate.functions.values import (
+    UNKNOWN,
+    OutOfRangeError,
+    Range,
+    ends_of,
+    strict,
+    void,
+)
+from parquetry.predicate.like import Rest, head
+
+_GREATEST = "\U0010ffff"
+
+
+def beginning_range(beginning: str, nulls: int) -> Range:
+    """Return the range of all texts with a beginning."""
+    return Range(beginning, after_all(beginning), nulls)
+
+
+def common_beginning(one: str, other: str) -> str:
+    """Return what two texts begin with.
+
+    >>> common_beginning("abc", "abd")
+    'ab'
+    """
+    pairs = enumerate(zip(one, other, strict=False))
+    length = next((place for place, (here, there) in pairs if here != there), min(len(one), len(other)))
+    return one[:length]
+
+
+def after_all(beginning: str) -> str | None:
+    """Return a text that is above all texts with a beginning, or None if there is none.
+
+    >>> after_all("ab")
+    'ac'
+    """
+    kept = beginning.rstrip(_GREATEST)
+    if not kept:
+        return None
+    return kept[:-1] + ("\ue000" if kept[-1] == "\ud7ff" else chr(ord(kept[-1]) + 1))
+
+
+def _common(call: FunctionCall, position: int, each: Range) -> str:
+    """Return what all texts of a range begin with.
+
+    Raises:
+        OutOfRangeError: they are no texts.
+    """
+    type = call.args[position].type
+    if type is None or not type.textual or not is_kind(call.type, "string", "boolean", "int"):
+        raise OutOfRangeError
+    low, high = ends_of(type, each)
+    return "" if high is None else common_beginning(low, high)
+
+
+def _substring(call: FunctionCall, ranges: Sequence[Range]) -> Range:
+    if any(each.void for each in ranges):
+        return void(ranges)
+    each, start = ranges[0], call.constant(1)
+    length = call.constant(2) if len(call.args) > 2 else 1 << 31
+    if each.fails or not isinstance(start, int) or not isinstance(length, int) or start < 0:
+        return UNKNOWN
+    try:
+        common = _common(call, 0, each)
+        low, high = ends_of(call.args[0].type, each)
+    except OutOfRangeError:
+        return UNKNOWN
+    length, start = max(length, 0), max(start, 1) - 1
+    if start == 0:
+        return Range(low[:length], None if high is None else high[:length], each.nulls)
+    found = common[start : start + length]
+    if len(found) == length:
+        return Range(found, found, each.nulls)
+    return beginning_range(found, each.nulls)
+
+
+def _first_characters(call: FunctionCall, ranges: Sequence[Range]) -> Range:
+    text, length = call.args
+    one = Constant(1, length.type) if length.type is not None else length
+    as_substring = FunctionCall(call.function, (text, one, length), call.type)
+    return _substring(as_substring, (ranges[0], Range(1, 1, 0), ranges[1]))
+
+
+def _letter_case(upper: bool) -> Rule:
+    """Return the rule of UPPER or LOWER: of ASCII, each character is changed by itself, in all locales."""
+
+    def rule(call: FunctionCall, ranges: Sequence[Range]) -> Range:
+        (each,) = ranges
+        if each.void or each.fails:
+            return each
+        try:
+            common = _common(call, 0, each)
+        except OutOfRangeError:
+            return UNKNOWN
+        known = next(
+            (place for place, character in enumerate(common) if not character.isascii()), len(common)
+        )
+        changed = common[:known].upper() if upper else common[:known].lower()
+        if each.low == each.high == common[:known]:
+            return Range(changed, changed, each.nulls)
+        return beginning_range(changed[:-1] if known < len(common) else changed, each.nulls)
+
+    return rule
+
+
+def _concat(call: FunctionCall, ranges: Sequence[Range]) -> Range:
+    """Join texts: after constants, the first other one keeps its order if nothing follows it."""
+    if any(each.void for each in ranges):
+        return void(ranges)
+    if any(each.fails for each in ranges) or not is_kind(call.type, "string"):
+        return UNKNOWN
+    before, nulls = "", strict(ranges)
+    for position, (argument, each) in enumerate(zip(call.args, ranges, strict=True)):
+        if argument.type is None or not argument.type.textual:
+            return UNKNOWN
+        low, high = ends_of(argument.type, each)
+        if low == high:
+            before += low
+            continue
+        if position == len(ranges) - 1:
+            return Range(before + low, None if high is None else before + high, nulls)
+        # what follows may make a shorter text the greater one
+        return Range(
+            before + low, None if high is None else after_all(before + common_beginning(low, high)), nulls
+        )
+    return Range(before, before, nulls)
+
+
+def _length(call: FunctionCall, ranges: Sequence[Range]) -> Range:
+    (each,) = ranges
+    if each.void or each.fails:
+        return each
+    try:
+        least = len(_common(call, 0, each))
+    except OutOfRangeError:
+        return UNKNOWN
+    return Range(least, least if each.low == each.high else None, each.nulls)
+
+
+def _begins(text: str, position: int, rest: Rest) -> Rule:
+    """Return the rule of a test that a text begins with another one; `rest` is what else it tests."""
+
+    def rule(call: FunctionCall, ranges: Sequence[Range]) -> Range:
+        each = ranges[position]
+        if each.void:
+            return void(ranges)
+        if each.fails:
+            return UNKNOWN
+        try:
+            common = _common(call, position, each)
+            low, high = ends_of(call.args[position].type, each)
+        except OutOfRangeError:
+            return UNKNOWN
+        if rest is Rest.NOTHING:
+            may = low <= text and (high is None or text <= high)
+            return Range(low == high == text, may, each.nulls)
+        may = low[: len(text)] <= text and (high is None or text <= high[: len(text)])
+        return Range(rest is Rest.ANYTHING and common.startswith(text), may, each.nulls)
+
+    return rule
+
+
+def _like(call: FunctionCall, ranges: Sequence[Range]) -> Range:
+    pattern = call.constant(1)
+    if not isinstance(pattern, str):
+        return UNKNOWN
+    text, rest = head(pattern, call.detail or "\\")
+    return _as_range(_begins(text, 0, rest)(call, ranges))
+
+
+def _starts_with(call: FunctionCall, ranges: Sequence[Range]) -> Range:
+    beginning = call.constant(1)
+    if not isinstance(beginning, str):
+        return UNKNOWN
+    return _as_range(_begins(beginning, 0, Rest.ANYTHING)(call, ranges))
+
+
+def _as_range(found: Range | tuple[Range, ...]) -> Range:
+    assert isinstance(found, Range)
+    return found
+
+
+SUBSTRING: Rule = _substring
+FIRST_CHARACTERS: Rule = _first_characters
+UPPER, LOWER = _letter_case(upper=True), _letter_case(upper=False)
+CONCAT: Rule = _concat
+LENGTH: Rule = _length
+LIKE: Rule = _like
+STARTS_WITH: Rule = _starts_with
