@@ -3,6 +3,7 @@ package org.apache.spark.sql.parquetry.protocol
 import java.nio.{ByteBuffer, ByteOrder}
 import java.util.Base64
 
+import scala.jdk.CollectionConverters._
 import scala.reflect.ClassTag
 import scala.util.Using
 
@@ -45,10 +46,11 @@ object Codec {
     .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
     .build()
 
-  /** Spark's types in its own JSON, numbers of files as bytes in base64, and the names of outcomes. */
+  /** Spark's types in its own JSON, numbers of files as bytes in base64, and what else is read by hand. */
   private def forms: SimpleModule = new SimpleModule()
     .addDeserializer(classOf[DataType], read(parser => DataType.fromJson(json(parser))))
     .addDeserializer(classOf[StructType], read(parser => DataType.fromJson(json(parser)).asInstanceOf[StructType]))
+    .addDeserializer(classOf[RowGroupPart], read(parser => rowGroupPart(parser.readValueAsTree[JsonNode]())))
     .addDeserializer(classOf[Outcome], read(parser => Outcome.of(parser.getText)))
     .addDeserializer(classOf[Array[Int]], read { parser =>
       val numbers = littleEndian(parser).asIntBuffer()
@@ -65,6 +67,12 @@ object Codec {
     .addSerializer(classOf[BigInt], new JsonSerializer[BigInt] {
       override def serialize(value: BigInt, to: JsonGenerator, provider: SerializerProvider): Unit = to.writeNumber(value.bigInteger)
     })
+
+  /** By hand: the frames of Jackson for a condition of 500 levels would nearly fill the stack of a thread. */
+  private def rowGroupPart(node: JsonNode): RowGroupPart = RowGroupPart(
+    Option(node.required("leaf")).filterNot(_.isNull).map(_.longValue),
+    Option(node.required("fn")).filterNot(_.isNull).map(_.textValue),
+    node.required("args").elements.asScala.toList.map(rowGroupPart))
 
   private def read[A](from: JsonParser => A): JsonDeserializer[A] = new JsonDeserializer[A] {
     override def deserialize(parser: JsonParser, context: DeserializationContext): A = from(parser)

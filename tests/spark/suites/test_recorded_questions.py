@@ -170,6 +170,7 @@ def stream(spark: SparkSession, source: str, condition: str, sink: str, checkpoi
         ("HeldAnswer", {}, "Missing creator property 'held'"),
         ("HeldAnswer", {"held": None}, "`null`"),
         ("HeldAnswer", {"held": "true"}, "`boolean`"),
+        ("PushedAnswer", {"exact": [], "again": [], "row_groups": [{"leaf": 1, "args": []}]}, "'fn'"),
         ("NamesAnswer", {"names": None}, "Null value for creator property 'names'"),
         (
             "WrittenAnswer",
