@@ -15,9 +15,11 @@ from parquetry.metastore.operations.indexes import create_index
 from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.wire import encode
 from parquetry.predicate.reading.parse import parse_filter
+from parquetry.scan import IndexOrder, plan_by_index
 from parquetry.store import Store
 from parquetry.store.hbase.scans import FIRST_BATCH_ROWS
 from parquetry.store.hbase.store import HBaseStore
+from parquetry.store.postgresql.store import PostgreSQLStore
 from tests.support.effort import STEP
 from tests.support.stores.metastores import file, metadata
 
@@ -134,8 +136,12 @@ def test_index_entries_and_records_of_files(store: Store) -> None:
     assert found == 2
     assert rows <= 2 * 2 + 1 + 2 * 3 + page  # two entries and rows, the head, small pages to choose a way
     examined = Examined()
-    plan = cheapest_plan(table, parse_filter("h = 2", table.key_schema.types), examined)
-    assert plan.index is not None
+    filter = parse_filter("h = 2", table.key_schema.types)
+    plan = cheapest_plan(table, filter, examined)
+    # PostgreSQL tests 200 keys in less time than two more requests take.
+    assert (plan.index is None) == isinstance(store, PostgreSQLStore)
+    (index,) = table.metadata.indexes
+    plan = plan_by_index(filter, table.key_schema, IndexOrder(index.name, index.id, index.order))
     assert sum(1 for _ in table.partitions(plan, examined=examined)) == 2
     assert examined.keys <= 10 + page
 

@@ -113,3 +113,14 @@ def test_a_short_table_is_read_by_one_statement(
     found, counted, examined = read(monkeypatch, table, "c = 7")
     assert (len(found), examined.keys, examined.seeks) == (30, 30, 0)
     assert (counted.statements, counted.rows) == (2, 30 + 1 + 1)
+
+
+def test_one_value_of_the_first_column_is_read_by_one_statement(
+    store: PostgreSQLStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A filter that names a value of the first column is not counted: that would take a statement more."""
+    rows = [(p, c, t) for p in range(10) for c in range(30) for t in range(20)]
+    table = table_of({"p": "integer", "c": "integer", "t": "integer"}, rows, [], store=store)
+    found, counted, examined = read(monkeypatch, table, "p = 3 AND t = 7")
+    assert (len(found), examined.keys, examined.seeks) == (30, 30, 0)
+    assert (counted.statements, counted.rows) == (2, 30 + 1 + 1)

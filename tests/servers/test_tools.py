@@ -49,7 +49,7 @@ def fill(warehouse: Path) -> None:
         metastore.create_table("sales", "orders.2024", metadata(partition_by=(), location=f"{warehouse}/o"))
 
 
-RETURNED_BY_PATTERN = {"hbase": 8, "postgresql": 10}
+RETURNED_BY_PATTERN = {"hbase": 8, "postgresql": 5}
 """Keys that a server returns for `s like '%any'`.
 
 HBase tests the pattern itself; PostgreSQL returns keys that the reader tests.
@@ -96,9 +96,9 @@ def test_there_and_back(url: str, tmp_path: Path, run: Any) -> None:
     assert [manifest.pop("store") for manifest in manifests] == ["sqlite", url, back]
     assert len({manifest.pop("sha256") for manifest in manifests}) == 3
     assert manifests[0] == manifests[1] == manifests[2]
-    # The keys that were read to choose between two ways are among them.
+    # HBase reads keys to choose between two ways; the others count them and return none.
     returned = RETURNED_BY_PATTERN[url.partition(":")[0]]
-    for kept, counts in (("sqlite", (1, 15, 15)), (url, (1, None, returned))):
+    for kept, counts in (("sqlite", (1, 8, 8)), (url, (1, None, returned))):
         plan = run("plan", "t", "s like '%any'", "--run", "-w", str(lake), "--store", kept)
         assert (plan["partitions"], plan["keys_examined"], plan["keys_returned"]) == counts, kept
     with open_metastore(str(lake), back) as metastore:

@@ -41,7 +41,7 @@ def grown(columns: Columns, some: list[tuple[Value, ...]], random: Random) -> li
 
 
 @settings(
-    max_examples=examples(400),
+    max_examples=examples(200),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],

@@ -83,10 +83,12 @@ class CountedPath:
 
     Attributes:
         plan: the plan.
+        is_local: whether the store is asked without requests to a server.
     """
 
     def __init__(self, snapshot: TableSnapshot, plan: ScanPlan, costs: ReadCosts) -> None:
         self.plan = plan
+        self.is_local = costs.request == 0
         self._own: list[_Part] = []
         self._by_index: list[_Part] = []
         for part in (plan, *plan.by_indexes):
@@ -116,19 +118,22 @@ class CountedPath:
         """Return whether all keys have been counted."""
         return all(part.complete for part in (*self._own, *self._by_index))
 
+    @property
+    def keys(self) -> int:
+        """Return the number of keys counted so far; an entry of an index counts with the row behind it."""
+        own = sum(part.single + part.keys for part in self._own)
+        return own + 2 * sum(part.keys for part in self._by_index)
+
     def estimate(self) -> Estimate:
         """Return the number of keys: for an index, its entries and as many rows.
 
         If the entries are tested, some may lead to no row.
         """
-        keys = sum(part.single + part.keys for part in self._own) + 2 * sum(
-            part.keys for part in self._by_index
-        )
         names = tuple(index.name for index in self.plan.indexes)
         parts = [part for part in (self.plan, *self.plan.by_indexes) if part.index is not None]
         tested = any(scan.residual is not None for part in parts for scan in part.scans)
         sampled = self.complete and tested
-        return Estimate(names, bool(self._own), keys, self.complete and not sampled, sampled)
+        return Estimate(names, bool(self._own), self.keys, self.complete and not sampled, sampled)
 
 
 def _own_part(snapshot: TableSnapshot, plan: ScanPlan, costs: ReadCosts) -> _Part:
@@ -202,6 +207,10 @@ def _cheapest(own: CountedPath, others: Sequence[CountedPath]) -> CountedPath:
     budget = max(FIRST_BUDGET_FACTOR * MAX_SHORT_COST, own.cost)
     factor = INDEX_BUDGET_FACTOR
     own.count(budget)
+    if own.complete and own.is_local and own.cost <= MAX_SHORT_COST:  # any path is short: the fewest keys
+        return min(
+            (own, *(path for path in rivals if path.count(MAX_SHORT_COST))), key=lambda path: path.keys
+        )
     while rivals:
         most = own.cost if own.complete else own.table_cost
         limit = min(factor * budget, most)

@@ -48,7 +48,7 @@ class Jumps:
         """
         if scan.residual is None or scan.kind == "get":
             return None
-        fixed = _fixed_fields(scan, schema)
+        fixed = fixed_fields(scan, schema)
         positions = sorted(map(schema.position, columns_of(scan.residual.node)))
         for leading in (position for position in positions if position > fixed):
             jumps = cls(scan, scan.residual, schema, leading)
@@ -86,7 +86,7 @@ class Jumps:
         return widths
 
 
-def _fixed_fields(scan: KeyScan, schema: KeySchema) -> int:
+def fixed_fields(scan: KeyScan, schema: KeySchema) -> int:
     """Return how many first columns have one value in all keys of a range."""
     end = 0
     for number, field in enumerate(schema.fields):

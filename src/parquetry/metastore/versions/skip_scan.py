@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from parquetry.key_schema import KeySchema
-from parquetry.metastore.versions.jumps import Jumps
+from parquetry.metastore.versions.jumps import Jumps, fixed_fields
 from parquetry.metastore.versions.visible_rows import Examined, VisibleRows
 from parquetry.scan import KeyScan, scans_condition
 from parquetry.store import Range, ReadCosts
@@ -50,6 +50,7 @@ def skip_scan(
     schema: KeySchema,
     examined: Examined | None,
     counted: int | None = None,
+    depth: int = 0,
 ) -> Iterator[Sequence[KeyScan]]:
     """Yield the ranges to read in place of a plan's ranges, some at a time, in the order of their keys.
 
@@ -62,6 +63,7 @@ def skip_scan(
         schema: the fields of the keys.
         examined: counts the keys read to find the values.
         counted: the number of keys in the ranges, if it is known.
+        depth: number of columns that jumps have fixed.
     """
     tested = [scan for scan in scans if scan.residual is not None and scan.kind != "get"]
     costs = visible.costs
@@ -69,7 +71,9 @@ def skip_scan(
         yield scans
         return
     reader = _SkipReader(visible, scans, schema, costs, examined)
-    if not reader.is_long(tested, counted):
+    # To count the keys of one value of the first column takes a request, and mostly they are few.
+    within_values = costs.request > 0 and all(fixed_fields(scan, schema) > depth for scan in tested)
+    if (counted is None and within_values) or not reader.is_long(tested, counted):
         yield scans
         return
     jumps = {id(scan): each for scan in tested if (each := Jumps.from_scan(scan, schema)) is not None}
@@ -155,7 +159,7 @@ class _SkipReader:
                 yield (KeyScan("range", plain, start, scan.residual),)
             plain = after
             if pieces:
-                yield from skip_scan(self._visible, pieces, self._schema, self._examined)
+                yield from skip_scan(self._visible, pieces, self._schema, self._examined, depth=jumps.leading)
         if plain is not None:
             yield (KeyScan("range", plain, scan.stop, scan.residual),)
 
