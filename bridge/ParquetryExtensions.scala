@@ -47,7 +47,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               UntypeWrittenChars             takes the type CHAR from written values, as Spark takes it from the table's columns
  *                               CheckReplaceWhereRows          rows that replace others have to satisfy the condition, too
  *                               EvolveViewSchemas              records the new columns of a view whose query has changed
- *                               RegisterLateRules              puts AddRuntimeFilters and ListInputFiles among the optimizer's last rules
+ *                               RegisterLateRules              puts the four rules below among the optimizer's last rules
  *                               MarkStreamedTables             marks tables that a stream reads, before scans are made
  * checks a resolved statement   CheckStreamingModes            refuses streams in the mode update
  * normalizes a plan, before     PadTargetChars                 pads the chars that DELETE, UPDATE and MERGE read
@@ -67,6 +67,8 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               PruneStreamColumns             a stream's batch reads the columns that it uses
  * has optimized all else        AddRuntimeFilters              puts filters with values of joins: by now scans have their sizes,
  *   (RegisterLateRules)                                        IN and EXISTS are joins, and Spark has put its own filters
+ *                               PruneByLimit                   a scan below a LIMIT reads only the files that can have its rows
+ *                               AnswerAggregates               count, min and max of files that match fully come from the metastore
  *                               ListInputFiles                 scans list their files; last, as other rules know only plain scans
  * plans a node                  StreamedRowsStrategy           a stream's batch is written by one node, without writers in tasks
  *                               DeleteStrategy                 a DELETE of all rows finds its table

@@ -133,7 +133,12 @@ object Outcome {
     throw new IllegalArgumentException(s"not an outcome in the planner's answer: $name"))
 }
 
-case class AggregateAnswer(schema: StructType, rows: Array[InternalRow], description: String, report: JValue)
+/**
+ * An aggregate from the metastore.
+ *
+ * @param files number of files whose rows are not in it, and have to be read
+ */
+case class AggregateAnswer(schema: StructType, rows: Array[InternalRow], description: String, report: JValue, files: Long)
 
 case class ProcedureAnswer(name: String, description: String, parameters: Seq[ParameterAnswer])
 case class ParameterAnswer(name: String, dataType: DataType, comment: String, default: Option[String])
@@ -311,7 +316,7 @@ object Answers {
 
   def aggregate(answer: JValue): Option[AggregateAnswer] = answer \ "aggregated" match {
     case found: JObject => Some(AggregateAnswer(
-      schema(found), rows(found, schema(found)), text(found \ "description"), found \ "report"))
+      schema(found), rows(found, schema(found)), text(found \ "description"), found \ "report", long(found \ "files")))
     case _ => None
   }
 

@@ -8,9 +8,13 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
     from parquetry.prune.condition import Condition as Condition, Origin as Origin
-    from parquetry.prune.metadata_aggregates import (
+    from parquetry.prune.metadata_aggregates import answer_aggregate as answer_aggregate
+    from parquetry.prune.needed_rows import (
         AggregateCall as AggregateCall,
-        answer_aggregate as answer_aggregate,
+        AggregateFunction as AggregateFunction,
+        FirstRows as FirstRows,
+        Hindrance as Hindrance,
+        WholeAggregate as WholeAggregate,
     )
     from parquetry.prune.partition_plans import (
         candidates as candidates,
@@ -47,6 +51,7 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.prune.report.sql_words import join_words as join_words, plain_text as plain_text
     from parquetry.prune.report.text import condition_text as condition_text
+    from parquetry.prune.rule import Scan as Scan
     from parquetry.prune.rules.arrangements import (
         bucket_specs as bucket_specs,
         may_have_directories as may_have_directories,
@@ -90,6 +95,7 @@ if FOR_TYPE_CHECKERS:
         each_file as each_file,
         exact_conditions as exact_conditions,
         select_files as select_files,
+        select_for as select_for,
     )
     from parquetry.prune.whole_table_aggregates import answer_whole_table as answer_whole_table
 

@@ -308,12 +308,17 @@ class StreamPosition(Answer, frozen=True):
 
 
 class Aggregated(msgspec.Struct, frozen=True):
-    """The rows of an aggregate, and what its scan pruned; see `PlannedScan`."""
+    """The rows of an aggregate, and what its scan pruned; see `PlannedScan`.
+
+    Attributes:
+        files: the number of files whose rows are not in it, so that they have to be read.
+    """
 
     schema: dict[str, Any]
     rows: list[Values]
     description: str
     report: dict[str, Any]
+    files: int = 0
 
 
 class MaybeAggregated(Answer, frozen=True):
