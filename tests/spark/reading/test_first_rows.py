@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 import parquetry
-
-Rows = Callable[[str], list[tuple[Any, ...]]]
 
 FILES = 8
 """Files of the table, with ten rows each."""
@@ -20,15 +18,17 @@ FILES = 8
 def table(spark: SparkSession) -> Iterator[str]:
     """Eight files of ten rows, by ascending `id` from 0 to 79; `few` is NULL where `id` is below 5.
 
-    The column `f` has NaN in the last file. The view `plain_rows` has the same rows.
+    The column `f` has NaN in one row. The view `plain_rows` has the same rows.
     """
     spark.sql("CREATE NAMESPACE lake.first_rows")
     name = "lake.first_rows.t"
-    spark.sql(f"CREATE TABLE {name} (id int, few int, s string, f double, c char(4), p int) PARTITIONED BY (p)")
+    spark.sql(
+        f"CREATE TABLE {name} (id int, few int, s string, f double, c char(4), p int) PARTITIONED BY (p)"
+    )
     for low in range(0, 10 * FILES, 10):
         spark.sql(
             f"INSERT INTO {name} SELECT CAST(id AS INT), CAST(IF(id < 5, NULL, id DIV 20) AS INT),"
-            " concat(repeat('x', 70), 100 + id), IF(id = 75, CAST('NaN' AS DOUBLE), id / 2), concat('c', id),"
+            " concat(repeat('x', 70), 100 + id), IF(id = 35, CAST('NaN' AS DOUBLE), id / 2), concat('c', id),"
             f" {low // 40} FROM range({low}, {low + 10}, 1, 1)"
         )
     rows = spark.table(name)
@@ -37,46 +37,90 @@ def table(spark: SparkSession) -> Iterator[str]:
     spark.sql("DROP NAMESPACE lake.first_rows CASCADE")
 
 
-@pytest.fixture(params=["true", "false"], ids=["adaptive", "static"], autouse=True)
-def _adaptive(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[None]:
-    """Run each query with adaptive execution, and without."""
-    spark.conf.set("spark.sql.adaptive.enabled", request.param)
-    yield
+def files(frame: DataFrame) -> list[int]:
+    """Return for each scan the number of files that it reads."""
+    scans = parquetry.explain(frame).to_dict()["scans"]
+    return [step["kept"] for scan in scans for step in scan["steps"] if step["name"] == "files"]
+
+
+def collected(spark: SparkSession, query: str, kept: list[int]) -> list[Row]:
+    """Return a query's rows, which are of the same number with and without adaptive execution."""
+    found = []
+    for adaptive in ("true", "false"):
+        spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+        frame = spark.sql(query)
+        assert files(frame) == kept, query
+        found.append(frame.collect())
     spark.conf.unset("spark.sql.adaptive.enabled")
-
-
-def files(frame: DataFrame) -> list[tuple[int, str]]:
-    """Return for each scan the files that it reads, and why no others."""
-    steps = [
-        step
-        for scan in parquetry.explain(frame).to_dict()["scans"]
-        for step in scan["steps"]
-        if step["name"] == "files"
-    ]
-    return [(step["kept"], ", ".join(step["by"])) for step in steps]
+    assert len(found[0]) == len(found[1])
+    return found[0]
 
 
 @pytest.mark.parametrize(
-    ("query", "kept", "rows"),
+    ("select", "limit", "kept"),
     [
-        ("SELECT id FROM {} LIMIT 10", 1, 10),
-        ("SELECT id FROM {} LIMIT 25", 3, 25),
-        ("SELECT id + 1, upper(s) FROM {} WHERE id >= 35 LIMIT 10", 1, 10),
-        ("SELECT id FROM {} WHERE id >= 35 AND s > 'a' AND p = 1 LIMIT 12 OFFSET 5", 2, 12),
-        ("SELECT id FROM {} WHERE id BETWEEN 35 AND 44 LIMIT 3", 2, 3),
-        ("SELECT id FROM {} WHERE id % 2 = 0 LIMIT 3", 8, 3),
-        ("SELECT id FROM {} WHERE id >= 60 AND rand() >= 0 LIMIT 3", 2, 3),
-        ("SELECT id FROM {} LIMIT 1000", 8, 80),
-        ("SELECT count(*) FROM (SELECT id FROM {} WHERE id > 30 LIMIT 10)", 1, 1),
-        ("SELECT id FROM {} WHERE id IN (SELECT max(id) FROM plain_rows) LIMIT 1", 8, 1),
+        ("SELECT id FROM {}", "LIMIT 10", [1]),
+        ("SELECT id FROM {}", "LIMIT 25", [3]),
+        ("SELECT id + 1, upper(s) FROM {} WHERE id >= 35", "LIMIT 10", [1]),
+        ("SELECT id FROM {} WHERE id >= 35 AND s > 'a' AND p = 1", "LIMIT 12 OFFSET 5", [2]),
+        ("SELECT id FROM {} WHERE id BETWEEN 35 AND 44", "LIMIT 3", [2]),
+        ("SELECT id FROM {} WHERE id % 2 = 0", "LIMIT 3", [8]),
+        ("SELECT id FROM {} WHERE id >= 60 AND rand() < 0.9999", "LIMIT 3", [2]),
+        ("SELECT id FROM {}", "LIMIT 1000", [8]),
+        ("SELECT id FROM {} WHERE id < 0 OR p = 9", "LIMIT 3", [0]),
+        ("SELECT id FROM (SELECT id, few AS g FROM {}) WHERE g >= 3", "LIMIT 3", [1]),
+        ("SELECT id FROM {} WHERE c = 'c41'", "LIMIT 1", [2]),
+        ("SELECT id FROM {} WHERE f > 33", "LIMIT 4", [1]),
+        ("SELECT id FROM {0} WHERE id > 19 UNION ALL SELECT id FROM {0} WHERE id > 65", "LIMIT 3", [1, 1]),
+        ("SELECT id FROM {} WHERE f < 16 AND p = 0", "LIMIT 40", [4]),
+        ("SELECT id FROM {} WHERE id IN (SELECT max(id) FROM plain_rows)", "LIMIT 1", [8]),
     ],
 )
-def test_a_limit_reads_enough_files(spark: SparkSession, table: str, query: str, kept: int, rows: int) -> None:
+def test_a_limit_reads_enough_files(
+    spark: SparkSession, table: str, select: str, limit: str, kept: list[int]
+) -> None:
     """Files whose rows all match suffice if they have enough rows; else every file that may match is read."""
-    frame = spark.sql(query.format(table))
-    assert [count for count, _ in files(frame)][:1] == [kept]
-    found = frame.collect()
-    assert len(found) == rows
-    if rows > 1 or "count" in query:
-        everything = spark.sql(query.format("plain_rows").split(" LIMIT")[0] + ")" * query.count("("))  if False else None
-        assert everything is None
+    everything = spark.sql(select.format("plain_rows")).collect()
+    found = collected(spark, f"{select.format(table)} {limit}", kept)
+    wanted, offset = int(limit.split()[1]), int(limit.split()[-1]) if "OFFSET" in limit else 0
+    assert len(found) == min(wanted, len(everything) - offset)
+    assert not Counter(found) - Counter(everything)
+
+
+@pytest.mark.parametrize(
+    ("order", "kept"),
+    [
+        ("id FROM {} ORDER BY id LIMIT 7", [1]),
+        ("id FROM {} ORDER BY id DESC LIMIT 12 OFFSET 3", [2]),
+        ("id FROM {} WHERE id > 33 ORDER BY id LIMIT 7", [2]),
+        ("id FROM {} WHERE id > 33 AND s > 'a' AND p = 1 ORDER BY id LIMIT 7", [1]),
+        ("few, id FROM {} ORDER BY few, id LIMIT 7", [2]),
+        ("few, id FROM {} ORDER BY few NULLS LAST, id LIMIT 7", [2]),
+        ("few, id FROM {} ORDER BY few DESC NULLS FIRST, id DESC LIMIT 3", [1]),
+        ("few FROM {} ORDER BY few DESC LIMIT 3", [1]),
+        ("few FROM {} ORDER BY few DESC LIMIT 78", [8]),
+        ("s FROM {} ORDER BY s DESC LIMIT 3", [8]),
+        ("f FROM {} ORDER BY f DESC LIMIT 3", [8]),
+        ("c FROM {} WHERE c > 'c3' ORDER BY c DESC LIMIT 3", [2]),
+        ("p, id FROM {} ORDER BY p DESC, id LIMIT 3", [4]),
+        ("p FROM {} ORDER BY p DESC LIMIT 3", [1]),
+        ("id FROM (SELECT id AS x, id FROM {}) ORDER BY x LIMIT 3", [1]),
+        ("id FROM {} WHERE id % 2 = 1 ORDER BY id LIMIT 3", [8]),
+        ("id FROM (SELECT * FROM {0} UNION ALL SELECT * FROM {0}) ORDER BY id LIMIT 3", [1, 1]),
+        (
+            "id, r FROM (SELECT id, rank() OVER (ORDER BY few DESC) AS r FROM {}) WHERE r <= 3 ORDER BY id",
+            [2],
+        ),
+        (
+            "id, r FROM (SELECT id, row_number() OVER (ORDER BY id) AS r FROM {}) WHERE r <= 3 ORDER BY id",
+            [1],
+        ),
+    ],
+)
+def test_the_first_rows_in_an_order_are_read_from_few_files(
+    spark: SparkSession, table: str, order: str, kept: list[int]
+) -> None:
+    """Files that are wholly after the first rows are left out, and the rows are those of plain Spark."""
+    found = collected(spark, f"SELECT {order.format(table)}", kept)
+    plain = spark.sql(f"SELECT {order.format('plain_rows')}").collect()
+    assert list(map(repr, found)) == list(map(repr, plain))

@@ -272,9 +272,7 @@ def _partly_aggregated(request: ScanRequest, q: questions.Aggregate) -> _Aggrega
     selection = replace(request, aggregate=wanted).select()
     if selection.answer is None:
         return None
-    files = selection.block.count
-    report = selection.report if files else steps.unread(selection.report)
-    return [selection.answer], report, files
+    return [selection.answer], selection.report, selection.block.count
 
 
 ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
