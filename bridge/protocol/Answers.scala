@@ -316,7 +316,7 @@ object Answers {
 
   def aggregate(answer: JValue): Option[AggregateAnswer] = answer \ "aggregated" match {
     case found: JObject => Some(AggregateAnswer(
-      schema(found), rows(found, schema(found)), text(found \ "description"), found \ "report", long(found \ "files")))
+      schema(found), rows(found, schema(found)), text(found \ "description"), found \ "report", number(found \ "files").getOrElse(0L)))
     case _ => None
   }
 

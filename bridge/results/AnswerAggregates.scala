@@ -11,9 +11,8 @@ import org.apache.spark.sql.parquetry.protocol.{AggregateAnswer, Answers}
 import org.apache.spark.sql.parquetry.scan.{MetadataScan, ParquetryScan}
 
 /**
- * Answers `count`, `min` and `max` of all rows that satisfy conditions from the metastore, as far as it knows
- * them exactly. The planner knows them for the files whose rows all satisfy the conditions. Only the other files
- * are read:
+ * Answers `count`, `min` and `max` of all rows that satisfy conditions from the metastore, as far as it has
+ * them exactly. It has them for the files whose rows all satisfy the conditions. Only other files are read:
  *
  * {{{
  * Aggregate [max(v)]                 Aggregate [max(max_v)]
@@ -24,8 +23,8 @@ import org.apache.spark.sql.parquetry.scan.{MetadataScan, ParquetryScan}
  *                                            scan of 3 files
  * }}}
  *
- * If no file is left, nothing is read. Spark itself offers a source only aggregates without conditions above the
- * scan.
+ * If the metastore has the whole result, no file is read. Spark itself offers a source only aggregates
+ * without conditions above the scan.
  */
 object AnswerAggregates extends Rule[LogicalPlan] {
   /** Marks an aggregate that the planner was asked about. */

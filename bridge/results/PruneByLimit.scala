@@ -10,9 +10,9 @@ import org.apache.spark.sql.parquetry.predicates.EvaluatedPartitionPredicates
 import org.apache.spark.sql.parquetry.protocol.CharPadding
 
 /**
- * Tells a scan below a LIMIT how many rows the query needs, and in which order. The planner then leaves out
- * files: any files if those that it keeps have enough rows, or files that are wholly after the first rows of an
- * order. The LIMIT and the order stay in the plan.
+ * Tells a scan below a LIMIT the number of rows that the query needs, and their order. The planner then
+ * leaves out files. Without an order, a few files suffice if they have enough rows. With an order, files that are
+ * wholly after the first rows are not needed. The LIMIT and the order stay in the plan.
  *
  * Spark gives a source its LIMIT only if no condition is left above the scan. Conditions on data columns are
  * always left, so this rule looks for the LIMIT itself. With an OFFSET, Spark's own LIMIT below it has both

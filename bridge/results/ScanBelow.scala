@@ -22,12 +22,12 @@ import org.apache.spark.sql.parquetry.versions.ScanRelation
  */
 case class ScanBelow(
     relation: DataSourceV2ScanRelation, scan: ParquetryScan, conditions: Seq[Expression], expressions: Seq[Expression]) {
-  /** What keeps the query from needing fewer files, for the planner (`Hindrance` in `prune/needed_rows.py`). */
+  /** The facts that keep the query from needing fewer files (`Hindrance` in `prune/needed_rows.py`). */
   def hindrance: JObject = JObject(
     "unknown" -> Json.strings(conditions.filterNot(planned.contains).map(text)),
     "skipping" -> skipping.fold[JValue](JNull)(JString(_)))
 
-  /** The conditions that the scan was planned with. Others are about values of joins, or have no form for sources. */
+  /** The conditions that the scan was planned with. Others have values of joins, or no form for sources. */
   private lazy val planned: Set[Expression] = {
     val trees = scan.predicates.map(Json.ofExpression).toSet
     conditions.filter(condition =>
@@ -38,7 +38,7 @@ case class ScanBelow(
     if (condition.containsAnyPattern(TreePattern.DYNAMIC_PRUNING_SUBQUERY, TreePattern.PLAN_EXPRESSION)) "a condition by values of a subquery"
     else EvaluatedPartitionPredicates.text(condition)
 
-  /** The setting by which readers skip files that are missing or damaged: rows that are counted on may not come. */
+  /** The setting that has readers skip files that are missing or damaged: then expected rows may not come. */
   private def skipping: Option[String] = {
     val options = scan.options
     def isOn(name: String, inSession: Boolean) = options.getBoolean(name, inSession)
@@ -50,8 +50,8 @@ case class ScanBelow(
 
 object ScanBelow extends PredicateHelper {
   /**
-   * Replaces our scans below a node by nodes with the same columns. Between the node and the scan are only nodes
-   * that give a row for each row, conditions, and UNION ALL.
+   * Replaces our scans below a node by nodes with the same columns. Between the node and the scan are only
+   * nodes that give a row for each row, conditions, and UNION ALL.
    *
    * @param expressions of the plan's columns
    */

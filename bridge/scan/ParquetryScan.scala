@@ -55,7 +55,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   private val session = SparkSession.active
   def table: ParquetryTable = plans.request.table
   def options: CaseInsensitiveStringMap = plans.request.options
-  /** Names of the columns that Spark's metadata columns are read from. */
+  /** Whether a column is one of Spark's metadata columns. */
   def hiddenColumns(name: String): Boolean = hidden.names(name)
   private val dataSchema =
     mode.columns.fold(plans.request.dataSchema)(names => StructType(plans.request.dataSchema.filter(f => names(f.name))))
@@ -155,7 +155,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
    * aggregate of all rows uses buckets, so none are reported.
    */
   def withNeeded(needed: JObject): ParquetryScan = copy(plans.withNeeded(needed), mode.copy(bucketed = false))
-  /** What the query needs of the rows, or None if it needs all. */
+  /** The question's fields of `withNeeded`, or None if the query needs all rows. */
   def needed: Option[JObject] = plans.request.needed
   /** Reports no buckets to Spark, so that files are split and packed as for other scans. */
   def withoutBuckets: ParquetryScan = copy(plans.withOwnBucketCount, mode.copy(bucketed = false))
@@ -174,7 +174,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
     other.awaiting = awaiting
     other
   }
-  /** Whether both are variants of one scan, by any of these methods but `withPlanTimeValues` and `withNeeded`. */
+  /** Whether both are variants of one scan, but not by `withPlanTimeValues` or `withNeeded`. */
   def isVariantOf(other: ParquetryScan): Boolean = plans.isVariantOf(other.plans)
 
   // Reading

@@ -44,7 +44,7 @@ class Hindrance(msgspec.Struct, frozen=True):
 
     Attributes:
         unknown: the conditions above the scan that the scan was not planned with, as SQL.
-        skipping: the setting by which readers skip files that they cannot read, or None if they raise errors.
+        skipping: the setting that has readers skip damaged files, or None if they raise errors.
     """
 
     unknown: list[str] = []

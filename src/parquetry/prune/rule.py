@@ -34,8 +34,8 @@ class Scan:
         projected: the data columns, as files spell them, whose statistics are kept for remaining files, since
             later rules or the caller need them; None for all.
         recent: the query cache, or None to read all partitions from the metastore.
-        first: the rows that the query needs of those that satisfy the conditions, or None for all.
-        aggregate: the aggregate of these rows that the query needs in place of them, or None.
+        first: the matching rows that the query needs, or None for all.
+        aggregate: the aggregate of the matching rows that the query needs in place of them, or None.
     """
 
     snapshot: TableSnapshot

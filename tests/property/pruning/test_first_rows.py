@@ -142,7 +142,7 @@ CONDITIONS = st.recursive(
 ).map(make_filter)
 WHERE = st.lists(CONDITIONS, max_size=1)
 FAST = settings(
-    max_examples=examples(1000, least=40),
+    max_examples=examples(400, least=30),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -191,7 +191,7 @@ def test_decimals_of_all_their_digits(spark: SparkSession, db: str, file_format:
 def test_files_that_match_fully_are_not_read(
     spark: SparkSession, db: str, what: str, where: str, files: int
 ) -> None:
-    """Under a WHERE, the metastore knows the part of files whose rows all match, and only the others are read."""
+    """Under a WHERE, the part of files whose rows all match is known, and only the others are read."""
     spark.sql(f"CREATE TABLE {db}.t (i int, s string, f double)")
     for low in range(0, 40, 10):
         rows = (

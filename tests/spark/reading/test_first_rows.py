@@ -120,7 +120,7 @@ def test_a_limit_reads_enough_files(
 def test_the_first_rows_in_an_order_are_read_from_few_files(
     spark: SparkSession, table: str, order: str, kept: list[int]
 ) -> None:
-    """Files that are wholly after the first rows are left out, and the rows are those of plain Spark."""
+    """Files that are wholly after the first rows are left out, and plain Spark has the same rows."""
     found = collected(spark, f"SELECT {order.format(table)}", kept)
     plain = spark.sql(f"SELECT {order.format('plain_rows')}").collect()
     assert list(map(repr, found)) == list(map(repr, plain))

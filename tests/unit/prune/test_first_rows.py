@@ -73,7 +73,7 @@ def above(value: int) -> Compare:
 
 
 def test_a_limit_keeps_the_fewest_files_and_then_the_smallest() -> None:
-    """One file of enough rows suffices: the smallest; then the largest ones, and the smallest that completes them."""
+    """The smallest file of enough rows suffices; else the largest, and the smallest that completes them."""
     table = make()
     found = select(table, first=FirstRows(10))
     assert (kept(found), texts(found)) == (["7"], ("files 1 of 8 (enough rows for LIMIT 10)",))
@@ -84,7 +84,7 @@ def test_a_limit_keeps_the_fewest_files_and_then_the_smallest() -> None:
 
 
 def test_files_that_may_match_are_kept_where_matching_files_have_too_few_rows() -> None:
-    """All files that may match stay, with the reason; a LIMIT of more rows than there are has nothing against it."""
+    """All files that may match stay, with the reason; a LIMIT of all rows has nothing against it."""
     table = make()
     found = select(table, above(55), first=FirstRows(21))
     assert kept(found) == ["5", "6", "7"]
@@ -104,7 +104,7 @@ def test_files_that_may_match_are_kept_where_matching_files_have_too_few_rows() 
     ],
 )
 def test_what_the_planner_cannot_know_keeps_all_files(hindrance: Hindrance, reason: str) -> None:
-    """Conditions that the scan does not have, and readers that skip files, are the first reason against it."""
+    """Conditions that the scan lacks, and readers that skip files, are the first reason against it."""
     table = make()
     for first in (FirstRows(3, hindrance=hindrance), FirstRows(3, SortKey("v", "v"), hindrance=hindrance)):
         found = select(table, above(35), first=first)
@@ -160,7 +160,7 @@ def test_ties_are_kept_if_another_key_decides_among_them() -> None:
 
 
 def test_an_aggregate_leaves_out_the_files_whose_part_is_known() -> None:
-    """Of files whose rows all match, the numbers are known; a file with no better value is not read either."""
+    """The part of files whose rows all match is known; a file with no better value is not read either."""
     table = make()
     count = AggregateFunction("count", None)
     both = WholeAggregate([count, AggregateFunction("max", "v")])

@@ -307,7 +307,7 @@ class StreamPosition(Answer, frozen=True):
     position: str
 
 
-class Aggregated(msgspec.Struct, frozen=True):
+class Aggregated(msgspec.Struct, frozen=True, omit_defaults=True):
     """The rows of an aggregate, and what its scan pruned; see `PlannedScan`.
 
     Attributes:

@@ -32,7 +32,7 @@ class ScanRequest:
         predicates: of the query, joined by AND (trees).
         joined: plan-time values of joins (trees).
         runtime: runtime filters that have arrived, one tree a filter.
-        first: the rows that the query needs of those that satisfy all conditions, or None for all.
+        first: the matching rows that the query needs, or None for all.
         aggregate: the aggregate that the query needs in place of rows, or None.
     """
 

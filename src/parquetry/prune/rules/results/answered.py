@@ -1,8 +1,8 @@
 """Leave out files whose part of COUNT, MIN and MAX the metastore has, and compute that part.
 
-For `SELECT max(ts), count(*) FROM t WHERE x > 3`, statistics prove of most files that all or none of their rows
-satisfy `x > 3`. Of a file whose rows all do, the number of rows and the greatest `ts` are known. So only the
-files that have rows of both kinds are read.
+For `SELECT max(ts), count(*) FROM t WHERE x > 3`, statistics prove of most files that all or none of their
+rows satisfy `x > 3`. If all rows of a file do, the metastore has their number and the greatest `ts`. So only
+the files that have rows of both kinds are read.
 
 For MIN and MAX alone, a file is not read either if its bounds show that it has no better value.
 """

@@ -36,7 +36,7 @@ class LimitRule(Rule):
         return () if _limit(scan) is None else condition_columns(scan)
 
     def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
-        """Keep the fewest files that have enough rows, all of which match."""
+        """Keep the fewest files that have enough rows, if only rows that match are in them."""
         first = _limit(scan)
         of = 0 if first is None else remaining.count
         if first is None or of < 2:

@@ -9,8 +9,8 @@ after them. For `ORDER BY v DESC NULLS LAST` and three files of eight rows that 
 | 1    | 20    | 40       | 3     | 0                | 5 rows not after 2, 3 not after 4  |
 | 2    | –     | –        | all   | 4                | 8 rows not after 4                 |
 
-Here 40 is position 0, 30 is 1, 20 is 2, 10 is 3, and NULL is 4. Bounds may be wider than the values, so a file
-promises its rows at its last position only.
+Here 40 is position 0, 30 is 1, 20 is 2, 10 is 3, and NULL is 4. Bounds may be wider than the values, so a
+file promises its rows at its last position only.
 """
 
 from __future__ import annotations
