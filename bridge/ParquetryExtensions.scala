@@ -9,6 +9,7 @@ import org.apache.spark.sql.parquetry.predicates.{
   DisableFloatCachePruning, ExpandTupleIn, ExtractPartitionPredicates, GuardUntranslatablePredicates, OfferDirectoryPredicates,
   RewriteCharComparisons}
 import org.apache.spark.sql.parquetry.process.UnclosedJars
+import org.apache.spark.sql.parquetry.results.ReadInOrder
 import org.apache.spark.sql.parquetry.rows.{
   DeleteStrategy, EvaluateCommandPredicates, ExpandRowConditions, GuardRowConditions, MarkInsertOnlyMerge, NarrowMergeFiles,
   PadRowConditions, PadTargetChars, ReadSourceOnce, RecordMergeSearch, RowsStrategy, SeparateDeleteFromCache, UnpadTargets, UntypeWrittenChars}
@@ -81,6 +82,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               LimitSubqueryWait              limits the wait for subqueries that run only for their values
  *                               PlanTupleSubqueries            values of several keys come to their scan as tuples
  *                               DisableUnusedBucketing         reads files in unused buckets like other files
+ *                               ReadInOrder                    a top-k reads files by their bounds, and stops when it has its rows
  *                               SeparateScans                  a node with runtime filters has a scan of its own; last, as others change scans
  * }}}
  *
@@ -149,6 +151,7 @@ private object Rules {
     extensions.injectColumnar(_ => prepared(PlanTupleSubqueries))
     extensions.injectQueryStagePrepRule(_ => DisableUnusedBucketing)
     extensions.injectColumnar(_ => prepared(DisableUnusedBucketing))
+    extensions.injectColumnar(_ => prepared(ReadInOrder))
     extensions.injectColumnar(_ => prepared(SeparateScans))
   }
 

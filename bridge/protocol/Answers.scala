@@ -69,12 +69,22 @@ case class ValueRows(columns: Seq[String], rows: List[List[JValue]])
  * @param unused for each runtime filter, in order, why it pruned nothing, or None if it pruned something
  * @param late whether the listing of files and partitions is deferred
  * @param decided conditions of the query that pruned partitions, as text
+ * @param order the order in which the files are read, or None if any will do
  */
 case class ScanAnswer(
     files: FilesAnswer, partitions: IndexedSeq[InternalRow], bytes: Option[Long], rows: Option[Long], count: Int,
     metrics: Seq[MetricAnswer], description: String, report: JValue, buckets: Option[BucketsAnswer], filterable: Seq[String],
     mostValues: Int, mostWait: Option[Long], again: Seq[Boolean], rowGroups: Seq[FoundRanges],
-    unused: Seq[Option[String]], late: Boolean, decided: Seq[String])
+    unused: Seq[Option[String]], late: Boolean, decided: Seq[String], order: Option[FileOrder])
+
+/**
+ * The order in which the files of a scan are read, if its query may end before it has read all of them.
+ *
+ * @param ranks the rank of each file; lower ranks come first
+ * @param bounds for each rank, the best value of the sort key in its files, or None if it is not known; empty
+ *   without a sort key
+ */
+case class FileOrder(ranks: Array[Int], bounds: IndexedSeq[Option[JValue]])
 
 /** Ranges that contain all runtime values of a column, each as its minimum and maximum. */
 case class FoundRanges(column: String, ends: Seq[(JValue, JValue)], values: Seq[JValue])
@@ -278,7 +288,14 @@ object Answers {
       number(answer \ "most_values").getOrElse(0L).toInt, number(answer \ "most_wait"), flags(answer \ "again"),
       (answer \ "row_groups").children.map(found => FoundRanges(
         text(found \ "column"), (found \ "ends").children.map(ends => (ends(0), ends(1))), (found \ "values").children)),
-      (answer \ "unused").children.map(reason => Option(text(reason))), answer \ "late" == JBool(true), texts(answer \ "decided"))
+      (answer \ "unused").children.map(reason => Option(text(reason))), answer \ "late" == JBool(true), texts(answer \ "decided"),
+      order(answer \ "order"))
+  }
+
+  private def order(answer: JValue): Option[FileOrder] = answer match {
+    case found: JObject => Some(FileOrder(
+      ints(found \ "ranks"), (found \ "bounds").children.map(_.children.headOption).toIndexedSeq))
+    case _ => None
   }
 
   /** A stream's position; only the planner interprets it. */

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LocalRelation, LogicalPlan, Project, Union}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
+import org.apache.spark.sql.parquetry.predicates.EvaluatedPartitionPredicates
 import org.apache.spark.sql.parquetry.protocol.{AggregateAnswer, Answers}
 import org.apache.spark.sql.parquetry.scan.{MetadataScan, ParquetryScan}
 
@@ -42,14 +43,44 @@ object AnswerAggregates extends Rule[LogicalPlan] {
     functions <- functionsOf(aggregate)
     below <- scanOf(aggregate, functions)
     calls <- all(functions.indices.map(i => call(functions(i).aggregateFunction, below.expressions(i), below.scan)))
-    sent = List[JField]("functions" -> JArray(calls.toList), "hindrance" -> below.hindrance)
-    answer <- Answers.aggregate(below.scan.table.ref.ask("aggregate", below.scan.table.identity ++ Seq[JField](
+  } yield {
+    val sent = List[JField]("functions" -> JArray(calls.toList), "hindrance" -> below.hindrance)
+    val answer = Answers.aggregate(below.scan.table.ref.ask("aggregate", below.scan.table.identity ++ Seq[JField](
       "predicates" -> JArray(below.scan.planTimeConditions.toList), "group_by" -> JArray(Nil), "partly" -> JBool(true)) ++ sent: _*))
-  } yield
-    if (answer.files == 0) whole(aggregate, functions, below, answer)
-    else partly(aggregate, functions, answer, ScanBelow.replaced(aggregate.child, Nil) { found =>
-      found.relation.copy(scan = found.scan.withNeeded(JObject("answered" -> JObject(sent))), keyGroupedPartitioning = None, ordering = None)
-    })
+    val first: Option[JField] = functions match {
+      case Seq(one) => extreme(one, below).map("first" -> _)
+      case _ => None
+    }
+    def read(fields: List[JField]): LogicalPlan = ScanBelow.replaced(aggregate.child, Nil) { found =>
+      found.relation.copy(scan = found.scan.withNeeded(JObject(fields)), keyGroupedPartitioning = None, ordering = None)
+    }
+    answer match {
+      case Some(found) if found.files == 0 => whole(aggregate, functions, below, found)
+      case Some(found) => partly(aggregate, functions, found, read(first.toList :+ ("answered" -> JObject(sent): JField)))
+      case None if first.isDefined =>
+        val ordered = aggregate.copy(child = read(first.toList))
+        ordered.setTagValue(asked, ())
+        ordered
+      case None => aggregate
+    }
+  }
+
+  /** A minimum or maximum as the first row of an order (`FirstRows` in `prune/needed_rows.py`). */
+  private def extreme(of: AggregateExpression, below: ScanBelow): Option[JObject] = {
+    def ordered(descending: Boolean) = Some(JObject(
+      "count" -> JInt(1),
+      "key" -> JObject(
+        "column" -> ScanBelow.column(below.expressions.head, below.scan).fold[JValue](JNull)(JString(_)),
+        "text" -> JString(EvaluatedPartitionPredicates.text(below.expressions.head)),
+        "descending" -> JBool(descending), "nulls_first" -> JBool(false)),
+      "hindrance" -> below.hindrance,
+      "written" -> JString(EvaluatedPartitionPredicates.text(of))))
+    of.aggregateFunction match {
+      case _: Min => ordered(descending = false)
+      case _: Max => ordered(descending = true)
+      case _ => None
+    }
+  }
 
   /** The functions of an aggregate, or None if some are neither `count`, `min` nor `max` of all rows. */
   private def functionsOf(aggregate: Aggregate): Option[Seq[AggregateExpression]] = {

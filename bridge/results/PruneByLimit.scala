@@ -8,11 +8,12 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.parquetry.predicates.EvaluatedPartitionPredicates
 import org.apache.spark.sql.parquetry.protocol.CharPadding
+import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
 /**
  * Tells a scan below a LIMIT the number of rows that the query needs, and their order. The planner then
- * leaves out files. Without an order, a few files suffice if they have enough rows. With an order, files that are
- * wholly after the first rows are not needed. The LIMIT and the order stay in the plan.
+ * leaves out files. Without an order, a few files suffice if they have enough rows. With an order, files that
+ * are wholly after the first rows are not needed. The LIMIT and the order stay in the plan.
  *
  * Spark gives a source its LIMIT only if no condition is left above the scan. Conditions on data columns are
  * always left, so this rule looks for the LIMIT itself. With an OFFSET, Spark's own LIMIT below it has both
@@ -29,6 +30,11 @@ object PruneByLimit extends Rule[LogicalPlan] {
           case _ => ranks
         }
     }
+
+  /** The number of rows that a scan is needed for, if they are the first ones in an order. */
+  def rowsInOrder(scan: ParquetryScan): Option[Int] = scan.needed.filter(_ => !scan.awaitsValues).map(_ \ "first").collect {
+    case first: JObject if first \ "key" != JNothing => first \ "count"
+  }.collect { case JInt(count) => count.toInt }
 
   private def limited(plan: LogicalPlan, count: Int): LogicalPlan = plan match {
     case project: Project => project.withNewChildren(Seq(limited(project.child, count)))

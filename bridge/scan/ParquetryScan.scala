@@ -201,6 +201,18 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
     }
   }
 
+  /**
+   * For each partition of the listed files, the best value of the sort key in it, or None if it is not known.
+   * Returns None if the scan has no sort key.
+   */
+  def bestValues: Option[Seq[Option[JValue]]] = listed.order.filter(_.bounds.nonEmpty).map { order =>
+    val ranks = FileSplits.paths(listed).zip(order.ranks).toMap
+    partitions(listed).toSeq.map {
+      case part: FilePartition => order.bounds(part.files.map(file => ranks(file.filePath)).min)
+      case _ => None
+    }
+  }
+
   private lazy val byBucket = pieces(listed).byBucket(buckets.get)
   private def pieces(answer: ScanAnswer) = new FileSplits(session, answer, hidden.beside(_, partitionSchema, _))
 

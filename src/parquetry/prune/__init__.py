@@ -51,7 +51,7 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.prune.report.sql_words import join_words as join_words, plain_text as plain_text
     from parquetry.prune.report.text import condition_text as condition_text
-    from parquetry.prune.rule import Scan as Scan
+    from parquetry.prune.rule import Remaining as Remaining, Scan as Scan
     from parquetry.prune.rules.arrangements import (
         bucket_specs as bucket_specs,
         may_have_directories as may_have_directories,
@@ -64,6 +64,10 @@ if FOR_TYPE_CHECKERS:
     from parquetry.prune.rules.file_knowledge import (
         FileKnowledge as FileKnowledge,
         reading_by_position as reading_by_position,
+    )
+    from parquetry.prune.rules.results.file_order import (
+        file_order as file_order,
+        order_columns as order_columns,
     )
     from parquetry.prune.runtime.candidates import Candidate as Candidate, Verdict as Verdict
     from parquetry.prune.runtime.cost_model import LIMITS as LIMITS, Limits as Limits
@@ -94,7 +98,6 @@ if FOR_TYPE_CHECKERS:
         decided_conditions as decided_conditions,
         each_file as each_file,
         exact_conditions as exact_conditions,
-        select_files as select_files,
         select_for as select_for,
     )
     from parquetry.prune.whole_table_aggregates import answer_whole_table as answer_whole_table

@@ -69,12 +69,14 @@ class FirstRows(msgspec.Struct, frozen=True):
         ties: whether all rows are needed that equal the last one in the key, because further keys or ranks
             decide among them.
         hindrance: a fact against it.
+        written: its text in the query if it is not a LIMIT, such as `max(v)`.
     """
 
     count: int
     key: SortKey | None = None
     ties: bool = False
     hindrance: Hindrance = Hindrance()
+    written: str | None = None
 
     @property
     def text(self) -> str:
@@ -83,6 +85,8 @@ class FirstRows(msgspec.Struct, frozen=True):
         >>> FirstRows(10, SortKey("v", "v", descending=True)).text
         'ORDER BY v DESC LIMIT 10'
         """
+        if self.written is not None:
+            return self.written
         if self.key is None:
             return f"LIMIT {self.count:,}"
         return f"ORDER BY {self.key.text}{' DESC' * self.key.descending} LIMIT {self.count:,}"

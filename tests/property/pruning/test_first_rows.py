@@ -5,6 +5,7 @@ Tables are of random files, with statistics that are exact, wider than the value
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from dataclasses import replace
@@ -20,7 +21,8 @@ from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import And, Compare, In, IsNull, Not, Or
 from parquetry.prune.condition import Condition
 from parquetry.prune.needed_rows import AggregateFunction, FirstRows, SortKey, WholeAggregate
-from parquetry.prune.rule import Scan
+from parquetry.prune.rule import Remaining, Scan
+from parquetry.prune.rules.results.file_order import file_order, order_columns
 from parquetry.prune.select import Selection, select_for
 from parquetry.store.memory import MemoryStore
 from parquetry.types import order_key
@@ -237,6 +239,30 @@ def test_the_first_rows_of_an_order_are_kept(
         assert Counter(each for each in found if not last < each) == Counter(
             each for each in every if not last < each
         )
+
+
+@FAST
+@given(FILES, WHERE, KEYS, st.integers(1, 4), st.booleans())
+def test_files_in_their_order_may_be_read_until_no_other_can_have_a_first_row(
+    files: list[Any], where: list[Filter], key: SortKey, count: int, ties: bool
+) -> None:
+    """A file's bound is not after any of its keys, so reading may end before a bound after the last key."""
+    table, rows_of = make(files)
+    first = FirstRows(count, key, ties)
+    scan = Scan(table, tuple(map(Condition.from_filter, where)), None, frozenset(("p",)), None, first=first)
+    selection = select_for(scan, about=order_columns(scan))
+    found = file_order(scan, Remaining(selection.partitions, certain=selection.certain), selection.block)
+    event("no order" if found is None else "an order")
+    if found is None:
+        return
+    assert key.column is not None
+    assert len(found.bounds) == max(found.ranks.tolist()) + 1
+    for name, rank in zip(paths(selection), found.ranks.tolist(), strict=True):
+        for row in rows_in(rows_of, where, [name]):
+            for bound in found.bounds[rank]:
+                assert not position(key, row[key.column]) < position(key, bound)
+    known = [position(key, bound[0]) for bound in found.bounds if bound]
+    assert all(not later < earlier for earlier, later in itertools.pairwise(known))
 
 
 FUNCTIONS = st.one_of(

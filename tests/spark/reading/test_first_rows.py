@@ -124,3 +124,40 @@ def test_the_first_rows_in_an_order_are_read_from_few_files(
     found = collected(spark, f"SELECT {order.format(table)}", kept)
     plain = spark.sql(f"SELECT {order.format('plain_rows')}").collect()
     assert list(map(repr, found)) == list(map(repr, plain))
+
+
+@pytest.mark.parametrize(
+    ("order", "opened"),
+    [
+        ("id FROM {} WHERE id % 5 = 3 ORDER BY id LIMIT 2", 1),
+        ("id FROM {} WHERE id % 5 = 3 ORDER BY id DESC LIMIT 1 OFFSET 1", 1),
+        ("id FROM {} WHERE id % 5 = 3 ORDER BY id LIMIT 3", 4),
+        ("id FROM {} WHERE id % 5 = 3 ORDER BY id LIMIT 100", 8),
+        ("few FROM {} WHERE id % 5 = 3 ORDER BY few LIMIT 2", 1),
+        ("few, id FROM {} WHERE id % 5 = 3 ORDER BY few, id LIMIT 2", 2),
+        ("few FROM {} WHERE id % 5 = 3 ORDER BY few DESC NULLS FIRST LIMIT 1", 1),
+        ("max(id) FROM (SELECT id FROM {} WHERE id % 5 = 3 ORDER BY id LIMIT 2)", 1),
+        ("s FROM {} WHERE id % 5 = 3 ORDER BY s DESC LIMIT 2", 8),
+        ("f FROM {} WHERE id % 5 = 0 ORDER BY f DESC LIMIT 2", 8),
+        ("max(id) FROM {} WHERE id % 5 = 3", 1),
+        ("min(id) + 1 AS m FROM {} WHERE id % 5 = 3", 1),
+        ("min(few) FROM {} WHERE id % 5 = 3", 2),
+        ("max(id) FROM {} WHERE id % 5 = 3 AND p = 0 AND id > 12", 1),
+        ("max(s) FROM {} WHERE id % 5 = 3", 8),
+        ("max(f) FROM {} WHERE id % 5 = 0", 8),
+        ("max(id), min(id) FROM {} WHERE id % 5 = 3", 8),
+        ("max(id) FROM {} WHERE id % 100 = 99", 8),
+    ],
+)
+def test_files_are_opened_in_order_until_no_other_has_a_first_row(
+    spark: SparkSession, table: str, order: str, opened: int
+) -> None:
+    """Where statistics do not tell which rows match, the rows so far tell which files are not needed."""
+    plain = spark.sql(f"SELECT {order.format('plain_rows')}").collect()
+    for adaptive in ("true", "false"):
+        spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+        frame = spark.sql(f"SELECT {order.format(table)}")
+        assert list(map(repr, frame.collect())) == list(map(repr, plain))
+        steps = parquetry.report(frame).to_dict()["scans"][0]["steps"]
+        assert next(step["kept"] for step in steps if step["name"] == "files") == opened
+    spark.conf.unset("spark.sql.adaptive.enabled")

@@ -259,6 +259,19 @@ class RowGroupRanges(msgspec.Struct, frozen=True):
     values: Values
 
 
+class FileOrder(msgspec.Struct, frozen=True):
+    """The order in which files of a scan are read, if its query may end before it has read all of them.
+
+    Attributes:
+        ranks: the rank of each file, 32-bit integers; lower ranks come first.
+        bounds: for each rank, the best value of the sort key in its files, a list of one; an empty list if it
+            is not known. Empty if there is no sort key.
+    """
+
+    ranks: bytes
+    bounds: list[Values]
+
+
 class PlannedScan(Answer, frozen=True, omit_defaults=True):
     """The plan of a scan.
 
@@ -282,6 +295,7 @@ class PlannedScan(Answer, frozen=True, omit_defaults=True):
             first.
         decided: conditions of the query that pruned partitions, as text. Spark need not apply a condition
             that these decide.
+        order: the order in which the files are read, or None if any will do.
     """
 
     files: FileList
@@ -299,6 +313,7 @@ class PlannedScan(Answer, frozen=True, omit_defaults=True):
     unused: list[str | None] = []
     late: bool = False
     decided: list[str] = []
+    order: FileOrder | None = None
 
 
 class StreamPosition(Answer, frozen=True):

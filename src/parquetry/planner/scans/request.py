@@ -113,7 +113,10 @@ class ScanRequest:
             StoreError: the metastore cannot be read.
             TableNotFoundError: the table was dropped meanwhile.
         """
+        return select_for(self.scan(read), table=self.table, about=about, apart=apart)
+
+    def scan(self, read: Sequence[str]) -> Scan:
+        """Return the scan for the rules of pruning; `read` are the columns to read."""
         partition_by = frozenset(self.snapshot.metadata.partition_by)
         scan = Scan(self.snapshot, tuple(self.pruning), read, partition_by, None, self.lake.recent)
-        scan = replace(scan, first=self.first, aggregate=self.aggregate)
-        return select_for(scan, table=self.table, about=about, apart=apart)
+        return replace(scan, first=self.first, aggregate=self.aggregate)

@@ -18,6 +18,7 @@ from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import implied_by
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import to_wire
+from parquetry.planner.scans.file_order import columns_for_order, reported_order
 from parquetry.planner.scans.file_subset import only_chosen, with_matches
 from parquetry.planner.scans.partitioning import scan_buckets
 from parquetry.planner.scans.request import ScanRequest
@@ -170,12 +171,14 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.PlannedScan:
         again=_evaluated_again(request),
         row_groups=_ranges(ranges),
         unused=unused(request.arrived, selection.report, {each.column for each in ranges}),
+        order=reported_order(request, q.columns, selection),
     )
 
 
 def _selected(request: ScanRequest, q: questions.PlanScan) -> Selection:
     """Return the scan's selection, restricted to the files that the question or the read's options name."""
     about = {name for each in request.runtime_conditions for name in each.condition.about}
+    about |= columns_for_order(request, q.columns)
     selection = request.select(q.columns, about, apart=q.apart)
     if q.files is not None:
         selection = with_matches(selection, q.files)

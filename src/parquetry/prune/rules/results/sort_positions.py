@@ -61,14 +61,17 @@ class SortPositions:
     values: NDArray[Any]
     descending: bool
 
+    def value(self, position: int) -> Any:
+        """Return the value at a position, which may stand for a bound that is not known."""
+        value = self.values[len(self.values) - 1 - position if self.descending else position]
+        return value.item() if isinstance(value, np.generic) else value
+
     def value_text(self, position: int, kind: ColumnType) -> str | None:
         """Return the value of a position as SQL, or None if the position is of no value of the type."""
         if not 0 <= position < len(self.values):
             return "NULL"
-        value = self.values[len(self.values) - 1 - position if self.descending else position]
-        plain = value.item() if isinstance(value, np.generic) else value
         try:
-            return sql_literal(kind, plain)
+            return sql_literal(kind, self.value(position))
         except (ArithmeticError, AttributeError, TypeError, ValueError):
             return None  # it stands for a bound that is not known
 
