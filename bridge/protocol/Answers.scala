@@ -69,7 +69,7 @@ case class ValueRows(columns: Seq[String], rows: List[List[JValue]])
  * @param unused for each runtime filter, in order, why it pruned nothing, or None if it pruned something
  * @param late whether the listing of files and partitions is deferred
  * @param decided conditions of the query that pruned partitions, as text
- * @param order the order in which the files are read, or None if any will do
+ * @param order the reading order of the files, or None if any will do
  */
 case class ScanAnswer(
     files: FilesAnswer, partitions: IndexedSeq[InternalRow], bytes: Option[Long], rows: Option[Long], count: Int,
@@ -78,7 +78,7 @@ case class ScanAnswer(
     unused: Seq[Option[String]], late: Boolean, decided: Seq[String], order: Option[FileOrder])
 
 /**
- * The order in which the files of a scan are read, if its query may end before it has read all of them.
+ * The reading order of a scan's files, for a query that may end before it has read all of them.
  *
  * @param ranks the rank of each file; lower ranks come first
  * @param bounds for each rank, the best value of the sort key in its files, or None if it is not known; empty

@@ -15,11 +15,11 @@ import org.apache.spark.sql.parquetry.protocol.Json
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
 /**
- * Has a top-k, a `max` or a `min` read files in the order of their bounds, and stop when no other file can have
- * a better row.
+ * Has a top-k, a `max` or a `min` read files in the order of their bounds, and stop when no other file can
+ * have a better row.
  *
- * For `WHERE x = 7 ORDER BY ts DESC LIMIT 100`, statistics may not tell which rows match. But once 100 rows are
- * found, a file whose greatest `ts` is less than the least of them need not be read.
+ * For `WHERE x = 7 ORDER BY ts DESC LIMIT 100`, statistics may not tell which rows match. But once there are
+ * 100 rows, a file whose greatest `ts` is less than the least of them need not be read.
  */
 object ReadInOrder extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = plan.transform {
@@ -68,8 +68,8 @@ private[results] object Waves {
   /**
    * @param values the best values of all tasks
    * @param ties whether a task is needed that has no better value than the last one, but an equal one
-   * @param run runs some tasks, and returns the last value that the query needs of the rows so far, or None if
-   *   it needs more rows
+   * @param run runs some tasks, and returns the last value that the query needs of the rows so far, or None
+   *   if it needs more rows
    */
   def run(values: Seq[Option[Any]], key: SortOrder, ties: Boolean)(run: Seq[Int] => Option[Any]): Unit = {
     val order = new InterpretedOrdering(

@@ -141,7 +141,7 @@ def test_the_first_rows_in_an_order_are_read_from_few_files(
         ("f FROM {} WHERE id % 5 = 0 ORDER BY f DESC LIMIT 2", 8),
         ("max(id) FROM {} WHERE id % 5 = 3", 1),
         ("min(id) + 1 AS m FROM {} WHERE id % 5 = 3", 1),
-        ("min(few) FROM {} WHERE id % 5 = 3", 2),
+        ("min(few) FROM {} WHERE id % 5 = 3", 1),
         ("max(id) FROM {} WHERE id % 5 = 3 AND p = 0 AND id > 12", 1),
         ("max(s) FROM {} WHERE id % 5 = 3", 8),
         ("max(f) FROM {} WHERE id % 5 = 0", 8),

@@ -260,7 +260,7 @@ class RowGroupRanges(msgspec.Struct, frozen=True):
 
 
 class FileOrder(msgspec.Struct, frozen=True):
-    """The order in which files of a scan are read, if its query may end before it has read all of them.
+    """The reading order of a scan's files, for a query that may end before it has read all of them.
 
     Attributes:
         ranks: the rank of each file, 32-bit integers; lower ranks come first.
@@ -295,7 +295,7 @@ class PlannedScan(Answer, frozen=True, omit_defaults=True):
             first.
         decided: conditions of the query that pruned partitions, as text. Spark need not apply a condition
             that these decide.
-        order: the order in which the files are read, or None if any will do.
+        order: the reading order of the files, or None if any will do.
     """
 
     files: FileList

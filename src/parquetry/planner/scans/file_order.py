@@ -1,4 +1,4 @@
-"""The order in which the files of a scan below a LIMIT are read, for the bridge."""
+"""The reading order of the files of a scan below a LIMIT, for the bridge."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Put the files of a scan into the order in which a LIMIT should read them.
+"""Put the files of a scan below a LIMIT into their reading order.
 
-Where statistics do not tell which files hold the first rows, the query still need not read all files: it reads
-the most promising ones first, and stops when no other file can have a better row. Without a sort key, the
+Statistics may not tell which files have the first rows. Still, a query need not read all files: it reads the
+most promising ones first, and stops when no other file can have a better row. Without a sort key, the
 files whose rows all match come first. With a sort key, files come by the best bound of the key.
 """
 
