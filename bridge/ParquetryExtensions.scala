@@ -9,6 +9,7 @@ import org.apache.spark.sql.parquetry.predicates.{
   DisableFloatCachePruning, ExpandTupleIn, ExtractPartitionPredicates, GuardUntranslatablePredicates, OfferDirectoryPredicates,
   RewriteCharComparisons}
 import org.apache.spark.sql.parquetry.process.UnclosedJars
+import org.apache.spark.sql.parquetry.results.ReadInOrder
 import org.apache.spark.sql.parquetry.rows.{
   DeleteStrategy, EvaluateCommandPredicates, ExpandRowConditions, GuardRowConditions, MarkInsertOnlyMerge, NarrowMergeFiles,
   PadRowConditions, PadTargetChars, ReadSourceOnce, RecordMergeSearch, RowsStrategy, SeparateDeleteFromCache, UnpadTargets, UntypeWrittenChars}
@@ -47,7 +48,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               UntypeWrittenChars             takes the type CHAR from written values, as Spark takes it from the table's columns
  *                               CheckReplaceWhereRows          rows that replace others have to satisfy the condition, too
  *                               EvolveViewSchemas              records the new columns of a view whose query has changed
- *                               RegisterLateRules              puts AddRuntimeFilters and ListInputFiles among the optimizer's last rules
+ *                               RegisterLateRules              puts the four rules below among the optimizer's last rules
  *                               MarkStreamedTables             marks tables that a stream reads, before scans are made
  * checks a resolved statement   CheckStreamingModes            refuses streams in the mode update
  * normalizes a plan, before     PadTargetChars                 pads the chars that DELETE, UPDATE and MERGE read
@@ -67,6 +68,8 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               PruneStreamColumns             a stream's batch reads the columns that it uses
  * has optimized all else        AddRuntimeFilters              puts filters with values of joins: by now scans have their sizes,
  *   (RegisterLateRules)                                        IN and EXISTS are joins, and Spark has put its own filters
+ *                               PruneByLimit                   a scan below a LIMIT reads only the files that can have its rows
+ *                               AnswerAggregates               count, min and max of files that match fully come from the metastore
  *                               ListInputFiles                 scans list their files; last, as other rules know only plain scans
  * plans a node                  StreamedRowsStrategy           a stream's batch is written by one node, without writers in tasks
  *                               DeleteStrategy                 a DELETE of all rows finds its table
@@ -79,6 +82,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               LimitSubqueryWait              limits the wait for subqueries that run only for their values
  *                               PlanTupleSubqueries            values of several keys come to their scan as tuples
  *                               DisableUnusedBucketing         reads files in unused buckets like other files
+ *                               ReadInOrder                    a top-k reads files by their bounds, and stops when it has its rows
  *                               SeparateScans                  a node with runtime filters has a scan of its own; last, as others change scans
  * }}}
  *
@@ -147,6 +151,7 @@ private object Rules {
     extensions.injectColumnar(_ => prepared(PlanTupleSubqueries))
     extensions.injectQueryStagePrepRule(_ => DisableUnusedBucketing)
     extensions.injectColumnar(_ => prepared(DisableUnusedBucketing))
+    extensions.injectColumnar(_ => prepared(ReadInOrder))
     extensions.injectColumnar(_ => prepared(SeparateScans))
   }
 

@@ -101,11 +101,21 @@ case class ValueRows(columns: Seq[String], rows: Seq[Seq[String]])
  * @param unused for each runtime filter, in order, why it pruned nothing, or None if it pruned something
  * @param late whether the listing of files and partitions is deferred
  * @param decided conditions of the query that pruned partitions, as text
+ * @param order the reading order of the files, or None if any will do
  */
 case class ScanAnswer(
     files: FilesAnswer, partitions: Array[Array[String]], statistics: SizesAnswer, metrics: Seq[MetricAnswer], description: String,
     report: JValue, counts: JValue, buckets: Option[BucketsAnswer], filterable: Seq[String], mostValues: Int, mostWait: Option[Long],
-    again: Seq[Boolean], rowGroups: Seq[FoundRanges], unused: Seq[Option[String]], late: Boolean, decided: Seq[String])
+    again: Seq[Boolean], rowGroups: Seq[FoundRanges], unused: Seq[Option[String]], late: Boolean, decided: Seq[String], order: Option[FileOrder])
+
+/**
+ * The reading order of a scan's files, for a query that may end before it has read all of them.
+ *
+ * @param ranks the rank of each file; lower ranks come first
+ * @param bounds for each rank, the best value of the sort key in its files, or nothing if it is not known; empty
+ *   without a sort key
+ */
+case class FileOrder(ranks: Array[Int], bounds: Seq[Seq[String]])
 
 case class SizesAnswer(bytes: Long, rows: Option[Long], files: Int)
 case class MetricAnswer(name: String, text: String, value: Option[Long])
@@ -198,7 +208,14 @@ object Outcome {
 }
 
 case class MaybeAggregateAnswer(aggregated: Option[AggregateAnswer])
-case class AggregateAnswer(schema: StructType, rows: Array[Array[String]], description: String, report: JValue)
+/**
+ * An aggregate from the metastore.
+ *
+ * @param files number of files whose rows are not in it, and have to be read
+ */
+case class AggregateAnswer(schema: StructType, rows: Array[Array[String]], description: String, report: JValue, files: Int) {
+  def sparkRows: Array[InternalRow] = Json.toRows(rows, schema)
+}
 
 case class ProcedureAnswer(name: String, description: String, parameters: Seq[ParameterAnswer])
 /** A parameter; its type is DDL, its default SQL. */

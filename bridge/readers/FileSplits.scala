@@ -21,7 +21,16 @@ class FileSplits(
     session, files.bytes.map(_ + session.sessionState.conf.filesOpenCostInBytes).sum)
 
   /** Packs pieces of any files together. */
-  def mixed: Array[FilePartition] = packed(pieces(0 until files.count, most))
+  def mixed: Array[FilePartition] = answer.order.fold(packed(pieces(0 until files.count, most)))(order => ranked(order.ranks))
+
+  /** Packs files by ascending rank. The first partitions have few files each, as these may suffice. */
+  private def ranked(ranks: Array[Int]): Array[FilePartition] = {
+    val places = ranks.indices.sortBy(ranks(_))
+    val ends = Seq(1, 2, 4, 8, 16).filter(_ < places.length) :+ places.length
+    (0 +: ends).zip(ends).flatMap { case (start, end) =>
+      FilePartition.getFilePartitions(session, pieces(places.slice(start, end), most).toSeq, most)
+    }.zipWithIndex.map { case (part, i) => FilePartition(i, part.files) }.toArray
+  }
 
   /** Packs pieces of one bucket together. If files are sorted, each file is whole and by itself. */
   def byBucket(buckets: BucketsAnswer): Array[KeyedFilePartition] = {

@@ -47,13 +47,16 @@ case class ReadMode(bucketed: Boolean = true, wholeFiles: Boolean = false, colum
 class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[scan] val mode: ReadMode)
   extends Scan with SupportsReportStatistics with SupportsReportPartitioning with SupportsReportOrdering
   with RuntimeFilteredScan with ListsFiles with Reported with Asked {
-  import plans.request.{hidden, options, pushed}
+  import plans.request.{hidden, pushed}
 
   def this(table: ParquetryTable, pushed: Seq[PushedPredicate], required: StructType, options: CaseInsensitiveStringMap) =
     this(new ScanPlans(ScanRequest(table, pushed, required, options)), ReadMode())
 
   private val session = SparkSession.active
   def table: ParquetryTable = plans.request.table
+  def options: CaseInsensitiveStringMap = plans.request.options
+  /** Whether a column is one of Spark's metadata columns. */
+  def hiddenColumns(name: String): Boolean = hidden.names(name)
   private val dataSchema =
     mode.columns.fold(plans.request.dataSchema)(names => StructType(plans.request.dataSchema.filter(f => names(f.name))))
   val predicates: Array[Predicate] = pushed.map(_.predicate).toArray
@@ -147,6 +150,13 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
 
   /** Reads only the files that plan-time values of a join keep. */
   def withPlanTimeValues(values: JValue): ParquetryScan = copy(plans = plans.withPlanTimeValues(values))
+  /**
+   * Reads only the files that a query needs: fields of the question `plan_scan`. Nothing above a LIMIT or an
+   * aggregate of all rows uses buckets, so none are reported.
+   */
+  def withNeeded(needed: JObject): ParquetryScan = copy(plans.withNeeded(needed), mode.copy(bucketed = false))
+  /** The question's fields of `withNeeded`, or None if the query needs all rows. */
+  def needed: Option[JObject] = plans.request.needed
   /** Reports no buckets to Spark, so that files are split and packed as for other scans. */
   def withoutBuckets: ParquetryScan = copy(plans.withOwnBucketCount, mode.copy(bucketed = false))
   /**
@@ -164,7 +174,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
     other.awaiting = awaiting
     other
   }
-  /** Whether both are variants of one scan, by any of these methods but `withPlanTimeValues`. */
+  /** Whether both are variants of one scan, but not by `withPlanTimeValues` or `withNeeded`. */
   def isVariantOf(other: ParquetryScan): Boolean = plans.isVariantOf(other.plans)
 
   // Reading
@@ -188,6 +198,18 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
       }
       planned = (answer, found) :: planned.filter(kept => plans.state.listing.exists(_ eq kept._1))
       found
+    }
+  }
+
+  /**
+   * For each partition of the listed files, the best value of the sort key in it, or None if it is not known.
+   * Returns None if the scan has no sort key.
+   */
+  def bestValues: Option[Seq[Option[String]]] = listed.order.filter(_.bounds.nonEmpty).map { order =>
+    val ranks = FileSplits.paths(listed).zip(order.ranks).toMap
+    partitions(listed).toSeq.map {
+      case part: FilePartition => order.bounds(part.files.map(file => ranks(file.filePath)).min).headOption
+      case _ => None
     }
   }
 
@@ -224,7 +246,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
 
   // Equal scans let Spark reuse exchanges; Spark itself compares the runtime filters.
   private def key =
-    (table.id(), table.version(), predicates.toSet, planTimeValues, readSchema(), options, table.ref, buckets, mode.wholeFiles)
+    (table.id(), table.version(), predicates.toSet, planTimeValues, needed, readSchema(), options, table.ref, buckets, mode.wholeFiles)
   /** Whether another scan reads the same; one of them may be a node's own and the other shared. */
   def readsSame(other: ParquetryScan): Boolean = key == other.key
   // If a rule replaces a node by an equal one, Spark keeps the old node: a node's own scan must not equal the

@@ -195,6 +195,10 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
     request.bucketCount.fold(narrower)(narrower.withBucketCount)
   }
 
+  /** The same request for a query that needs only some of the rows: a new scan, with states of its own. */
+  def withNeeded(needed: JObject): ScanPlans =
+    new ScanPlans(request.copy(needed = Some(needed), bucketCount = None), None, before)
+
   // Bucket counts
 
   private val base: ScanPlans = original.getOrElse(this)

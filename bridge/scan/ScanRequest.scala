@@ -13,10 +13,11 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * @param pushed the query's own conditions
  * @param planTimeValues key values of build sides that are known while planning
  * @param bucketCount number of buckets to report to Spark, or None for the table's own
+ * @param needed what the query needs of the rows, if not all of them: fields of the question
  */
 case class ScanRequest(
     table: ParquetryTable, pushed: Seq[PushedPredicate], required: StructType, options: CaseInsensitiveStringMap,
-    planTimeValues: Seq[JValue] = Nil, bucketCount: Option[Int] = None) {
+    planTimeValues: Seq[JValue] = Nil, bucketCount: Option[Int] = None, needed: Option[JObject] = None) {
   // Kept, as the session's settings may change before the next question.
   private val settings = Settings.field
 
@@ -52,5 +53,6 @@ case class ScanRequest(
         Json.readOptions(options), settings) ++ before.map("before" -> _: JField)
         ++ files.map("files" -> Json.strings(_): JField)
         ++ Option.when(apart)("apart" -> JBool(true): JField)
+        ++ needed.fold(List.empty[JField])(_.obj)
         ++ bucketCount.map(count => "buckets" -> JInt(count): JField): _*).as[ScanAnswer]
 }

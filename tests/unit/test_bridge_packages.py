@@ -28,6 +28,7 @@ PACKAGES = {
     "joingraph": "what a plan joins, and where the keys of its joins come from",
     "buckets": "joins by buckets without a shuffle",
     "runtime": "filters by values that joins find at run time",
+    "results": "scans of which a result needs only some rows, or a summary",
     "datafiles": "files that are written where they will stay",
     "streaming": "streams from tables and into them",
     "write": "INSERT and its overwrites",
@@ -131,6 +132,7 @@ def test_every_rule_is_in_the_table() -> None:
     table, code = text.split("class ParquetryExtensions")
     listed = re.findall(r"^ \* .{29} (\w+) {2,}\S", table.split("{{{")[1].split("}}}")[0], re.M)[1:]
     found = re.findall(r"extensions\.inject.*?=>\s(?:new\s)?(?:prepared\()?(\w+)", code)
-    registered = re.findall(r"\((\w+), (\w+)\)", (BRIDGE / "RegisterLateRules.scala").read_text())[0]
+    late = (BRIDGE / "RegisterLateRules.scala").read_text()
+    registered = re.findall(r"Rule\[LogicalPlan\]\]\(([\w, ]+)\)", late)[0].split(", ")
     last = found.index("StreamedRowsStrategy")
     assert listed == list(dict.fromkeys([*found[:last], *registered, *found[last:]]))

@@ -86,7 +86,7 @@ FLOORS = {
         {"rule"},
         {"query_cache"},
         {"report"},
-        {"condition", "reader_filters"},
+        {"condition", "needed_rows", "reader_filters"},
     ),
     "spark": (
         {"publishing", "report", "serve"},

@@ -8,9 +8,13 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
     from parquetry.prune.condition import Condition as Condition, Origin as Origin
-    from parquetry.prune.metadata_aggregates import (
+    from parquetry.prune.metadata_aggregates import answer_aggregate as answer_aggregate
+    from parquetry.prune.needed_rows import (
         AggregateCall as AggregateCall,
-        answer_aggregate as answer_aggregate,
+        AggregateFunction as AggregateFunction,
+        FirstRows as FirstRows,
+        Hindrance as Hindrance,
+        WholeAggregate as WholeAggregate,
     )
     from parquetry.prune.partition_plans import (
         candidates as candidates,
@@ -71,6 +75,10 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.prune.rules.files import FileRule as FileRule
     from parquetry.prune.rules.partitions import PartitionRule as PartitionRule
+    from parquetry.prune.rules.results.file_order import (
+        file_order as file_order,
+        order_columns as order_columns,
+    )
     from parquetry.prune.select import (
         Selection as Selection,
         decided_conditions as decided_conditions,
@@ -78,6 +86,7 @@ if FOR_TYPE_CHECKERS:
         exact_conditions as exact_conditions,
         files_by_arrangement as files_by_arrangement,
         select_files as select_files,
+        select_for as select_for,
     )
     from parquetry.prune.whole_table_aggregates import answer_whole_table as answer_whole_table
 

@@ -10,10 +10,11 @@ from parquetry.predicate import Filter, Predicate, columns_of, opaque_parts
 
 _MAX_TEXT_CHARACTERS = 300
 
-Origin = Literal["query", "join", "known", "table", "run"]
-"""The origin of a condition: the query, runtime values, plan-time values of a join, the table, or the run.
+Origin = Literal["query", "join", "known", "table", "result", "run"]
+"""The origin of a condition: the query, runtime values, plan-time values of a join, the table, or the result.
 
-The run ends before all files are opened if the query needs no more rows."""
+The result is what a LIMIT or an aggregate makes of the rows. The last origin is the run, which ends before
+all files are opened if the query needs no more rows."""
 
 
 @dataclass(frozen=True, eq=False)

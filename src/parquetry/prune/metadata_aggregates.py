@@ -2,43 +2,23 @@
 
 COUNT(DISTINCT p) is answered for partition columns.
 
-This module works on the result of `select`. It gives no answer from bounds that may be wider than the values.
-Nor does it for floating point, whose bounds leave out NaN and the sign of zero, nor for char, which Spark
-pads.
+This module works on the result of `select`. `rules.results.file_values` says which numbers are exact.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal, Inexact, InvalidOperation
-from typing import Literal
+from typing import Any
 
 import numpy as np
 
-from parquetry.data_files import UNKNOWN, FileBounds, TableColumn, each_in_files
-from parquetry.metastore import FileBlock, TableMetadata
-from parquetry.prune.rules.file_knowledge import names_identify_columns
+from parquetry.data_files import UNKNOWN
+from parquetry.metastore import TableMetadata
+from parquetry.prune.needed_rows import AggregateCall
+from parquetry.prune.rules.results.file_values import NOT_EXACT, values_in_files
 from parquetry.prune.select import Selection
-from parquetry.types import ColumnType, Value, identity
-
-AggregateCall = tuple[Literal["count", "min", "max", "count_distinct"], str | None]
-"""A function and its column. `("count", None)` is COUNT(*), `count_distinct` COUNT(DISTINCT column)."""
-
-_EXACT_ARITHMETIC = Context(prec=76, traps=[InvalidOperation, Inexact])
-_TYPES_WITHOUT_EXTREMES = frozenset(("float", "double", "char"))
-
-_Answer = Callable[["_GroupedFiles"], Sequence[Value]]
-
-
-class _NotExactError(Exception):
-    """The metastore's numbers are not exact enough."""
-
-
-def has_extremes(kind: ColumnType) -> bool:
-    """Return whether the metastore may know the exact least and greatest values of a type."""
-    return kind.primitive and kind.name not in _TYPES_WITHOUT_EXTREMES
+from parquetry.types import Value, identity
 
 
 def answer_aggregate(
@@ -78,111 +58,40 @@ def answer_aggregate(
         )
         for part, each in values.items()
     }
-    files = _GroupedFiles(filled, [of_part[part] for part in filled.parts.tolist()], len(groups), values)
-    try:
-        answers = [_answer(metadata, positions, function, name)(files) for function, name in aggregates]
-    except _NotExactError:
-        return None
+    files = _GroupedFiles([of_part[part] for part in filled.parts.tolist()], len(groups))
+    answers: list[list[Value]] = []
+    for call in aggregates:
+        found = values_in_files(metadata, selection.partitions, filled, call)
+        if any(value is NOT_EXACT for value in found):
+            return None
+        answers.append(files.combined(call, found))
     return [(*key, *answer) for key, *answer in zip(groups, *answers, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
 class _GroupedFiles:
-    """The files that have rows: their groups, the number of groups, and the partitions' values."""
+    """The group of each file that has rows, and the number of groups."""
 
-    block: FileBlock
     groups: Sequence[int]
     count: int
-    values: Mapping[int, tuple[Value, ...]]
 
-    def partition_values(self, position: int) -> list[Value]:
-        """Return for each file its value of a partition column."""
-        return [self.values[part][position] for part in self.block.parts.tolist()]
-
-    def sums(self, numbers: Iterable[int]) -> list[int]:
-        """Return the sum of each group."""
-        sums = [0] * self.count
-        for group, number in zip(self.groups, numbers, strict=True):
-            sums[group] += number
-        return sums
-
-    def extreme(self, values: Iterable[Value], choose: Callable[..., Value]) -> list[Value]:
-        """Return the least or the greatest value of each group, or None if a group has only NULL."""
+    def combined(self, call: AggregateCall, values: Iterable[Any]) -> list[Value]:
+        """Return a function's value in each group: None for the extremes of a group that has only NULL."""
+        function, _ = call
+        if function == "count":
+            sums: list[Value] = [0] * self.count
+            for group, number in zip(self.groups, values, strict=True):
+                sums[group] += number
+            return sums
+        if function == "count_distinct":
+            distinct: list[set[tuple[Value, ...]]] = [set() for _ in range(self.count)]
+            for group, value in zip(self.groups, values, strict=True):
+                if value is not None:
+                    distinct[group].add(identity((value,)))
+            return list(map(len, distinct))
+        choose: Callable[..., Value] = min if function == "min" else max
         found: list[Value] = [None] * self.count
         for group, value in zip(self.groups, values, strict=True):
             if value is not None:
                 found[group] = value if found[group] is None else choose(found[group], value)
         return found
-
-
-def _answer(metadata: TableMetadata, positions: dict[str, int], function: str, name: str | None) -> _Answer:
-    if name is None:
-        if function != "count":
-            raise _NotExactError
-        return lambda files: files.sums(files.block.files.rows.tolist())
-    column = metadata.column(name)
-    position = positions.get(column.name.lower())
-    if position is None and not names_identify_columns(metadata):
-        raise _NotExactError
-    if function == "count":
-        return functools.partial(_count, column, position)
-    kind = column.column_type
-    if function == "count_distinct":
-        if position is None or not has_extremes(kind):
-            raise _NotExactError
-        return functools.partial(_count_distinct, position)
-    if function not in ("min", "max") or not has_extremes(kind):
-        raise _NotExactError
-    choose: Callable[..., Value] = min if function == "min" else max
-    if position is not None:
-        return lambda files: files.extreme(files.partition_values(position), choose)
-
-    def extremes(files: _GroupedFiles) -> list[Value]:
-        found = each_in_files(column, files.block.files)
-        return files.extreme([_extreme(kind, each, function) for each in found], choose)
-
-    return extremes
-
-
-def _count(column: TableColumn, position: int | None, files: _GroupedFiles) -> list[int]:
-    rows = files.block.files.rows.tolist()
-    if position is not None:
-        pairs = zip(rows, files.partition_values(position), strict=True)
-        return files.sums([0 if value is None else number for number, value in pairs])
-    known = zip(rows, each_in_files(column, files.block.files), strict=True)
-    return files.sums([_not_null(number, found) for number, found in known])
-
-
-def _count_distinct(position: int, files: _GroupedFiles) -> list[int]:
-    """Return for each group how many values other than NULL a partition column has."""
-    values: list[set[tuple[Value, ...]]] = [set() for _ in range(files.count)]
-    for group, value in zip(files.groups, files.partition_values(position), strict=True):
-        if value is not None:
-            values[group].add(identity((value,)))
-    return list(map(len, values))
-
-
-def _not_null(rows: int, found: FileBounds | None) -> int:
-    if found is None or not found.proof:
-        raise _NotExactError
-    if found.all_null:
-        return 0
-    if found.nulls is None:
-        raise _NotExactError
-    return rows - found.nulls
-
-
-def _extreme(kind: ColumnType, found: FileBounds | None, function: str) -> Value:
-    if found is None or not found.proof:
-        raise _NotExactError
-    if found.all_null:
-        return None
-    value, exact = (found.min, found.min_exact) if function == "min" else (found.max, found.max_exact)
-    if value is None or not exact:
-        raise _NotExactError
-    # The file may have fewer digits than the column has now.
-    return (
-        value.quantize(Decimal((0, (1,), -kind.scale)), context=_EXACT_ARITHMETIC)
-        if isinstance(value, Decimal)
-        else value
-    )

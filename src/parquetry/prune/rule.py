@@ -16,8 +16,10 @@ import numpy as np
 
 from parquetry.metastore import Chooses, FileBlock, PartitionSnapshot, TableSnapshot, file_blocks
 from parquetry.prune.condition import Condition
+from parquetry.prune.needed_rows import FirstRows, WholeAggregate
 from parquetry.prune.query_cache import PartitionCache
 from parquetry.prune.report.scan import Step
+from parquetry.types import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class Scan:
         projected: the data columns, as files spell them, whose statistics are kept for remaining files, since
             later rules or the caller need them; None for all.
         recent: the query cache, or None to read all partitions from the metastore.
+        first: the matching rows that the query needs, or None for all.
+        aggregate: the aggregate of the matching rows that the query needs in place of them, or None.
     """
 
     snapshot: TableSnapshot
@@ -40,6 +44,8 @@ class Scan:
     partition_by: frozenset[str]
     projected: frozenset[str] | None
     recent: PartitionCache | None = None
+    first: FirstRows | None = None
+    aggregate: WholeAggregate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,7 @@ class Remaining:
         certain: whether every row of these files satisfies all conditions.
         bytes: the bytes to read from these files.
         decided: conditions that every row of these files satisfies, so that later rules need not test them.
+        answer: the values of `Scan.aggregate` in files that were left out for it, or None if there are none.
     """
 
     partitions: Sequence[PartitionSnapshot] = ()
@@ -59,6 +66,7 @@ class Remaining:
     certain: bool = True
     bytes: int = 0
     decided: frozenset[Condition] = frozenset()
+    answer: tuple[Value, ...] | None = None
 
     @property
     def count(self) -> int:
@@ -114,6 +122,7 @@ class Rule(ABC):
         names_together: whether its step may name a condition that prunes nothing by itself, because the rule
             chooses by several at once (see `tally`).
         is_first: whether it is the rule that reads the partitions.
+        continues: whether its step is joined with the step of the same name of an earlier rule.
     """
 
     name: ClassVar[str]
@@ -122,6 +131,7 @@ class Rule(ABC):
     of_text: ClassVar[str]
     names_together: ClassVar[bool] = False
     is_first: ClassVar[bool] = False
+    continues: ClassVar[bool] = False
 
     def statistics(self, scan: Scan) -> Iterable[str]:  # noqa: ARG002 - for rules that need some
         """Return the data columns whose statistics this rule reads, from files that earlier rules kept."""

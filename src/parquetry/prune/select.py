@@ -50,6 +50,7 @@ class Selection:
             they need no evaluation, now or after further pruning.
         certain: whether every row of these files satisfies all conditions.
         report: the numbers kept by each step, and the reasons.
+        answer: the values of the wanted aggregate in files that need not be read for it, or None.
     """
 
     partitions: tuple[PartitionSnapshot, ...]
@@ -58,6 +59,7 @@ class Selection:
     exact: tuple[int, ...]
     certain: bool
     report: ScanReport
+    answer: tuple[Value, ...] | None = None
 
     @property
     def files(self) -> tuple[SelectedFile, ...]:
@@ -94,10 +96,28 @@ def select_files(
         TableNotFoundError: the table was dropped meanwhile.
     """
     names = frozenset(snapshot.metadata.partition_by)
-    conditions = _conditions(predicates)
-    scan = Scan(snapshot, conditions, read, names, None, recent)
+    scan = Scan(snapshot, _conditions(predicates), read, names, None, recent)
+    return select_for(scan, table=table, about=about, apart=apart)
+
+
+def select_for(
+    scan: Scan, *, table: str | None = None, about: Collection[str] | None = None, apart: bool = False
+) -> Selection:
+    """Select the partitions and files of a scan; its field `projected` is not used.
+
+    Args:
+        scan: the request.
+        table: as for `select_files`.
+        about: as for `select_files`.
+        apart: as for `select_files`.
+
+    Raises:
+        StoreError: the metastore cannot be read.
+        TableNotFoundError: the table was dropped meanwhile.
+    """
+    snapshot = scan.snapshot
     remaining = Remaining()
-    report_steps: list[Step] = []
+    report_steps: dict[str, Step] = {}
     wanted = None if about is None else [list(rule.statistics(scan)) for rule in steps.STEPS]
     for position, rule in enumerate(steps.STEPS, 1):
         if wanted is not None:
@@ -106,14 +126,16 @@ def select_files(
         before = remaining
         remaining, step = rule.narrow(scan, before)
         if step is not None:
-            report_steps.append(name_effective(rule, scan, before, step) if apart else step)
+            named = name_effective(rule, scan, before, step) if apart else step
+            report_steps[step.name] = report_steps[step.name].followed_by(named) if rule.continues else named
     return Selection(
         partitions=tuple(remaining.partitions),
         block=FileBlock.joined(remaining.projected(scan), scan.projected),
         bytes=remaining.bytes,
-        exact=_exact(names, conditions),
+        exact=_exact(scan.partition_by, scan.conditions),
         certain=remaining.certain,
-        report=ScanReport(table or f"{snapshot.database}.{snapshot.name}", tuple(report_steps)),
+        report=ScanReport(table or f"{snapshot.database}.{snapshot.name}", tuple(report_steps.values())),
+        answer=remaining.answer,
     )
 
 

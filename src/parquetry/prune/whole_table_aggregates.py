@@ -20,11 +20,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from parquetry.metastore import Examined, PartitionSnapshot, TableSnapshot
 from parquetry.predicate import Compare, Filter, IsNull, Not, Predicate
 from parquetry.prune import steps
-from parquetry.prune.metadata_aggregates import AggregateCall, has_extremes
+from parquetry.prune.needed_rows import AggregateCall
 from parquetry.prune.report.scan import ScanReport, Step
 from parquetry.prune.rules.bytes import BytesRule
 from parquetry.prune.rules.files import FileRule
 from parquetry.prune.rules.partitions import PartitionRule
+from parquetry.prune.rules.results.file_values import has_extremes
 from parquetry.scan import KeyScan, plan_scan
 from parquetry.types import Value
 

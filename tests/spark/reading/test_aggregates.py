@@ -53,7 +53,7 @@ def _answered(spark: SparkSession, query: str) -> tuple[bool, list[tuple[Any, ..
             s for s in parquetry.report(frame).to_dict()["scans"][0]["steps"] if s["name"] == "files"
         )
         assert files["kept"] == 0
-        assert files["by"] == ["answered by the metastore"]
+        assert files["by"][-1].endswith("the metastore")
     return "BatchScan" not in plan, sorted(found, key=str)
 
 
@@ -89,8 +89,7 @@ def test_what_the_metastore_answers_is_what_the_rows_say(
         assert found == expected, where
         if alone is not None:
             assert found_alone == alone, where
-    found_alone, found = _answered(spark, f"SELECT {what} FROM {table} WHERE i > 5")
-    assert not found_alone
+    _, found = _answered(spark, f"SELECT {what} FROM {table} WHERE i > 5")
     assert found == [tuple(row) for row in spark.sql(f"SELECT {what} FROM plain_rows WHERE i > 5").collect()]
 
 
@@ -179,3 +178,39 @@ def test_decimals_of_all_their_digits(spark: SparkSession, db: str, file_format:
     spark.sql(f"CREATE TABLE {table} (m DECIMAL(38,10), p INT) USING {file_format} PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {table} VALUES ({least}BD, 1), ({greatest}BD, 1)")
     assert spark.sql(f"SELECT p, min(m), max(m) FROM {table} GROUP BY p").collect() == [(1, least, greatest)]
+
+
+@pytest.mark.parametrize(
+    ("what", "where", "files"),
+    [
+        ("count(*), max(i)", "i >= 13", 1),
+        ("count(*), max(i)", "i >= 20", 0),
+        ("max(i) + count(s) AS both", "i >= 13 AND s > 'a'", 1),
+        ("min(i), max(i)", "i < 27", 1),
+        ("max(s)", "i > 11", 0),
+        ("max(f), count(*)", "i >= 20", 2),
+        ("count(*)", "i >= 13 AND i % 2 = 0", 3),
+        ("count(*)", "i > 1000", 0),
+        ("count(*), (SELECT min(i) FROM {0} WHERE i > 15)", "i >= 20", 0),
+    ],
+)
+def test_files_that_match_fully_are_not_read(
+    spark: SparkSession, db: str, what: str, where: str, files: int
+) -> None:
+    """Under a WHERE, the part of files whose rows all match is known, and only the others are read."""
+    spark.sql(f"CREATE TABLE {db}.t (i int, s string, f double)")
+    for low in range(0, 40, 10):
+        rows = (
+            f"SELECT CAST(id AS INT), concat('s', id), CAST(id AS DOUBLE) FROM range({low}, {low + 10}, 1, 1)"
+        )
+        spark.sql(f"INSERT INTO {db}.t {rows}")
+    plain = "(SELECT CAST(id AS INT) i, concat('s', id) s, CAST(id AS DOUBLE) f FROM range(40))"
+    for adaptive in ("true", "false"):
+        spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+        frame = spark.sql(f"SELECT {what.format(f'{db}.t')} FROM {db}.t WHERE {where}")
+        steps = parquetry.explain(frame).to_dict()["scans"][0]["steps"]
+        assert next(step["kept"] for step in steps if step["name"] == "files") == files
+        expected = spark.sql(f"SELECT {what.format(plain)} FROM {plain} WHERE {where}")
+        assert frame.collect() == expected.collect()
+        assert frame.schema == expected.schema
+    spark.conf.unset("spark.sql.adaptive.enabled")

@@ -43,6 +43,8 @@ STATEMENTS = f"""
     SELECT id FROM recorded.db.t WHERE id IN (1, 2, 5) OR region IS NULL
     SELECT id FROM recorded.db.t WHERE upper(region) = 'EU'
     SELECT region, count(*), max(id) FROM recorded.db.t GROUP BY region
+    SELECT id FROM recorded.db.t WHERE id > 2 ORDER BY id DESC LIMIT 2
+    SELECT count(*), max(id) FROM recorded.db.t WHERE id > 2
     SELECT big.id FROM recorded.db.t AS big JOIN recorded.db.t AS small ON big.region = small.region WHERE small.id = 3
     SELECT /*+ MERGE(big) */ small.v FROM recorded.db.t AS small JOIN recorded.db.t WITH (`runtime-pruning-max-build-size` = '1b') AS big ON small.id = big.id WHERE small.region = 'eu'
     Report: SELECT v FROM recorded.db.t WHERE region = 'eu' AND day > DATE'2026-01-01'

@@ -266,6 +266,19 @@ class RowGroupRanges(msgspec.Struct, frozen=True):
     values: Values
 
 
+class FileOrder(msgspec.Struct, frozen=True):
+    """The reading order of a scan's files, for a query that may end before it has read all of them.
+
+    Attributes:
+        ranks: the rank of each file, 32-bit integers; lower ranks come first.
+        bounds: for each rank, the best value of the sort key in its files, a list of one; an empty list if it
+            is not known. Empty if there is no sort key.
+    """
+
+    ranks: bytes
+    bounds: list[Values]
+
+
 class PlannedScan(Answer, frozen=True):
     """The plan of a scan.
 
@@ -290,6 +303,7 @@ class PlannedScan(Answer, frozen=True):
             first.
         decided: conditions of the query that pruned partitions, as text. Spark need not apply a condition
             that these decide.
+        order: the reading order of the files, or None if any will do.
     """
 
     files: FileList
@@ -308,6 +322,7 @@ class PlannedScan(Answer, frozen=True):
     unused: list[str | None] = []
     late: bool = False
     decided: list[str] = []
+    order: FileOrder | None = None
 
 
 class StreamPosition(Answer, frozen=True):
@@ -317,12 +332,17 @@ class StreamPosition(Answer, frozen=True):
 
 
 class Aggregated(msgspec.Struct, frozen=True):
-    """The rows of an aggregate, and what its scan pruned; see `PlannedScan`."""
+    """The rows of an aggregate, and what its scan pruned; see `PlannedScan`.
+
+    Attributes:
+        files: the number of files whose rows are not in it, so that they have to be read.
+    """
 
     schema: dict[str, Any]
     rows: list[Values]
     description: str
     report: dict[str, Any]
+    files: int = 0
 
 
 class MaybeAggregated(Answer, frozen=True):

@@ -16,6 +16,7 @@ import numpy as np
 
 from parquetry.locations import join_location
 from parquetry.metastore import FileBlock, PartitionSnapshot
+from parquetry.planner.protocol import questions
 from parquetry.prune import Selection
 
 CHOSEN_FILES_OPTION = "parquetry.chosen-files"
@@ -40,6 +41,11 @@ def chosen_files(paths: Iterator[str]) -> Iterator[str]:
         yield token
     finally:
         del _chosen[token]
+
+
+def is_of_chosen_files(q: questions.PlanScan) -> bool:
+    """Return whether a question is about files that its statement or a read's options name."""
+    return q.files is not None or CHOSEN_FILES_OPTION in q.read_options
 
 
 def only_chosen(

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,9 +16,10 @@ from parquetry.metastore import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conditions, types_of, without_implied
 from parquetry.planner.protocol import questions
+from parquetry.planner.scans.file_subset import is_of_chosen_files
 from parquetry.planner.scans.runtime_values import RuntimeCondition, runtime_conditions
 from parquetry.predicate import Filter, SparkColumns
-from parquetry.prune import Condition, Selection, select_files
+from parquetry.prune import Condition, FirstRows, Scan, Selection, WholeAggregate, select_for
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class ScanRequest:
         predicates: of the query, joined by AND (trees).
         joined: plan-time values of joins (trees).
         runtime: runtime filters that have arrived, one tree a filter.
+        first: the matching rows that the query needs, or None for all.
+        aggregate: the aggregate that the query needs in place of rows, or None.
     """
 
     lake: Lake
@@ -38,6 +41,8 @@ class ScanRequest:
     predicates: Sequence[dict[str, Any]]
     joined: Sequence[dict[str, Any]] = field(default=())
     runtime: Sequence[dict[str, Any]] = field(default=())
+    first: FirstRows | None = None
+    aggregate: WholeAggregate | None = None
 
     @classmethod
     def from_question(
@@ -45,7 +50,11 @@ class ScanRequest:
     ) -> ScanRequest:
         """Return the request of a question."""
         joined, runtime = getattr(question, "joined", ()), getattr(question, "runtime", ())
-        return cls(lake, lake.snapshot(question.table), question.predicates, joined, runtime)
+        request = cls(lake, lake.snapshot(question.table), question.predicates, joined, runtime)
+        # a scan of files that its caller has chosen is needed for all rows in them
+        if not isinstance(question, questions.PlanScan) or is_of_chosen_files(question):
+            return request
+        return replace(request, first=question.first, aggregate=question.answered)
 
     @property
     def table(self) -> str:
@@ -104,12 +113,10 @@ class ScanRequest:
             StoreError: the metastore cannot be read.
             TableNotFoundError: the table was dropped meanwhile.
         """
-        return select_files(
-            self.snapshot,
-            self.pruning,
-            read,
-            table=self.table,
-            about=about,
-            recent=self.lake.recent,
-            apart=apart,
-        )
+        return select_for(self.scan(read), table=self.table, about=about, apart=apart)
+
+    def scan(self, read: Sequence[str]) -> Scan:
+        """Return the scan for the rules of pruning; `read` are the columns to read."""
+        partition_by = frozenset(self.snapshot.metadata.partition_by)
+        scan = Scan(self.snapshot, tuple(self.pruning), read, partition_by, None, self.lake.recent)
+        return replace(scan, first=self.first, aggregate=self.aggregate)

@@ -59,7 +59,7 @@ def _metrics(report: ScanReport) -> list[answers.Metric]:
     Every answer lists all of them: Spark accepts a metric only if it knew the name before the query ran.
     """
     numbers: list[answers.Metric] = []
-    for rule in steps.STEPS:
+    for rule in steps.reported():
         step = report.step(rule.name)
         kept, of = (None, None) if step is None else (step.kept, step.of)
         numbers.append(answers.Metric(f"{rule.name}Kept", rule.kept_text, kept))
@@ -204,6 +204,8 @@ def late_scan(request: ScanRequest, q: questions.PlanScan, settings: Settings) -
     values = filterable(snapshot.metadata, q.columns) if settings[RUNTIME_PRUNING] else []
     if not q.late or q.joined or q.runtime or not values or file_subset.CHOSEN_FILES_OPTION in q.read_options:
         return None
+    if request.aggregate is not None or (request.first is not None and not request.first.hindrance.reason):
+        return None  # no join has values for rows below a LIMIT or an aggregate of all rows
     found = estimate_from_totals(snapshot, request.pruning, q.columns, table=request.table)
     if found is None or not has_parts(snapshot.metadata, found.files, found.bytes):
         return None

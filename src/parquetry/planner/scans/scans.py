@@ -26,6 +26,7 @@ from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import implied_by
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import to_wire
+from parquetry.planner.scans.file_order import columns_for_order, reported_order
 from parquetry.planner.scans.file_subset import only_chosen, with_matches
 from parquetry.planner.scans.request import ScanRequest
 from parquetry.planner.scans.runtime_values import runtime_report, unused
@@ -46,13 +47,13 @@ from parquetry.prune import (
     Report,
     ScanReport,
     Selection,
+    WholeAggregate,
     answer_aggregate,
     answer_whole_table,
     candidates,
     decided_conditions,
     directory_values,
     exact_conditions,
-    select_files,
     steps,
     usable,
     without_buckets,
@@ -173,12 +174,14 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.PlannedScan:
         again=_evaluated_again(request),
         row_groups=_ranges(ranges),
         unused=unused(request.arrived, selection.report, {each.column for each in ranges}),
+        order=reported_order(request, q.columns, selection),
     )
 
 
 def _selected(request: ScanRequest, q: questions.PlanScan) -> Selection:
     """Return the scan's selection, restricted to the files that the question or the read's options name."""
     about = {name for each in request.runtime_conditions for name in each.condition.about}
+    about |= columns_for_order(request, q.columns)
     selection = request.select(q.columns, about, apart=q.apart)
     if q.files is not None:
         selection = with_matches(selection, q.files)
@@ -232,20 +235,16 @@ def _rows(files: FileColumns) -> int | None:
 def aggregate(lake: Lake, q: questions.Aggregate) -> answers.MaybeAggregated:
     """Answer COUNT, MIN and MAX from the metastore alone, or with None if the result would not be exact."""
     request = ScanRequest.from_question(lake, q)
-    snapshot = request.snapshot
-    metadata = snapshot.metadata
-    wanted = [(each.function, each.column) for each in q.functions]
-    whole = None
-    if not q.predicates and not q.group_by:
-        whole = answer_whole_table(snapshot, wanted, table=request.table)
-    answer = whole or _aggregate_files(request, q, wanted)
+    metadata = request.snapshot.metadata
+    calls: list[AggregateCall] = [(each.function, each.column) for each in q.functions]
+    answer = _partly_aggregated(request, q) if q.partly else _aggregated(request, q, calls)
     if answer is None:
         return answers.MaybeAggregated(None)
-    rows, report = answer
+    rows, report, files = answer
     groups = [metadata.column(name) for name in q.group_by]
     types = [column.column_type for column in groups]
     fields = logical_schema(groups)["fields"]
-    for i, (function, name) in enumerate(wanted):
+    for i, (function, name) in enumerate(calls):
         column = None if function.startswith("count") or name is None else metadata.column(name)
         types.append(_COUNT_TYPE if column is None else column.column_type)
         type_json = "long" if column is None else column.type
@@ -253,22 +252,33 @@ def aggregate(lake: Lake, q: questions.Aggregate) -> answers.MaybeAggregated:
     wire = [[to_wire(type_, value) for type_, value in zip(types, row, strict=True)] for row in rows]
     schema = {"type": "struct", "fields": fields}
     text = str(Report((report,))).split("\n")[0]
-    return answers.MaybeAggregated(answers.Aggregated(schema, wire, text, report_of(report)))
+    return answers.MaybeAggregated(answers.Aggregated(schema, wire, text, report_of(report), files))
 
 
-def _aggregate_files(
-    request: ScanRequest, q: questions.Aggregate, wanted: Sequence[AggregateCall]
-) -> tuple[list[tuple[Value, ...]], ScanReport] | None:
-    selection = select_files(
-        request.snapshot,
-        request.conditions,
-        (),
-        table=request.table,
-        about=[name for _, name in wanted if name is not None],
-        recent=request.lake.recent,
-    )
-    rows = answer_aggregate(request.snapshot.metadata, selection, wanted, q.group_by)
-    return None if rows is None else (rows, steps.unread(selection.report))
+_Aggregated = tuple[list[tuple[Value, ...]], ScanReport, int]
+"""Rows, the report of the scan, and the number of files that have to be read beside."""
+
+
+def _aggregated(
+    request: ScanRequest, q: questions.Aggregate, calls: Sequence[AggregateCall]
+) -> _Aggregated | None:
+    snapshot = request.snapshot
+    if not q.predicates and not q.group_by:
+        whole = answer_whole_table(snapshot, calls, table=request.table)
+        if whole is not None:
+            return (*whole, 0)
+    about = {name for _, name in calls if name is not None}
+    selection = request.select(about=about)
+    rows = answer_aggregate(snapshot.metadata, selection, calls, q.group_by)
+    return None if rows is None else (rows, steps.unread(selection.report), 0)
+
+
+def _partly_aggregated(request: ScanRequest, q: questions.Aggregate) -> _Aggregated | None:
+    wanted = WholeAggregate(q.functions, q.hindrance)
+    selection = replace(request, aggregate=wanted).select()
+    if selection.answer is None:
+        return None
+    return [selection.answer], selection.report, selection.block.count
 
 
 ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {

@@ -68,6 +68,17 @@ class Step(ReportPart, frozen=True):
         default: Origin = "query"
         return zip(self.by, self.origins or (default,) * len(self.by), strict=True)
 
+    def followed_by(self, later: Step) -> Step:
+        """Return this step and a later one of the same name as one step."""
+        origins = tuple(origin for _, origin in (*self.causes(), *later.causes()))
+        return msgspec.structs.replace(
+            self,
+            kept=later.kept,
+            by=self.by + later.by,
+            not_by=self.not_by + later.not_by,
+            origins=origins if set(origins) - {"query"} else (),
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the step as part of `Report.to_dict`."""
         plain = super().to_dict()

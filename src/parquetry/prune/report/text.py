@@ -16,6 +16,7 @@ _ORIGIN_PREFIXES: dict[Origin, str] = {
     "join": "run-time values ",
     "known": "values known in planning ",
     "table": "the table's ",
+    "result": "",
     "run": "",
 }
 

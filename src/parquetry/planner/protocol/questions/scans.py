@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from parquetry.joins import BucketGraph, Candidate
 from parquetry.planner.protocol.questions.base import CatalogQuestion, TableRef
 from parquetry.planner.protocol.questions.partitions import Predicates
+from parquetry.prune import AggregateFunction, FirstRows, Hindrance, WholeAggregate
 
 
 class Reading(Predicates, tag="reading", frozen=True, kw_only=True):
@@ -59,18 +60,20 @@ class HeavyValues(Predicates, tag="heavy_values", frozen=True):
     conditions: list[DirectoryCondition]
 
 
-class AggregateFunction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A function of a column's values, or `count` of all rows, without a column."""
-
-    function: Literal["count", "min", "max", "count_distinct"]
-    column: str | None
-
-
 class Aggregate(Predicates, tag="aggregate", frozen=True):
-    """Answer: `MaybeAggregated`."""
+    """Answer: `MaybeAggregated`.
+
+    Attributes:
+        functions: to compute.
+        group_by: partition columns.
+        partly: whether the answer may leave files out, which are then read.
+        hindrance: what keeps files from being left out.
+    """
 
     functions: list[AggregateFunction]
     group_by: list[str]
+    partly: bool = False
+    hindrance: Hindrance = Hindrance()
 
 
 class StepCount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -108,6 +111,9 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
         files: absolute paths of the files with matching rows, for a statement that rewrites them. None for
             all files that the predicates select.
         apart: whether the report names only conditions that prune something by themselves.
+        first: the rows that the query needs, or None for all rows that satisfy its conditions.
+        answered: the aggregate of the rows that an earlier question answered as far as possible, or None.
+            Files that are in this answer are left out.
     """
 
     runtime: list[dict[str, Any]]
@@ -118,6 +124,8 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
     late: bool = False
     files: list[str] | None = None
     apart: bool = False
+    first: FirstRows | None = None
+    answered: WholeAggregate | None = None
 
 
 class FileKeyRanges(Reading, tag="file_ends", frozen=True, kw_only=True):

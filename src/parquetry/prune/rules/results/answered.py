@@ -1,0 +1,106 @@
+"""Leave out files whose part of COUNT, MIN and MAX the metastore has, and compute that part.
+
+For `SELECT max(ts), count(*) FROM t WHERE x > 3`, statistics prove of most files that all or none of their
+rows satisfy `x > 3`. If all rows of a file do, the metastore has their number and the greatest `ts`. So only
+the files that have rows of both kinds are read.
+
+For MIN and MAX alone, a file is not read either if its bounds show that it has no better value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from parquetry.data_files import Flags
+from parquetry.metastore import FileBlock
+from parquetry.predicate import ONLY_NULL
+from parquetry.prune.needed_rows import WholeAggregate
+from parquetry.prune.report.scan import Step
+from parquetry.prune.rule import Remaining, Rule, Scan
+from parquetry.prune.rules.file_knowledge import FileKnowledge
+from parquetry.prune.rules.files import FileRule
+from parquetry.prune.rules.results.file_values import NOT_EXACT, has_extremes, values_in_files
+from parquetry.prune.rules.results.matching import condition_columns, fully_matching, statistics_names
+from parquetry.types import Value
+
+
+class AnsweredRule(Rule):
+    """Keeps the files whose part of an aggregate is not known; its step continues the step of the files."""
+
+    name = FileRule.name
+    continues = True
+
+    def statistics(self, scan: Scan) -> Iterable[str]:
+        """Return the columns of the conditions and of the functions if there is an aggregate."""
+        return _names(scan)
+
+    def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
+        """Leave out the files whose part of the aggregate is known, and keep that part."""
+        wanted = scan.aggregate
+        if wanted is None or wanted.hindrance.reason is not None:
+            return remaining, None
+        names = statistics_names(scan, _names(scan))
+        blocks = remaining.blocks
+        if blocks is None:
+            blocks = [block.project(None, names) for block in remaining.files(scan, names)]
+        block = FileBlock.joined(blocks, names)
+        found = [
+            values_in_files(scan.snapshot.metadata, remaining.partitions, block, call)
+            for call in wanted.calls
+        ]
+        known = fully_matching(scan, remaining, block)
+        for values in found:
+            known = known & np.array([value is not NOT_EXACT for value in values], np.bool_)
+        row = tuple(
+            _combined(call[0], values, known) for call, values in zip(wanted.calls, found, strict=True)
+        )
+        left_out = known | _no_better(scan, remaining, block, wanted, row)
+        kept = np.flatnonzero(~left_out)
+        narrowed = replace(
+            remaining, blocks=[block.project(kept, scan.projected)], answer=row if known.any() else None
+        )
+        text = f"{wanted.text} in {block.count - len(kept):,} from the metastore"
+        return narrowed, Step(
+            self.name, len(kept), block.count, (text,), origins=("result",)
+        ) if known.any() else None
+
+
+def _names(scan: Scan) -> set[str]:
+    if scan.aggregate is None:
+        return set()
+    return {name for _, name in scan.aggregate.calls if name is not None}.union(condition_columns(scan))
+
+
+def _combined(function: str, values: Sequence[Any], known: Flags) -> Value:
+    """Return a function's value over the files whose values are known."""
+    chosen = [values[place] for place in np.flatnonzero(known).tolist()]
+    if function == "count":
+        return int(sum(chosen))
+    there = [value for value in chosen if value is not None]
+    return None if not there else min(there) if function == "min" else max(there)
+
+
+def _no_better(
+    scan: Scan, remaining: Remaining, block: FileBlock, wanted: WholeAggregate, row: Sequence[Value]
+) -> Flags:
+    """Return the files whose bounds show that they have no less and no greater value than the known ones."""
+    metadata = scan.snapshot.metadata
+    flags = np.ones(block.count, np.bool_)
+    knowledge = FileKnowledge(metadata, remaining.partitions, block)
+    for (function, name), best in zip(wanted.calls, row, strict=True):
+        column = None if name is None or function == "count" else metadata.column(name)
+        if column is None or best is None or not has_extremes(column.column_type):
+            return np.zeros(block.count, np.bool_)
+        bounds = knowledge.bounds(column.name)
+        if bounds is None:
+            return np.zeros(block.count, np.bool_)
+        bound: Any = bounds.least if function == "min" else bounds.greatest
+        no_better = (
+            [each >= best for each in bound] if function == "min" else [each <= best for each in bound]
+        )
+        flags &= np.array(no_better, np.bool_) | (np.asarray(bounds.nulls) == ONLY_NULL)
+    return flags

@@ -1,0 +1,86 @@
+"""Put the files of a scan below a LIMIT into their reading order.
+
+Statistics may not tell which files have the first rows. Still, a query need not read all files: it reads the
+most promising ones first, and stops when no other file can have a better row. Without a sort key, the
+files whose rows all match come first. With a sort key, files come by the best bound of the key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+
+from parquetry.data_files import Numbers
+from parquetry.metastore import FileBlock
+from parquetry.prune.needed_rows import FirstRows
+from parquetry.prune.rule import Remaining, Scan
+from parquetry.prune.rules.results.matching import condition_columns, fully_matching
+from parquetry.prune.rules.results.sort_positions import SortPositions, refusal, sort_positions
+from parquetry.types import Value
+
+_INT64_ENDS = (-(1 << 63), (1 << 63) - 1)
+_VALUE_TYPES = (int, str, bytes, Decimal)
+
+
+@dataclass(frozen=True, slots=True)
+class FileOrder:
+    """The order of files.
+
+    Attributes:
+        ranks: for each file; lower ranks come first.
+        bounds: for each rank, the sort key's best value in these files, which may be NULL; an empty tuple if
+            it is not known. Empty without a sort key.
+    """
+
+    ranks: Numbers
+    bounds: tuple[tuple[Value] | tuple[()], ...] = ()
+
+
+def order_columns(scan: Scan) -> set[str]:
+    """Return the columns whose statistics `file_order` reads."""
+    if scan.first is None:
+        return set()
+    key = scan.first.key
+    if key is None:
+        return set(condition_columns(scan))
+    return set() if key.column is None else {key.column}
+
+
+def file_order(scan: Scan, remaining: Remaining, block: FileBlock) -> FileOrder | None:
+    """Return the order of files, or None if all files are needed or none is better than another.
+
+    Args:
+        scan: the request.
+        remaining: the partitions of the files, and whether all rows of the files match.
+        block: the files, with the statistics of `order_columns`.
+    """
+    first = scan.first
+    if first is None or block.count < 2:
+        return None
+    if first.key is None:
+        if remaining.certain:
+            return None
+        return FileOrder(np.where(fully_matching(scan, remaining, block), 0, 1))
+    return _by_key(scan, remaining, block, first)
+
+
+def _by_key(scan: Scan, remaining: Remaining, block: FileBlock, first: FirstRows) -> FileOrder | None:
+    if first.key is None or refusal(scan.snapshot.metadata, first.key) is not None:
+        return None
+    none = np.zeros(block.count, np.bool_)  # what files promise does not matter here
+    found = sort_positions(scan, remaining, block, first.key, none)
+    if found is None:
+        return None
+    positions, ranks = np.unique(found.first, return_inverse=True)
+    bounds = tuple(_bound(found, position) for position in positions.tolist())
+    return FileOrder(ranks.astype(np.int64), bounds)
+
+
+def _bound(found: SortPositions, position: int) -> tuple[Value] | tuple[()]:
+    if not 0 <= position < len(found.values):
+        return (None,)
+    value = found.value(position)
+    known = isinstance(value, _VALUE_TYPES) and value not in _INT64_ENDS
+    return (value,) if known else ()

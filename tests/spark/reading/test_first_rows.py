@@ -1,0 +1,163 @@
+"""LIMIT, and the first rows in an order: only the files that they need are read, and the rows are right."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+
+import parquetry
+
+FILES = 8
+"""Files of the table, with ten rows each."""
+
+
+@pytest.fixture(scope="module")
+def table(spark: SparkSession) -> Iterator[str]:
+    """Eight files of ten rows, by ascending `id` from 0 to 79; `few` is NULL where `id` is below 5.
+
+    The column `f` has NaN in one row. The view `plain_rows` has the same rows.
+    """
+    spark.sql("CREATE NAMESPACE lake.first_rows")
+    name = "lake.first_rows.t"
+    spark.sql(
+        f"CREATE TABLE {name} (id int, few int, s string, f double, c char(4), p int) PARTITIONED BY (p)"
+    )
+    for low in range(0, 10 * FILES, 10):
+        spark.sql(
+            f"INSERT INTO {name} SELECT CAST(id AS INT), CAST(IF(id < 5, NULL, id DIV 20) AS INT),"
+            " concat(repeat('x', 70), 100 + id), IF(id = 35, CAST('NaN' AS DOUBLE), id / 2), concat('c', id),"
+            f" {low // 40} FROM range({low}, {low + 10}, 1, 1)"
+        )
+    rows = spark.table(name)
+    spark.createDataFrame(rows.toArrow(), rows.schema).createOrReplaceTempView("plain_rows")
+    yield name
+    spark.sql("DROP NAMESPACE lake.first_rows CASCADE")
+
+
+def files(frame: DataFrame) -> list[int]:
+    """Return for each scan the number of files that it reads."""
+    scans = parquetry.explain(frame).to_dict()["scans"]
+    return [step["kept"] for scan in scans for step in scan["steps"] if step["name"] == "files"]
+
+
+def collected(spark: SparkSession, query: str, kept: list[int]) -> list[Row]:
+    """Return a query's rows, which are of the same number with and without adaptive execution."""
+    found = []
+    for adaptive in ("true", "false"):
+        spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+        frame = spark.sql(query)
+        assert files(frame) == kept, query
+        found.append(frame.collect())
+    spark.conf.unset("spark.sql.adaptive.enabled")
+    assert len(found[0]) == len(found[1])
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("select", "limit", "kept"),
+    [
+        ("SELECT id FROM {}", "LIMIT 10", [1]),
+        ("SELECT id FROM {}", "LIMIT 25", [3]),
+        ("SELECT id + 1, upper(s) FROM {} WHERE id >= 35", "LIMIT 10", [1]),
+        ("SELECT id FROM {} WHERE id >= 35 AND s > 'a' AND p = 1", "LIMIT 12 OFFSET 5", [2]),
+        ("SELECT id FROM {} WHERE id BETWEEN 35 AND 44", "LIMIT 3", [2]),
+        ("SELECT id FROM {} WHERE id % 2 = 0", "LIMIT 3", [8]),
+        ("SELECT id FROM {} WHERE id >= 60 AND rand() < 0.9999", "LIMIT 3", [2]),
+        ("SELECT id FROM {}", "LIMIT 1000", [8]),
+        ("SELECT id FROM {} WHERE id < 0 OR p = 9", "LIMIT 3", [0]),
+        ("SELECT id FROM (SELECT id, few AS g FROM {}) WHERE g >= 3", "LIMIT 3", [1]),
+        ("SELECT id FROM {} WHERE c = 'c41'", "LIMIT 1", [2]),
+        ("SELECT id FROM {} WHERE f > 33", "LIMIT 4", [1]),
+        ("SELECT id FROM {0} WHERE id > 19 UNION ALL SELECT id FROM {0} WHERE id > 65", "LIMIT 3", [1, 1]),
+        ("SELECT id FROM {} WHERE f < 16 AND p = 0", "LIMIT 40", [4]),
+        ("SELECT id FROM {} WHERE id IN (SELECT max(id) FROM plain_rows)", "LIMIT 1", [8]),
+    ],
+)
+def test_a_limit_reads_enough_files(
+    spark: SparkSession, table: str, select: str, limit: str, kept: list[int]
+) -> None:
+    """Files whose rows all match suffice if they have enough rows; else every file that may match is read."""
+    everything = spark.sql(select.format("plain_rows")).collect()
+    found = collected(spark, f"{select.format(table)} {limit}", kept)
+    wanted, offset = int(limit.split()[1]), int(limit.split()[-1]) if "OFFSET" in limit else 0
+    assert len(found) == min(wanted, len(everything) - offset)
+    assert not Counter(found) - Counter(everything)
+
+
+@pytest.mark.parametrize(
+    ("order", "kept"),
+    [
+        ("id FROM {} ORDER BY id LIMIT 7", [1]),
+        ("id FROM {} ORDER BY id DESC LIMIT 12 OFFSET 3", [2]),
+        ("id FROM {} WHERE id > 33 ORDER BY id LIMIT 7", [2]),
+        ("id FROM {} WHERE id > 33 AND s > 'a' AND p = 1 ORDER BY id LIMIT 7", [1]),
+        ("few, id FROM {} ORDER BY few, id LIMIT 7", [2]),
+        ("few, id FROM {} ORDER BY few NULLS LAST, id LIMIT 7", [2]),
+        ("few, id FROM {} ORDER BY few DESC NULLS FIRST, id DESC LIMIT 3", [1]),
+        ("few FROM {} ORDER BY few DESC LIMIT 3", [1]),
+        ("few FROM {} ORDER BY few DESC LIMIT 78", [8]),
+        ("s FROM {} ORDER BY s DESC LIMIT 3", [8]),
+        ("f FROM {} ORDER BY f DESC LIMIT 3", [8]),
+        ("c FROM {} WHERE c > 'c3' ORDER BY c DESC LIMIT 3", [2]),
+        ("p, id FROM {} ORDER BY p DESC, id LIMIT 3", [4]),
+        ("p FROM {} ORDER BY p DESC LIMIT 3", [1]),
+        ("id FROM (SELECT id AS x, id FROM {}) ORDER BY x LIMIT 3", [1]),
+        ("id FROM {} WHERE id % 2 = 1 ORDER BY id LIMIT 3", [8]),
+        ("id FROM (SELECT * FROM {0} UNION ALL SELECT * FROM {0}) ORDER BY id LIMIT 3", [1, 1]),
+        (
+            "id, r FROM (SELECT id, rank() OVER (ORDER BY few DESC) AS r FROM {}) WHERE r <= 3 ORDER BY id",
+            [2],
+        ),
+        (
+            "id, r FROM (SELECT id, row_number() OVER (ORDER BY id) AS r FROM {}) WHERE r <= 3 ORDER BY id",
+            [1],
+        ),
+    ],
+)
+def test_the_first_rows_in_an_order_are_read_from_few_files(
+    spark: SparkSession, table: str, order: str, kept: list[int]
+) -> None:
+    """Files that are wholly after the first rows are left out, and plain Spark has the same rows."""
+    found = collected(spark, f"SELECT {order.format(table)}", kept)
+    plain = spark.sql(f"SELECT {order.format('plain_rows')}").collect()
+    assert list(map(repr, found)) == list(map(repr, plain))
+
+
+@pytest.mark.parametrize(
+    ("order", "opened"),
+    [
+        ("id FROM {} WHERE id % 5 = 3 ORDER BY id LIMIT 2", 1),
+        ("id FROM {} WHERE id % 5 = 3 ORDER BY id DESC LIMIT 1 OFFSET 1", 1),
+        ("id FROM {} WHERE id % 5 = 3 ORDER BY id LIMIT 3", 4),
+        ("id FROM {} WHERE id % 5 = 3 ORDER BY id LIMIT 100", 8),
+        ("few FROM {} WHERE id % 5 = 3 ORDER BY few LIMIT 2", 1),
+        ("few, id FROM {} WHERE id % 5 = 3 ORDER BY few, id LIMIT 2", 2),
+        ("few FROM {} WHERE id % 5 = 3 ORDER BY few DESC NULLS FIRST LIMIT 1", 1),
+        ("max(id) FROM (SELECT id FROM {} WHERE id % 5 = 3 ORDER BY id LIMIT 2)", 1),
+        ("s FROM {} WHERE id % 5 = 3 ORDER BY s DESC LIMIT 2", 8),
+        ("f FROM {} WHERE id % 5 = 0 ORDER BY f DESC LIMIT 2", 8),
+        ("max(id) FROM {} WHERE id % 5 = 3", 1),
+        ("min(id) + 1 AS m FROM {} WHERE id % 5 = 3", 1),
+        ("min(few) FROM {} WHERE id % 5 = 3", 1),
+        ("max(id) FROM {} WHERE id % 5 = 3 AND p = 0 AND id > 12", 1),
+        ("max(s) FROM {} WHERE id % 5 = 3", 8),
+        ("max(f) FROM {} WHERE id % 5 = 0", 8),
+        ("max(id), min(id) FROM {} WHERE id % 5 = 3", 8),
+        ("max(id) FROM {} WHERE id % 100 = 99", 8),
+    ],
+)
+def test_files_are_opened_in_order_until_no_other_has_a_first_row(
+    spark: SparkSession, table: str, order: str, opened: int
+) -> None:
+    """Where statistics do not tell which rows match, the rows so far tell which files are not needed."""
+    plain = spark.sql(f"SELECT {order.format('plain_rows')}").collect()
+    for adaptive in ("true", "false"):
+        spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+        frame = spark.sql(f"SELECT {order.format(table)}")
+        assert list(map(repr, frame.collect())) == list(map(repr, plain))
+        steps = parquetry.report(frame).to_dict()["scans"][0]["steps"]
+        assert next(step["kept"] for step in steps if step["name"] == "files") == opened
+    spark.conf.unset("spark.sql.adaptive.enabled")
