@@ -195,6 +195,6 @@ def series_of(version: str) -> str | None:
     return next((series for series in SPARK_SERIES if version.startswith(f"{series}.")), None)
 
 
-def listed_series() -> str:
+def series_text() -> str:
     """Return the supported series in words, such as ``4.3 or 4.2``."""
     return " or ".join(SPARK_SERIES)

@@ -198,7 +198,7 @@ class SQLiteStore:
         return connection
 
     def _open_file(self) -> tuple[sqlite3.Connection, tuple[int, int, bool] | None]:
-        """Open the file. If SQLite cannot place its side files, open it as a file that does not change.
+        """Open the file. If SQLite cannot write its side files, open it as a file that does not change.
 
         Returns:
             the connection; and, if the file is opened as unchanging, its signature, which shows later

@@ -19,7 +19,7 @@ from parquetry.layout import BucketSpec, common
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
 from parquetry.planner.protocol import answers, questions
 from parquetry.prune import BucketReport, bucket_specs
-from parquetry.texts import counted, size_text
+from parquetry.texts import quantity, size_text
 from parquetry.types import type_text
 
 
@@ -49,7 +49,7 @@ class ScanBuckets(NamedTuple):
 
     def text(self, size: int) -> str:
         """Return the text for EXPLAIN; `size` is the number of bytes if Spark reads each file once."""
-        text = f"{counted(self.reported.held, 'bucket')} by {', '.join(self.reported.columns)}"
+        text = f"{quantity(self.reported.held, 'bucket')} by {', '.join(self.reported.columns)}"
         if self.reported.order:
             order = ", ".join(each.column + " DESC" * each.descending for each in self.reported.order)
             text = f"{text}, sorted by {order}"
