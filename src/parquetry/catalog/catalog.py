@@ -137,8 +137,8 @@ class Catalog(CatalogReader):
 
         Args:
             old: path or URI of the folder's old location, or of a folder above it.
-            new: its location now. If it is `old`, absolute locations below the warehouse become relative: older
-                libraries wrote those.
+            new: its location now. If it is `old`, absolute locations below the warehouse become relative:
+                older libraries wrote those.
             dry_run: report only.
             progress: called with the number of metastore rows that have been read.
 

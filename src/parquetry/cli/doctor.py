@@ -47,7 +47,7 @@ class InEffect:
         name: of the setting.
         value: as text, or None if it has no value.
         origin: where the value comes from, or None if it has no value.
-        how: the ways in which users can set it, in the order of precedence.
+        how: the ways to set it, in the order of precedence.
     """
 
     name: str

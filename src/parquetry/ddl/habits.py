@@ -4,8 +4,8 @@ A habit is a pattern and an answer. Patterns of statements are matched against t
 one blank between two (`ddl.habitual_statements`); patterns of procedures against the name in CALL. The first
 pattern that matches counts.
 
-Answers have placeholders: `{table}` for the table's name in SQL, `{call}` for `CALL lake.system`, and `{arg}` for
-`table => 'db.t'`.
+Answers have placeholders: `{table}` for the table's name in SQL, `{call}` for `CALL lake.system`, and
+`{arg}` for `table => 'db.t'`.
 """
 
 from __future__ import annotations

@@ -43,9 +43,9 @@ IRREGULAR_PARTICIPLES = frozenset(
         "laid", "left", "lost", "made", "meant", "said", "seen", "sent", "shown", "spelt", "taken", "told", "written",
     )
 )  # fmt: skip
-"""Participles that do not end in -ed, and are no verbs. `read`, `set`, `put`, `cut` and `split` are verbs, too."""
+"""Participles that do not end in -ed, and are no verbs: `read`, `set`, `put`, `cut` and `split` are."""
 NOUNLESS_WORDS = frozenset(("found", "place", "places"))
-"""Words of the glossary that stand for a noun: location, slot, position, index, or what a search has found."""
+"""Words of the glossary that hide a noun: location, slot, position, index, or the result of a search."""
 MAX_OLD_NAMES = {
     "adoption": 0,
     "catalog": 0,
@@ -63,7 +63,7 @@ MAX_OLD_NAMES = {
     "verification": 0,
     "modules of no room": 0,
 }
-"""The largest number of old names (`old_names`) of each room. Renames make it smaller; no change makes it larger."""
+"""The largest number of old names (`old_names`) of each room. No change makes it larger."""
 
 
 def definitions() -> Iterator[tuple[str, ast.AST, str]]:
@@ -157,6 +157,6 @@ def test_limits_say_what_they_limit() -> None:
 
 @pytest.mark.parametrize("room", MAX_OLD_NAMES)
 def test_functions_are_verbs_and_variables_are_nouns(room: str) -> None:
-    """A room has no more functions named by a participle, and variables named `place` or `found`, than before."""
+    """A room gains no function that is named by a participle, and no variable named `place` or `found`."""
     names = sorted(name for of, name in old_names() if of == room)
     assert len(names) <= MAX_OLD_NAMES[room], names
