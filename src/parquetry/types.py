@@ -359,8 +359,8 @@ def to_python(type: ColumnType, value: Value) -> Any:
         if type.name == "timestamp_ntz":
             return temporal.datetime_from_micros(int(value)).replace(tzinfo=None)
         if type.interval:
-            held = INTERVAL_BITS[type.name]
-            return timedelta(microseconds=int(value)) if held == 64 else text_from_value(type, value)
+            bits = INTERVAL_BITS[type.name]
+            return timedelta(microseconds=int(value)) if bits == 64 else text_from_value(type, value)
     except OverflowError:
         return text_from_value(type, value)
     return value

@@ -143,14 +143,14 @@ class _Cells:
         cells: dict[str, int] = {}
         doubted = []
         for file in files:
-            said = {level.column: level.text for level in levels[file.path] if level.column}
-            if said.keys() != {column.physical.lower() for column in self._columns}:
+            directory_texts = {level.column: level.text for level in levels[file.path] if level.column}
+            if directory_texts.keys() != {column.physical.lower() for column in self._columns}:
                 continue
             row = self._stated.only(file)
             if row is None:
-                if self._contradicts(file, said):
+                if self._contradicts(file, directory_texts):
                     doubted.append(file.path)
-            elif not self._is_named(row, said):
+            elif not self._is_named(row, directory_texts):
                 doubted.append(file.path)
             elif (number := self._number(row)) is not None:
                 cells[file.path] = number
@@ -160,15 +160,17 @@ class _Cells:
         new = [self._with_cell(file, cells.get(file.path), levels[file.path]) for file in files]
         return new, [self._still(file, added) for file in before], doubted
 
-    def _is_named(self, row: Sequence[Value], said: Mapping[str, str]) -> bool:
+    def _is_named(self, row: Sequence[Value], directory_texts: Mapping[str, str]) -> bool:
         """Return whether a tuple matches a directory's name."""
         pairs = zip(self._columns, row, strict=True)
-        return all(_says(said[column.physical.lower()], column, value) for column, value in pairs)
+        return all(
+            _can_mean(directory_texts[column.physical.lower()], column, value) for column, value in pairs
+        )
 
-    def _contradicts(self, file: FileRecord, said: Mapping[str, str]) -> bool:
+    def _contradicts(self, file: FileRecord, directory_texts: Mapping[str, str]) -> bool:
         """Return whether a file's statistics exclude the values in its directory's name."""
         for column, read in zip(self._columns, self._readers, strict=True):
-            texts = _texts(said[column.physical.lower()])
+            texts = _texts(directory_texts[column.physical.lower()])
             values = [value for text in texts if (value := _value(column, text)) is not None]
             bounds = read(file)
             if bounds is not None and values and all(lacks(bounds, value) for value in values):
@@ -217,7 +219,7 @@ def _value(column: TableColumn, text: str) -> Value:
         return None
 
 
-def _says(text: str, column: TableColumn, value: Value) -> bool:
+def _can_mean(text: str, column: TableColumn, value: Value) -> bool:
     if column.column_type.name == "timestamp":
         return True
     if value is None or value in ("", b""):

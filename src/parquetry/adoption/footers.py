@@ -85,17 +85,17 @@ class NewFooters:
 
     def _next(self) -> list[tuple[str, Sequence[str]]]:
         """Take the next partitions whose files are read together: all below the table, or one elsewhere."""
-        taken = [self._waiting.popleft()]
-        files = len(taken[0][1])
+        batch = [self._waiting.popleft()]
+        files = len(batch[0][1])
         while (
             self._waiting
-            and not is_absolute(taken[0][0])
+            and not is_absolute(batch[0][0])
             and not is_absolute(self._waiting[0][0])
             and files + len(self._waiting[0][1]) <= _FILES_PER_CALL
         ):
-            taken.append(self._waiting.popleft())
-            files += len(taken[-1][1])
-        return taken
+            batch.append(self._waiting.popleft())
+            files += len(batch[-1][1])
+        return batch
 
     def _read(self, partitions: Sequence[tuple[str, Sequence[str]]]) -> list[ReadFooters]:
         metadata = self._metadata

@@ -101,8 +101,8 @@ TableArgument = Annotated[
 ]
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(show: bool) -> None:
+    if show:
         print(f"parquetry {__version__}")
         raise typer.Exit
 

@@ -180,12 +180,14 @@ def _hint(argument: Argument, words: str) -> Any:
     kind, option = argument.kind, argument.option
     settings: dict[str, Any] = {"help": words, "metavar": option.metavar, "show_default": False}
     if option.positional:
-        taken = list[str] if get_origin(kind) is list else kind
-        return Annotated[taken if argument.is_required else taken | None, typer.Argument(**settings)]
+        accepted_type = list[str] if get_origin(kind) is list else kind
+        return Annotated[
+            accepted_type if argument.is_required else accepted_type | None, typer.Argument(**settings)
+        ]
     if kind is Timestamp:
         kind, settings["formats"] = datetime, _TIME_FORMATS
-    taken = str if get_origin(kind) is list else kind
-    return Annotated[taken | None, typer.Option(_option_name(argument.name), **settings)]
+    accepted_type = str if get_origin(kind) is list else kind
+    return Annotated[accepted_type | None, typer.Option(_option_name(argument.name), **settings)]
 
 
 def _help(comment: str) -> str:

@@ -32,8 +32,8 @@ def project_files(
     """
     if files.count <= MAX_FILES_AS_RECORDS and isinstance(files, RecordedFiles):
         return files if positions is None else files.take(positions)
-    taken = files if positions is None else files.narrow(positions, names)
-    return RecordedFiles(taken.records()) if names is None else ProjectedFiles.project(taken, names)
+    selected = files if positions is None else files.narrow(positions, names)
+    return RecordedFiles(selected.records()) if names is None else ProjectedFiles.project(selected, names)
 
 
 def interleave_files(

@@ -55,9 +55,9 @@ class Bound(msgspec.Struct, frozen=True, eq=False):
         dtype = _NUMBER_DTYPES.get(kinds.pop()) if len(kinds) == 1 else None
         if dtype is None:
             return cls(list(values), known)
-        held = values if known is None else [0 if value is None else value for value in values]
+        numbers_or_zero = values if known is None else [0 if value is None else value for value in values]
         try:
-            return cls(np.array(held, dtype), known)
+            return cls(np.array(numbers_or_zero, dtype), known)
         except OverflowError:  # damaged statistics may have larger integers
             return cls(list(values), known)
 
@@ -271,9 +271,11 @@ class RecordedColumn(StatisticsColumn):
 
     def take(self, positions: Indices) -> StatisticsColumn:
         """Return the statistics of some of the files, in arrays."""
-        there, held = self.there[positions].tolist(), self._held
+        there, records = self.there[positions].tolist(), self._held
         pairs = zip(positions.tolist(), there, strict=True)
-        return StatisticsColumn.from_records([held[position] if known else None for position, known in pairs])
+        return StatisticsColumn.from_records(
+            [records[position] if known else None for position, known in pairs]
+        )
 
 
 _NO_STATISTICS = ColumnStatistics()
@@ -281,11 +283,11 @@ _NO_STATISTICS = ColumnStatistics()
 
 def numbers(values: Iterable[int | None]) -> Numbers:
     """Return whole numbers as an array, with UNKNOWN for None."""
-    held = list(values)
+    listed_values = list(values)
     try:
-        return np.array(held, np.int64)
+        return np.array(listed_values, np.int64)
     except TypeError:  # a None among them
-        return np.array([UNKNOWN if value is None else value for value in held], np.int64)
+        return np.array([UNKNOWN if value is None else value for value in listed_values], np.int64)
 
 
 def optional(values: Numbers) -> list[int | None]:

@@ -28,9 +28,9 @@ class Bytes:
     @staticmethod
     def from_rows(rows: Iterable[bytes]) -> Bytes:
         """Concatenate rows."""
-        held = list(rows)
-        lengths = np.array([len(row) for row in held], np.int64)
-        return Bytes(np.frombuffer(b"".join(held), np.uint8), np.cumsum(lengths) - lengths, lengths)
+        parts = list(rows)
+        lengths = np.array([len(row) for row in parts], np.int64)
+        return Bytes(np.frombuffer(b"".join(parts), np.uint8), np.cumsum(lengths) - lengths, lengths)
 
     @staticmethod
     def from_matrix(matrix: NDArray[np.uint8], lengths: NDArray[np.int64]) -> Bytes:

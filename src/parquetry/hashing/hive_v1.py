@@ -37,9 +37,9 @@ def hash_values(array: pa.Array, type: HashType) -> Hashes:
     """Hash each value of an array; NULL is 0."""
     array = type.cast(array)
     hashes: Hashes = _HASHERS[type.name](array, type)
-    gone = read.missing(array)
-    if gone is not None:
-        hashes = np.where(gone, np.uint32(0), hashes)
+    nulls = read.missing(array)
+    if nulls is not None:
+        hashes = np.where(nulls, np.uint32(0), hashes)
     return hashes
 
 

@@ -34,9 +34,9 @@ def hash_values(array: pa.Array, type: HashType) -> Hashes:
         return hive_v1.hash_values(array, type)
     array = type.cast(array)
     hashes = _HASHERS[type.name](array, type)
-    gone = read.missing(array)
-    if gone is not None:
-        hashes = np.where(gone, np.uint32(0), hashes)
+    nulls = read.missing(array)
+    if nulls is not None:
+        hashes = np.where(nulls, np.uint32(0), hashes)
     return hashes
 
 

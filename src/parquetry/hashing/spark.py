@@ -34,8 +34,8 @@ def take(array: pa.Array, type: HashType, seeds: Hashes) -> Hashes:
     """
     array = type.cast(array)
     hashes = _TAKE[type.name](array, type, seeds)
-    gone = read.missing(array)
-    return hashes if gone is None else np.where(gone, seeds, hashes)
+    nulls = read.missing(array)
+    return hashes if nulls is None else np.where(nulls, seeds, hashes)
 
 
 def _hash_4_bytes(values: NDArray[Any], seeds: Hashes) -> Hashes:

@@ -64,8 +64,8 @@ def _signs(array: pa.Array) -> NDArray[np.int8]:
     if pa.types.is_floating(array.type):
         signs = _greatest(signs, _flags(pc.is_nan(array)))
     if array.null_count:
-        gone = _flags(array.is_null())
-        signs = np.where(gone[:-1] | gone[1:], gone[1:].astype(np.int8) - gone[:-1], signs)
+        nulls = _flags(array.is_null())
+        signs = np.where(nulls[:-1] | nulls[1:], nulls[1:].astype(np.int8) - nulls[:-1], signs)
     return signs
 
 

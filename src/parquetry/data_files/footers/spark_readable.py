@@ -158,9 +158,9 @@ def unknown_columns(location: str) -> str | None:
         for path in itertools.islice(visible_files(filesystem, root), _MAX_FILES_READ):
             with footer_errors(path):
                 footer = open_footer(filesystem, path)
-                told = [text for node in footer.columns for text in _unknown(node, node.name)]
-            if told:
-                return f"in {posixpath.basename(path)}, {'; '.join(told)}"
+                sentences = [text for node in footer.columns for text in _unknown(node, node.name)]
+            if sentences:
+                return f"in {posixpath.basename(path)}, {'; '.join(sentences)}"
     except (ParquetryError, OSError):
         pass  # Spark's own error says enough
     return None
