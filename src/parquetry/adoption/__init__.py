@@ -9,7 +9,7 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 if FOR_TYPE_CHECKERS:
     from parquetry.adoption.buckets import (
         assign_partition_buckets as assign_partition_buckets,
-        unbucketed as unbucketed,
+        report_unbucketed as report_unbucketed,
     )
     from parquetry.adoption.cells import adopt as adopt
     from parquetry.adoption.difference import Difference as Difference

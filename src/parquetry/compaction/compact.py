@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import msgspec
 
 from parquetry.compaction.partition_condition import partition_condition
-from parquetry.compaction.recut import Look, Recutting, unplaced
+from parquetry.compaction.recut import Look, Recutting, rest_files
 from parquetry.data_files import FileRecord
 from parquetry.errors import PartitionNotFoundError
 from parquetry.layout import REST, ArrangementSpec, BucketSpec, SkewMap, cell_location
@@ -103,16 +103,16 @@ def rewrites(
     names = {column.physical: column.column_type for column in snapshot.metadata.columns}
     recutting = None if look is None else Recutting.for_table(snapshot.metadata)
 
-    def chosen(files: Sequence[FileRecord], arrangement: ArrangementSpec, location: str) -> list[int]:
+    def choose_files(files: Sequence[FileRecord], arrangement: ArrangementSpec, location: str) -> list[int]:
         skew = arrangement.skew
         types = [] if skew is None else [names[name] for name in skew.columns]
         return worth_rewriting(files, arrangement, types, location, target)
 
     candidates: list[_CompactionCandidate] = []
-    for done, partition in enumerate(selected_partitions(snapshot, where, zone), 1):
+    for done, partition in enumerate(select_partitions(snapshot, where, zone), 1):
         if partition.file_count:
             files, own = partition.files, None if recutting is None else recutting.own(partition)
-            small = [files[i] for i in chosen(files, partition.arrangement, partition.location)]
+            small = [files[i] for i in choose_files(files, partition.arrangement, partition.location)]
             if recutting is not None and own is not None:
                 looked_at = recutting.is_looked_at(own, files, small)
                 if looked_at or small or recutting.new_map(own, files, None) != own:
@@ -120,21 +120,23 @@ def rewrites(
             elif small:
                 candidates.append(_CompactionCandidate(partition, files))
         progress("Looking for small files", done, snapshot.totals.partitions if where is None else None)
-    wanted = [(each.partition, unplaced(each.files)) for each in candidates if each.looked_at]
+    wanted = [
+        (candidate.partition, rest_files(candidate.files)) for candidate in candidates if candidate.looked_at
+    ]
     counted = look(wanted) if look is not None and wanted else {}
-    found = []
-    for each in candidates:
-        now, arrangement = each.files, each.partition.arrangement
-        if recutting is not None and each.own is not None:
-            skew = recutting.new_map(each.own, now, counted.get(each.partition.key))
-            now = recutting.reassigned(now, each.own, skew)
+    chosen_rewrites = []
+    for candidate in candidates:
+        now, arrangement = candidate.files, candidate.partition.arrangement
+        if recutting is not None and candidate.own is not None:
+            skew = recutting.new_map(candidate.own, now, counted.get(candidate.partition.key))
+            now = recutting.reassign_cells(now, candidate.own, skew)
             arrangement = msgspec.structs.replace(arrangement, skew=skew)
-        taken = set(chosen(now, arrangement, each.partition.location))
-        if taken:
-            anew = tuple(file for i, file in enumerate(now) if i in taken)
-            kept = tuple(file for i, file in enumerate(now) if i not in taken)
-            found.append(Rewrite(each.partition, anew, kept, arrangement))
-    return found
+        chosen_indices = set(choose_files(now, arrangement, candidate.partition.location))
+        if chosen_indices:
+            anew = tuple(file for i, file in enumerate(now) if i in chosen_indices)
+            kept = tuple(file for i, file in enumerate(now) if i not in chosen_indices)
+            chosen_rewrites.append(Rewrite(candidate.partition, anew, kept, arrangement))
+    return chosen_rewrites
 
 
 def worth_rewriting(
@@ -169,7 +171,7 @@ def worth_rewriting(
             chosen.add(i)
     moved = {(files[i].cell, files[i].rest_of or 0, files[i].bucket) for i in chosen}
     for (cell, bucket), group in groups.items():
-        # rows of files in a wrong place may come here
+        # rows of files in a wrong directory may come here
         joined = any(
             (from_cell == cell or (from_cell is None and (cell == REST or (cell or 0) >= first)))
             and of in (bucket, None)
@@ -197,14 +199,14 @@ def _is_in_cell_directory(
     """Return whether a file's cell is known, and the file is in the cell's directory, below any partition."""
     if file.cell is None:
         return False
-    place = cell_location(skew, types, file.cell)
+    expected_location = cell_location(skew, types, file.cell)
     folder = join_location(location, file.path).rpartition("/")[0]
-    if is_absolute(place):
-        return storage_path(folder) == storage_path(place)
-    return folder.endswith(f"/{place}")
+    if is_absolute(expected_location):
+        return storage_path(folder) == storage_path(expected_location)
+    return folder.endswith(f"/{expected_location}")
 
 
-def selected_partitions(snapshot: TableSnapshot, where: str | None, zone: str) -> Iterator[PartitionSnapshot]:
+def select_partitions(snapshot: TableSnapshot, where: str | None, zone: str) -> Iterator[PartitionSnapshot]:
     """Return the partitions that satisfy a condition.
 
     Args:
@@ -232,7 +234,7 @@ def require_selected(snapshot: TableSnapshot, where: str, zone: str) -> None:
     Raises:
         PartitionNotFoundError: it has none.
     """
-    if next(iter(selected_partitions(snapshot, where, zone)), None) is None:
+    if next(iter(select_partitions(snapshot, where, zone)), None) is None:
         raise PartitionNotFoundError(
             f"Table {snapshot.label} has no partition where {where}: SHOW PARTITIONS lists them."
         )

@@ -20,7 +20,7 @@ from parquetry.errors import (
     ConstraintNotFoundError,
     UnsupportedError,
 )
-from parquetry.identifiers import joined_name, part_text
+from parquetry.identifiers import join_name, part_text
 from parquetry.metastore import Constraint, TableMetadata, TableSnapshot
 
 _NAMES = re.compile(r"`((?:[^`]|``)+)`|(\w+)")
@@ -96,7 +96,7 @@ def require_unconstrained(metadata: TableMetadata, label: str, path: Sequence[st
         named = any(names[: len(lower)] == lower for names in paths)
         if named or lower[-1] in _words(each.predicate or ""):
             raise ConstrainedColumnChangeError(
-                f"Column {joined_name(path)} cannot be {what}, as constraint {part_text(each.name)} of table {label} names it: say "
+                f"Column {join_name(path)} cannot be {what}, as constraint {part_text(each.name)} of table {label} names it: say "
                 f"ALTER TABLE {label} DROP CONSTRAINT {part_text(each.name)} before."
             )
 

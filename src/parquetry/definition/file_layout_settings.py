@@ -9,7 +9,7 @@ from parquetry.config import BLOOM_FILTER_COLUMNS, SORT_BY, Settings
 from parquetry.data_files import PHYSICAL_NAME, TableColumn
 from parquetry.definition.bucket_clause import has_order
 from parquetry.errors import ColumnNotFoundError, UnsupportedError
-from parquetry.identifiers import joined_name, parse_paths, paths_text
+from parquetry.identifiers import join_name, parse_paths, paths_text
 from parquetry.layout import Field, fields_from_columns
 from parquetry.metastore import TableMetadata
 from parquetry.types import type_text
@@ -44,7 +44,7 @@ def sort_paths(metadata: TableMetadata, settings: Settings) -> tuple[tuple[str, 
         try:
             fields = _sortable(metadata, path)
         except (ColumnNotFoundError, UnsupportedError) as error:
-            raise asked.refused(f": {error.message}") from None
+            raise asked.error(f": {error.message}") from None
         paths.append(tuple(_physical(field) for field in fields))
     return tuple(paths)
 
@@ -93,7 +93,7 @@ def _sortable(metadata: TableMetadata, path: Sequence[str]) -> list[Field]:
     for depth, name in enumerate(path):
         field = next((each for each in fields if each["name"].lower() == name.lower()), None)
         if field is None:
-            above = joined_name(each["name"] for each in found)
+            above = join_name(each["name"] for each in found)
             there = (
                 f"its fields are: {', '.join(each['name'] for each in fields)}"
                 if fields
@@ -105,7 +105,7 @@ def _sortable(metadata: TableMetadata, path: Sequence[str]) -> list[Field]:
         fields = (
             of["fields"] if depth + 1 < len(path) and isinstance(of, dict) and of["type"] == "struct" else []
         )
-    what, shown = ("field" if len(path) > 1 else "column"), joined_name(path)
+    what, shown = ("field" if len(path) > 1 else "column"), join_name(path)
     if _kind(found[-1]["type"]) == "map":
         raise UnsupportedError(f"{what} {shown} is a map, and maps have no order.")
     if not has_order(found[-1]["type"]):
@@ -141,9 +141,9 @@ def bloom_filter_columns(metadata: TableMetadata, settings: Settings) -> tuple[T
         try:
             column = metadata.column(name)
         except ColumnNotFoundError as error:
-            raise asked.refused(f": {error.message}") from None
+            raise asked.error(f": {error.message}") from None
         if (reason := fault(column)) is not None:
-            raise asked.refused(f": column {name} {reason}.")
+            raise asked.error(f": column {name} {reason}.")
         columns.append(column)
     return tuple(columns)
 

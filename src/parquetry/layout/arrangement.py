@@ -16,7 +16,7 @@ import msgspec
 from parquetry.data_files import FileRecord
 from parquetry.errors import ArrangementError
 from parquetry.locations import is_absolute
-from parquetry.texts import counted
+from parquetry.texts import quantity
 from parquetry.types import ColumnType, Value
 
 Version = Literal[1, 2, "spark"]
@@ -132,8 +132,8 @@ class SkewMap(msgspec.Struct, frozen=True, omit_defaults=True):
         for cell in cells:
             if len(cell) != len(self.columns):
                 raise ArrangementError(
-                    f"A skew map over {counted(len(self.columns), 'column')} ({', '.join(self.columns)}) has the cell {cell!r} of "
-                    f"{counted(len(cell), 'value')}: give one value for each column."
+                    f"A skew map over {quantity(len(self.columns), 'column')} ({', '.join(self.columns)}) has the cell {cell!r} of "
+                    f"{quantity(len(cell), 'value')}: give one value for each column."
                 )
             key = cell_key(cell)
             if key in seen:

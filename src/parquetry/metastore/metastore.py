@@ -36,7 +36,7 @@ from parquetry.metastore.storage.model import Database, TableMetadata
 from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE, normalise_name
 from parquetry.metastore.versions.snapshot import TableSnapshot, commit_as_of, load, load_again, load_commit
 from parquetry.metastore.warehouse_store import WarehouseStore
-from parquetry.store import NO_PASSWORDS, Store, open_store, recorded_url
+from parquetry.store import NO_PASSWORDS, Store, open_store, url_for_mark
 from parquetry.types import ColumnType, text_from_value
 
 _TIMESTAMP = ColumnType("timestamp")
@@ -436,7 +436,7 @@ def open_metastore(
     warehouse = warehouse_location(warehouse)
     opened = open_store(store, warehouse, create=create, passwords=passwords)
     try:
-        ownership = Ownership(opened, recorded_url(store, opened, warehouse), warehouse)
+        ownership = Ownership(opened, url_for_mark(store, opened, warehouse), warehouse)
         return Metastore(opened, warehouse, create=create or store == "memory", ownership=ownership)
     except BaseException:
         opened.close()

@@ -171,7 +171,7 @@ class WarehouseStore:
     def locations_outside(self) -> dict[bytes, set[str]]:
         """Return the locations outside of the warehouse in the rows of each table, by the tables' ids."""
         return self._locations(
-            lambda location: is_absolute(location) and self.below.kept(location) == location
+            lambda location: is_absolute(location) and self.below.stored_form(location) == location
         )
 
     def locations(self) -> dict[bytes, set[str]]:
@@ -239,7 +239,7 @@ class WarehouseStore:
         """
         if key[:1] not in _TAGS_WITH_LOCATIONS or not any(hint in value for hint in self._hints):
             return value
-        return rewrite_locations(key, value, self.below.kept)
+        return rewrite_locations(key, value, self.below.stored_form)
 
     def _written(self, key: bytes, value: bytes) -> bytes:
         kept = self.kept(key, value)

@@ -27,7 +27,7 @@ from parquetry.publishing.hive_record import (
     hive_values,
     statistics,
 )
-from parquetry.texts import counted
+from parquetry.texts import quantity
 from parquetry.types import ColumnType
 
 OWNED_BY = "parquetry.table"
@@ -193,12 +193,12 @@ def _require_readable(
     name = f"Table {snapshot.label} cannot be published: "
     if left:
         raise UnsupportedError(
-            f"{name}{system.name(folder)} holds {counted(len(left), 'file')} not of this version, such as {_some(left)}, and "
+            f"{name}{system.name(folder)} holds {quantity(len(left), 'file')} not of this version, such as {_some(left)}, and "
             "Hive would read them. Delete what is old with vacuum, older_than now; take in what is new with sync."
         )
     if away:
         raise UnsupportedError(
-            f"{name}{counted(len(away), 'file')} outside {system.name(folder)}, such as {_some(away)}, would not be found by Hive. "
+            f"{name}{quantity(len(away), 'file')} outside {system.name(folder)}, such as {_some(away)}, would not be found by Hive. "
             "Write the partition anew with INSERT OVERWRITE, and vacuum."
         )
 

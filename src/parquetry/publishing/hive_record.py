@@ -28,7 +28,7 @@ import msgspec
 
 from parquetry.data_files import FileRecord, TableColumn
 from parquetry.errors import UnsupportedError
-from parquetry.hashing import unsettled
+from parquetry.hashing import unsettled_reason
 from parquetry.layout import DEFAULT_DIRECTORY, REST, ArrangementSpec, BucketSpec, SkewMap
 from parquetry.locations import DEFAULT_PARTITION, base_name, join_location
 from parquetry.types import ColumnType, Value, text_from_value, type_text
@@ -246,7 +246,10 @@ def hive_buckets(
     """
     if buckets.version == "spark" or buckets.unsettled:
         return None
-    if unsettled(buckets.version, [columns[name] for name in buckets.columns], writers="hive") is not None:
+    if (
+        unsettled_reason(buckets.version, [columns[name] for name in buckets.columns], writers="hive")
+        is not None
+    ):
         return None
     if tables is None or (buckets.version, buckets.columns) != (tables.version, tables.columns):
         return None

@@ -21,7 +21,7 @@ from time import gmtime
 import pyspark
 
 from parquetry._version import __version__
-from parquetry.config import SPARK_SERIES, listed_series, series_of
+from parquetry.config import SPARK_SERIES, series_of, series_text
 from parquetry.errors import BridgeError
 from parquetry.planner import REFUSED_STATEMENT_WORDS, STATEMENT_WORDS
 
@@ -44,7 +44,7 @@ def jar() -> Path:
     """
     if series_of(pyspark.__version__) is None:
         raise BridgeError(
-            f"Parquetry {__version__} works with PySpark {listed_series()}, and {pyspark.__version__} is installed: "
+            f"Parquetry {__version__} works with PySpark {series_text()}, and {pyspark.__version__} is installed: "
             f"pip install 'parquetry[spark]'"
         )
     carried = _HERE / "jars" / jar_name()

@@ -20,8 +20,8 @@ from parquetry.data_files import (
     FileRecord,
     FooterVisitor,
     TableColumn,
+    describe_mismatches,
     from_bridge,
-    mixed_columns,
     unknown_columns,
 )
 from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
@@ -116,7 +116,7 @@ class SparkEngine:
         fields: list[dict[str, Any]] = frame.schema.jsonValue()["fields"]
         folders = tuple(relation.partitionSchema().fieldNames())
         if file_format == "parquet" and (
-            mixed := mixed_columns(location, columns_from_fields(fields), folders)
+            mixed := describe_mismatches(location, columns_from_fields(fields), folders)
         ):
             _LOG.warning(
                 "The columns of LOCATION %s were read from one of its files, and others differ: %s.",

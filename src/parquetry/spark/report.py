@@ -11,7 +11,7 @@ from parquetry.planner import report_from_json
 from parquetry.prune import Report
 from parquetry.spark.connect import report_of_frame, report_of_sql
 from parquetry.spark.session import attach
-from parquetry.texts import shortened
+from parquetry.texts import shorten
 
 _SHOWN_LENGTH = 100
 
@@ -76,7 +76,7 @@ def _checked(frame: Any, function: str) -> DataFrame:
             f"A {type(frame).__name__} has rows, and not the query that gave them: keep the DataFrame, and say "
             f"parquetry.{function}(query) after query.collect()."
         )
-    shown = shortened(repr(frame), _SHOWN_LENGTH)
+    shown = shorten(repr(frame), _SHOWN_LENGTH)
     raise TypeError(
         f"{shown} is of type {type(frame).__name__}: parquetry.{function} takes a DataFrame, or SQL as text."
     )

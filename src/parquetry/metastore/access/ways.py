@@ -145,7 +145,7 @@ class IndexPath(AccessPath):
         if scan is None or scan.residual is None:
             return 0 if scan is None else 2
         if scan.residual not in self._tests:
-            self._tests[scan.residual] = compile_residual(scan.residual, self._schema.reordered(order))
+            self._tests[scan.residual] = compile_residual(scan.residual, self._schema.reorder(order))
         return 2 if self._tests[scan.residual](entry) else 1
 
     @property

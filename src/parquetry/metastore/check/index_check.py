@@ -22,7 +22,7 @@ from parquetry.metastore.versions.indexes import entry_rows, index_columns
 from parquetry.metastore.versions.newest_rows import NewestRow, complete_ticket, decode_newest
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
 from parquetry.metastore.versions.visible_rows import VisibleRows
-from parquetry.texts import counted
+from parquetry.texts import quantity
 
 
 def check_indexes(table: TableSnapshot, repair: bool) -> Iterator[Finding]:
@@ -75,7 +75,7 @@ def _unneeded(table: TableSnapshot, head: Head, repair: bool) -> Iterator[Findin
     if repair:
         delete_in_batches(table.store, sorted(found))
     if found:
-        text = f"{counted(len(found), 'entry leads', 'entries lead')} to rows or indexes that no version has, without harm"
+        text = f"{quantity(len(found), 'entry leads', 'entries lead')} to rows or indexes that no version has, without harm"
         yield Finding("unneeded index entry", None, None, text, repair)
 
 

@@ -145,7 +145,7 @@ class TableLocations:
         return (claim for claim in every if claim.table != but)
 
     def _named(self, location: str) -> str:
-        return self._metastore.store.below.named(location)
+        return self._metastore.store.below.with_own_name(location)
 
     def _directories(self) -> dict[str, str]:
         metastore = self._metastore

@@ -174,7 +174,7 @@ def _database(metastore: Metastore, name: str) -> Database | None:
 
 
 def _kept_properties(metastore: Metastore, properties: dict[str, str]) -> dict[str, str]:
-    kept = metastore.store.below.kept
+    kept = metastore.store.below.stored_form
     return {name: kept(text) if name == "location" else text for name, text in properties.items()}
 
 

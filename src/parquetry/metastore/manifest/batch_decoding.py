@@ -77,7 +77,7 @@ def bounds_together(
         return Bound(values if places is None else values[places], _known_flags(floats, counts, places))
     parts = [unpack_bound(*pair) for pair in zip(packed, counts, strict=True)]
     texts = kinds == {"s"}  # joined without a look at any of them
-    bound = Bound([text for part in parts for text in part.values]) if texts else Bound.joined(parts)
+    bound = Bound([text for part in parts for text in part.values]) if texts else Bound.concatenate(parts)
     return bound if places is None else bound.take(places)
 
 

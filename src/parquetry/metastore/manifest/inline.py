@@ -232,7 +232,7 @@ class InlineFiles(FileColumns):
         """Return an object for each file."""
         return self._whole.records()
 
-    def narrowed(self, places: Indices, names: Collection[str] | None) -> FileColumns:
+    def narrow(self, places: Indices, names: Collection[str] | None) -> FileColumns:
         """Return some of the files.
 
         If other columns are wanted, the lists of these files are decoded again.

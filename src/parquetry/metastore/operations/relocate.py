@@ -208,7 +208,7 @@ class _Relocation:
             return kept
         self._matched += 1
         after = self._moved(before)
-        new = self._below.kept(after)
+        new = self._below.stored_form(after)
         if new != kept:
             moved.append((before, after))
         return new

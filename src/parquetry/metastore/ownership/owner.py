@@ -76,7 +76,7 @@ class Ownership(Unmarked):
 
     Args:
         rows: the store itself.
-        store: its URL, as the mark records it; see `store.opening.recorded_url`.
+        store: its URL, as the mark records it; see `store.opening.url_for_mark`.
         warehouse: absolute path, or URI.
 
     Attributes:

@@ -41,7 +41,7 @@ from parquetry.data_files import (
     Indices,
     Interleaving,
     RecordedFiles,
-    joined,
+    interleave_files,
     project_files,
 )
 from parquetry.metastore.manifest.chunks import read_summaries, read_together
@@ -92,7 +92,7 @@ class FileBlock:
             return blocks[0]
         parts = [block.parts for block in blocks] or [np.zeros(0, np.int32)]
         turns = Interleaving(parts)
-        return cls(turns.array(parts), joined([block.files for block in blocks], names, turns))
+        return cls(turns.array(parts), interleave_files([block.files for block in blocks], names, turns))
 
 
 Chooses = Callable[[FileBlock], Flags]

@@ -115,7 +115,7 @@ def entries(
     assert plan.index is not None
     if not plan.scans:
         return
-    schema = schema.reordered(plan.index.order)
+    schema = schema.reorder(plan.index.order)
     where = scans_condition(plan.scans, schema) if tested else None
     ranges = [(scan.start, scan.stop) for scan in plan.scans]
     rows = visible.index_entries(plan.index.id).scan(ranges, examined=examined, where=where)

@@ -8,7 +8,7 @@ from parquetry.config import CLUSTERED_BY, SKEWED_LOCATIONS, Settings
 from parquetry.ddl import ClusteredBy
 from parquetry.definition import bucketing, recorded
 from parquetry.errors import BucketError, PropertyError
-from parquetry.identifiers import joined_name
+from parquetry.identifiers import join_name
 from parquetry.metastore import TableMetadata
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import questions
@@ -70,7 +70,7 @@ def _clustered_by(transform: questions.Transform) -> ClusteredBy:
     for path in (*columns, *sorted_by):
         if len(path) > 1:
             raise BucketError(
-                f"{transform.text} names {joined_name(path)}, a field of a struct: rows go into buckets by whole columns."
+                f"{transform.text} names {join_name(path)}, a field of a struct: rows go into buckets by whole columns."
             )
     names, order = (tuple(path[0] for path in part) for part in (columns, sorted_by))
     return ClusteredBy(names, tuple((name, False) for name in order), int(transform.arguments[at]["lit"]))

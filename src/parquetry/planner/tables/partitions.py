@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import msgspec
 import pyarrow.fs as pafs
 
-from parquetry.adoption import adopt, assign_partition_buckets, unbucketed
+from parquetry.adoption import adopt, assign_partition_buckets, report_unbucketed
 from parquetry.adoption.discover import discover
 from parquetry.config import settle
 from parquetry.definition import refuse_values
@@ -90,7 +90,7 @@ def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
         bucketed = assign_partition_buckets(
             snapshot, values, location, adopted, [metadata.arrangement.buckets]
         )
-        for each in unbucketed(snapshot, values, location, bucketed):
+        for each in report_unbucketed(snapshot, values, location, bucketed):
             _LOG.warning("Table %s: %s", snapshot.label, each.detail)
         arrangement = msgspec.structs.replace(adopted.arrangement, buckets=bucketed.buckets)
         transaction.add(values, location if given else None, bucketed.files, arrangement)

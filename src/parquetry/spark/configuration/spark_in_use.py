@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from parquetry._version import __version__
-from parquetry.config import SPARK_SERIES, listed_series, series_of
+from parquetry.config import SPARK_SERIES, series_of, series_text
 from parquetry.errors import BridgeError, ConfigurationError
 
 SPARK_HOME = "SPARK_HOME"
@@ -80,7 +80,7 @@ def jar_for(spark: str) -> Path:
     series = series_of(f"{spark}.")
     if series is None:
         raise ConfigurationError(
-            f"Parquetry {__version__} does not work with Spark {spark!r}: name one of {listed_series()}."
+            f"Parquetry {__version__} does not work with Spark {spark!r}: name one of {series_text()}."
         )
     installed = installed_pyspark()
     if installed and series_of(installed[0]) == series:

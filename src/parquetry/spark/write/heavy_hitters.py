@@ -15,7 +15,7 @@ from uuid import uuid4
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, functions as sf
 
-from parquetry.identifiers import quoted
+from parquetry.identifiers import quote_part
 from parquetry.layout import Counted, SkewMap
 from parquetry.metastore import TableSnapshot
 from parquetry.spark.write.values import comparable, key_column, text_column, value_of
@@ -114,4 +114,4 @@ def counted(
 
 
 def _col(name: str) -> Column:
-    return sf.col(quoted(name))
+    return sf.col(quote_part(name))

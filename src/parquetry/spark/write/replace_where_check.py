@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, functions as sf
 
 from parquetry.definition import refuse_values
 from parquetry.errors import OutsideConditionError, UnsupportedError
-from parquetry.identifiers import quoted
+from parquetry.identifiers import quote_part
 from parquetry.metastore import TableSnapshot
 from parquetry.predicate import And, Compare, Filter, IsNull, Predicate, columns_of, opaque_parts
 from parquetry.predicate.evaluate import evaluate
@@ -68,12 +68,12 @@ def checked_rows(snapshot: TableSnapshot, where: Sequence[Filter], rows: DataFra
     named = [name for name in rows.columns if name in (columns_of(now) or snapshot.metadata.partition_by)]
     values = []
     for name in named:
-        value = sf.left(rows[quoted(name)].cast("string"), sf.lit(_MAX_VALUE_CHARACTERS))
+        value = sf.left(rows[quote_part(name)].cast("string"), sf.lit(_MAX_VALUE_CHARACTERS))
         values.append(sf.concat(sf.lit(f"{name} = "), sf.coalesce(value, sf.lit("NULL"))))
     refusal = sf.concat(
         sf.lit(_refusal(snapshot, where)), sf.concat_ws(", ", *values), sf.lit(_remedy(where))
     )
-    first, *others = (rows[quoted(name)] for name in rows.columns)
+    first, *others = (rows[quote_part(name)] for name in rows.columns)
     kind = rows.schema[0].dataType
     fits = sf.when(sf.expr(_with_backslashes(str(now))).cast("boolean"), first).otherwise(
         sf.raise_error(refusal).cast(kind)

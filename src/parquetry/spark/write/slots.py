@@ -28,7 +28,7 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, functions as sf
 
-from parquetry.identifiers import quoted
+from parquetry.identifiers import quote_part
 from parquetry.layout import REST, ArrangementSpec, BucketSpec, SkewMap, cell_location
 from parquetry.metastore import TableSnapshot
 from parquetry.planner import Destinations
@@ -142,7 +142,7 @@ class RowSlots:
         """Return rows, which have the columns of the files, with one more column for their slots, if any."""
         if len(self.directories) == 1:
             return rows
-        names = [rows[quoted(name)] for name in rows.columns]
+        names = [rows[quote_part(name)] for name in rows.columns]
         rows = self._buckets.add(rows)
         first = sf.lit(_NO_SLOT) if self._default is None else self._case(rows, self._default)
         spread = self._spread(self._default)
@@ -165,13 +165,13 @@ class RowSlots:
             else:
                 runs.append((sort, first, last))
         if len(runs) == 1 and not self._may_be_unassigned:
-            return [_sorted(sf.col(quoted(name)), descending) for name, descending in runs[0][0]]
-        slot = sf.col(quoted(self.column))
+            return [_sorted(sf.col(quote_part(name)), descending) for name, descending in runs[0][0]]
+        slot = sf.col(quote_part(self.column))
         return [
             _sorted(
                 sf.when(
                     _any(slot.between(first, last) for its, first, last in runs if its == sort),
-                    sf.col(quoted(name)),
+                    sf.col(quote_part(name)),
                 ),
                 descending,
             )
@@ -288,12 +288,12 @@ class RowSlots:
         """
         partition_by = [column.physical for column in self._snapshot.metadata.partition_columns]
         types = list(self._snapshot.partition_types)
-        names = [quoted(f"{prefix}.{i}") for i in range(len(partition_by) + len(columns) + count)]
+        names = [quote_part(f"{prefix}.{i}") for i in range(len(partition_by) + len(columns) + count)]
         texts, found = names[:-count], names[-count:]
         schema = ", ".join([*(f"{name} string" for name in texts), *(f"{name} bigint" for name in found)])
         side = rows.sparkSession.createDataFrame(numbers, schema)
         equal = [
-            key_column(type, rows[quoted(name)]).eqNullSafe(value_column(type, sf.col(text)))
+            key_column(type, rows[quote_part(name)]).eqNullSafe(value_column(type, sf.col(text)))
             for name, type, text in zip(partition_by, types, texts, strict=False)
         ]
         equal += [
@@ -303,7 +303,7 @@ class RowSlots:
         return rows.join(sf.broadcast(side), _all(equal), "left"), [sf.col(name) for name in found]
 
     def _comparable(self, rows: DataFrame, name: str) -> Column:
-        return comparable(self._types[name], rows[quoted(name)])
+        return comparable(self._types[name], rows[quote_part(name)])
 
 
 def _layout(arrangement: ArrangementSpec) -> _Layout:

@@ -166,7 +166,7 @@ class History:
 
 def by_index(table: TableSnapshot, condition: Filter, index: PartitionIndex) -> ScanPlan:
     """Return the plan that uses the index for a condition, at any cost."""
-    plan = plan_scan(condition, table.key_schema.reordered(index.order))
+    plan = plan_scan(condition, table.key_schema.reorder(index.order))
     scans = tuple(KeyScan("index", scan.start, scan.stop, scan.residual) for scan in plan.scans)
     return ScanPlan(scans, IndexOrder(index.name, index.id, index.order))
 

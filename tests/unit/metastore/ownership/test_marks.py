@@ -231,10 +231,10 @@ def test_a_damaged_mark(lake: Path) -> None:
 
 def test_passwords_are_not_in_the_mark(tmp_path: Path) -> None:
     """The mark and the refusal have the store's URL without its password."""
-    from parquetry.store.opening import recorded_url
+    from parquetry.store.opening import url_for_mark
     from parquetry.store.postgresql.store import PostgreSQLStore
 
-    recorded = recorded_url("postgresql://ann:secret@db/lake", object.__new__(PostgreSQLStore), str(tmp_path))
+    recorded = url_for_mark("postgresql://ann:secret@db/lake", object.__new__(PostgreSQLStore), str(tmp_path))
     assert recorded == "postgresql://ann@db/lake"
 
 
