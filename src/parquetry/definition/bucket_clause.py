@@ -58,17 +58,17 @@ def bucket_spec(
         downwards = (descending for _, descending in clause.sorted_by)
         order = tuple(SortColumn(name, down) for name, down in zip(sort_by, downwards, strict=True))
     count = clause.count if clause.count is not None else now.count if now is not None else 1
-    found = BucketSpec(names, count, version, order)
-    require_hashable(found, columns)
+    buckets = BucketSpec(names, count, version, order)
+    require_hashable(buckets, columns)
     by_physical = {column.physical: column for column in columns}
-    for each in found.sort:
+    for each in buckets.sort:
         column = by_physical[each.column]
         if not has_order(column.type):
             raise BucketError(
                 f"Column {column.name} is of type {type_text(column.type)}, whose values have no order: leave it out of "
                 "SORTED BY."
             )
-    return found
+    return buckets
 
 
 def has_order(type: Any) -> bool:
@@ -152,14 +152,14 @@ def clustered_by_text(buckets: BucketSpec, columns: Sequence[TableColumn]) -> st
     return f"({', '.join(names[name] for name in buckets.columns)}){order} INTO {buckets.count} BUCKETS"
 
 
-def described_buckets(buckets: BucketSpec, columns: Sequence[TableColumn]) -> list[tuple[str, str]]:
+def describe_buckets(buckets: BucketSpec, columns: Sequence[TableColumn]) -> list[tuple[str, str]]:
     """Return the rows of DESCRIBE FORMATTED about buckets, as names and texts, in Hive's order.
 
     Args:
         buckets: of a table or of a partition.
         columns: of the table's files.
 
-    >>> for name, text in described_buckets(BucketSpec(("x",), 8, 1), [TableColumn("x", "integer")]): print(f"{name}: {text}")
+    >>> for name, text in describe_buckets(BucketSpec(("x",), 8, 1), [TableColumn("x", "integer")]): print(f"{name}: {text}")
     Num Buckets: 8
     Bucket Columns: [x]
     Sort Columns: []

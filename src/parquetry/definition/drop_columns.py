@@ -35,7 +35,7 @@ def require_droppable(snapshot: TableSnapshot, metadata: TableMetadata, path: Se
         SkewedColumnChangeError: rows have directories by its values, in the table or in a partition.
         BucketColumnChangeError: rows have buckets or an order by its values.
     """
-    column = _named(metadata, path[0])
+    column = _find_column(metadata, path[0])
     if column is None:
         return  # the change itself reports it
     label = ".".join([column.name, *path[1:]])
@@ -69,7 +69,7 @@ def require_droppable(snapshot: TableSnapshot, metadata: TableMetadata, path: Se
         raise BucketColumnChangeError(message)
 
 
-def elementary(metadata: TableMetadata, changes: Sequence[Change]) -> list[Change]:
+def split_into_elementary_changes(metadata: TableMetadata, changes: Sequence[Change]) -> list[Change]:
     """Return changes with simple ones instead of REPLACE COLUMNS.
 
     Spark sends it as dropping all columns, partition columns too, and adding the columns of the statement. As
@@ -86,7 +86,7 @@ def elementary(metadata: TableMetadata, changes: Sequence[Change]) -> list[Chang
     added: list[Change] = []
     kept: list[str] = []
     for change in changes[count:]:
-        column = _named(metadata, change["column"][0])
+        column = _find_column(metadata, change["column"][0])
         if column is None:
             added.append(change)
             continue
@@ -118,9 +118,9 @@ def elementary(metadata: TableMetadata, changes: Sequence[Change]) -> list[Chang
     return [*added, *gone, order]
 
 
-def in_order(metadata: TableMetadata, names: Sequence[str]) -> tuple[TableColumn, ...]:
+def order_columns(metadata: TableMetadata, names: Sequence[str]) -> tuple[TableColumn, ...]:
     """Return columns in an order. Columns that it does not name are partition columns, and come last."""
-    wanted = {name.lower(): place for place, name in enumerate(names)}
+    wanted = {name.lower(): index for index, name in enumerate(names)}
     return tuple(
         sorted(metadata.columns, key=lambda column: wanted.get(column.name.lower(), len(wanted)))
     )  # stable: keeps the order of the others
@@ -141,5 +141,5 @@ def _within_keys(type_: Any, path: Sequence[str]) -> bool:
     )
 
 
-def _named(metadata: TableMetadata, name: str) -> TableColumn | None:
+def _find_column(metadata: TableMetadata, name: str) -> TableColumn | None:
     return next((column for column in metadata.columns if column.name.lower() == name.lower()), None)

@@ -57,7 +57,7 @@ def skewed_locations_text(skew: SkewMap, columns: Sequence[TableColumn]) -> str 
     return f"({', '.join(pairs)})" if pairs else None
 
 
-def described_skew(
+def describe_skew(
     skew: SkewMap, columns: Sequence[TableColumn], location: str | None = None
 ) -> list[tuple[str, str]]:
     """Return the rows of DESCRIBE FORMATTED about a map, as names and texts, like Hive's.
@@ -68,7 +68,7 @@ def described_skew(
         location: the partition's path from its table's folder on, or None for a table.
 
     >>> skew = SkewMap(("x",), ((10,), (None,)), directories=True)
-    >>> for name, text in described_skew(skew, [TableColumn("x", "integer")], "/t/ds=1"): print(f"{name}: {text}")
+    >>> for name, text in describe_skew(skew, [TableColumn("x", "integer")], "/t/ds=1"): print(f"{name}: {text}")
     Stored As SubDirectories: Yes
     Skewed Columns: [x]
     Skewed Values: [[10], [NULL]]

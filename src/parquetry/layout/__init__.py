@@ -25,14 +25,18 @@ if FOR_TYPE_CHECKERS:
         cell_location as cell_location,
     )
     from parquetry.layout.common_buckets import common as common
-    from parquetry.layout.grown_maps import can_grow as can_grow, earlier_rest as earlier_rest, grown as grown
+    from parquetry.layout.grown_maps import (
+        can_grow as can_grow,
+        earlier_rest as earlier_rest,
+        grow_map as grow_map,
+    )
     from parquetry.layout.heavy_values import (
         Counted as Counted,
         Heavy as Heavy,
         choose as choose,
-        extended_map as extended_map,
+        extend_map as extend_map,
         least_count as least_count,
-        measured_map as measured_map,
+        make_measured_map as make_measured_map,
     )
     from parquetry.layout.measured_maps import (
         is_measured_by as is_measured_by,
@@ -42,12 +46,12 @@ if FOR_TYPE_CHECKERS:
         Field as Field,
         check_fields as check_fields,
         columns_from_fields as columns_from_fields,
-        declared as declared,
+        declare_columns as declare_columns,
         fields_from_columns as fields_from_columns,
         logical_schema as logical_schema,
         physical_schema as physical_schema,
+        remove_collation as remove_collation,
         struct_type as struct_type,
-        without_collation as without_collation,
     )
 
 lazy_exports(__name__)

@@ -26,7 +26,7 @@ REST = -1
 _ALL_DIGITS = Context(prec=200)  # more than a decimal(38, s) has
 
 
-def _recorded(value: Any) -> Any:
+def _normalise(value: Any) -> Any:
     """Return a value as it is recorded. Equal values are recorded alike, so that records can be compared."""
     match value:
         case float() if math.isnan(value):
@@ -48,7 +48,7 @@ CellKey: TypeAlias = tuple[tuple[type, Any], ...]
 
 def cell_key(cell: Sequence[Any]) -> CellKey:
     """Return a key that identifies a cell by its recorded or internal values: 1 is not True, 0.0 is -0.0."""
-    return tuple((type(value), value) for value in map(_recorded, cell))
+    return tuple((type(value), value) for value in map(_normalise, cell))
 
 
 def _check_columns(what: str, columns: Sequence[str]) -> None:
@@ -127,7 +127,7 @@ class SkewMap(msgspec.Struct, frozen=True, omit_defaults=True):
                 f"A skew map over {', '.join(self.columns)} has {len(self.cells)} cells, and is to measure them: give "
                 "either."
             )
-        cells = tuple(tuple(map(_recorded, cell)) for cell in self.cells)
+        cells = tuple(tuple(map(_normalise, cell)) for cell in self.cells)
         seen = set()
         for cell in cells:
             if len(cell) != len(self.columns):
@@ -162,8 +162,10 @@ class SkewMap(msgspec.Struct, frozen=True, omit_defaults=True):
         """Return the map with more cells, after its own."""
         if not cells:
             return self
-        places = (*self.locations, *(None,) * len(cells)) if self.locations else ()
-        return SkewMap(self.columns, (*self.cells, *map(tuple, cells)), self.directories, places, self.auto)
+        locations = (*self.locations, *(None,) * len(cells)) if self.locations else ()
+        return SkewMap(
+            self.columns, (*self.cells, *map(tuple, cells)), self.directories, locations, self.auto
+        )
 
     def values(self, types: Sequence[ColumnType]) -> tuple[tuple[Value, ...], ...]:
         """Return the cells as internal values, given the columns' types."""

@@ -64,7 +64,7 @@ def can_grow(own: ArrangementSpec, other: ArrangementSpec) -> bool:
     )
 
 
-def grown(
+def grow_map(
     own: SkewMap,
     before: Callable[[], Sequence[FileRecord]],
     written: SkewMap,

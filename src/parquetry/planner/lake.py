@@ -13,8 +13,8 @@ from parquetry.config import CLUSTERED_BY, PARTITION_INDEXES, SKEWED_BY, SORT_BY
 from parquetry.definition import (
     bucket_properties,
     clustering,
-    described_buckets,
-    described_skew,
+    describe_buckets,
+    describe_skew,
     skew_properties,
 )
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError, WarehouseError
@@ -340,8 +340,8 @@ def described_arrangement(
     """
     buckets, skew, columns = arrangement.buckets, arrangement.skew, metadata.data_columns
     return [
-        *([] if buckets is None else described_buckets(buckets, columns)),
-        *([] if skew is None else described_skew(skew, columns, location)),
+        *([] if buckets is None else describe_buckets(buckets, columns)),
+        *([] if skew is None else describe_skew(skew, columns, location)),
     ]
 
 

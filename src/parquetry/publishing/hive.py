@@ -109,12 +109,12 @@ def publish(
     told = [_hive_partition(snapshot, types, partition) for partition in looked_at]
     table = _hive_table(snapshot, types, (database, name), partitions, told)
     made = hive.put_table(table)
-    found = [Published("table created" if made else "table updated", 1, f"{table.database}.{table.name}")]
+    changes = [Published("table created" if made else "table updated", 1, f"{table.database}.{table.name}")]
     if snapshot.metadata.partition_by:
         counts = hive.put_partitions(table, told, progress)
         actions = zip(("partitions added", "partitions updated", "partitions dropped"), counts, strict=True)
-        found += [Published(action, count, "") for action, count in actions if count]
-    return found + _less_told(snapshot, partitions, told)
+        changes += [Published(action, count, "") for action, count in actions if count]
+    return changes + _less_told(snapshot, partitions, told)
 
 
 def _hive_partition(
@@ -141,8 +141,8 @@ def _less_told(
             plain.append(name_of_it)
         if arrangement.buckets is not None and storage.buckets is None:
             unbucketed.append(name_of_it)
-    found = [Published("plain", len(plain), _some(plain))] if plain else []
-    return [*found, Published("not bucketed", len(unbucketed), _some(unbucketed))] if unbucketed else found
+    rows = [Published("plain", len(plain), _some(plain))] if plain else []
+    return [*rows, Published("not bucketed", len(unbucketed), _some(unbucketed))] if unbucketed else rows
 
 
 def _hive_table(
@@ -188,8 +188,8 @@ def _require_readable(
     folder = storage_path(partition.location)
     live = {storage_path(join_location(partition.location, file.path)) for file in files}
     lying = set(_data_files(system, partition))
-    left = sorted(system.name(place) for place in lying - live)
-    away = sorted(system.name(place) for place in live - lying)
+    left = sorted(system.name(path) for path in lying - live)
+    away = sorted(system.name(path) for path in live - lying)
     name = f"Table {snapshot.label} cannot be published: "
     if left:
         raise UnsupportedError(
@@ -206,10 +206,10 @@ def _require_readable(
 def _data_files(system: FileAccess, partition: PartitionSnapshot) -> Iterator[StoragePath]:
     """Yield the files below a partition's directory that Hive reads: neither hidden nor empty ones."""
     base = storage_path(partition.location).path.rstrip("/")
-    for place, info in system.below(storage_path(partition.location)):
-        below = place.path.removeprefix(f"{base}/")
+    for path, info in system.below(storage_path(partition.location)):
+        below = path.path.removeprefix(f"{base}/")
         if info.bytes and not any(map(is_hidden, below.split("/"))):
-            yield place
+            yield path
 
 
 def _some(names: list[str]) -> str:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquetry.catalog import Catalog
-from parquetry.definition.schema_changes import changed
+from parquetry.definition.schema_changes import apply_column_change
 from parquetry.metastore import (
     ArrangementSpec,
     FileRecord,
@@ -140,7 +140,10 @@ def rename_columns(lake: Arranged) -> None:
         metadata = lake.table().metadata
         change = {"change": "rename_column", "column": [name], "to": f"{name}_now"}
         by = tuple("s_now" if name == each == "s" else each for each in metadata.partition_by)
-        alter(lake, msgspec.structs.replace(metadata, columns=changed(metadata, change), partition_by=by))
+        alter(
+            lake,
+            msgspec.structs.replace(metadata, columns=apply_column_change(metadata, change), partition_by=by),
+        )
 
 
 def alter_properties(lake: Arranged) -> None:

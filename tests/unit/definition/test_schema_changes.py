@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from parquetry.data_files.records import PHYSICAL_NAME, TableColumn
-from parquetry.definition.schema_changes import changed
+from parquetry.definition.schema_changes import apply_column_change
 from parquetry.errors import ColumnExistsError, ColumnNotFoundError, UnsupportedError
-from parquetry.layout.schema_json import declared, logical_schema, physical_schema
+from parquetry.layout.schema_json import declare_columns, logical_schema, physical_schema
 from parquetry.metastore.storage.model import TableMetadata
 from parquetry.types import type_text
 
@@ -55,7 +55,7 @@ def test_the_files_names_outlive_any_number_of_renamings() -> None:
         (("s", "y"), "x"),
         (("s", "t"), "y"),
     ):
-        columns = changed(metadata, change("rename_column", *path, to=to))
+        columns = apply_column_change(metadata, change("rename_column", *path, to=to))
         metadata = table()
         metadata = TableMetadata(columns, (), "parquet", "/t")
     assert names(metadata.columns) == ["b", "a", "s"]
@@ -72,12 +72,14 @@ def test_a_new_column_under_a_name_that_files_use() -> None:
     metadata = table(("a", "long"))
     for step in range(3):
         metadata = TableMetadata(
-            changed(metadata, change("rename_column", "a", to=f"old{step}")), (), "parquet", "/t"
+            apply_column_change(metadata, change("rename_column", "a", to=f"old{step}")), (), "parquet", "/t"
         )
         metadata = TableMetadata(
-            changed(metadata, change("add_column", "A", type="long")), (), "parquet", "/t"
+            apply_column_change(metadata, change("add_column", "A", type="long")), (), "parquet", "/t"
         )
-        metadata = TableMetadata(changed(metadata, change("rename_column", "A", to="a")), (), "parquet", "/t")
+        metadata = TableMetadata(
+            apply_column_change(metadata, change("rename_column", "A", to="a")), (), "parquet", "/t"
+        )
     physical = [column.physical.lower() for column in metadata.columns]
     assert len(set(physical)) == 4
     assert physical[0] == "a"
@@ -92,7 +94,7 @@ def test_what_is_given_is_left_alone() -> None:
         change("update_comment", "s", "x", comment="c"), change("update_position", "t", position=""),
         change("update_nullability", "t", nullable=True),
     ):  # fmt: skip
-        changed(metadata, each)
+        apply_column_change(metadata, each)
     assert repr(metadata) == before
 
 
@@ -104,7 +106,7 @@ def test_places(position: str | None, order: list[str]) -> None:
     """A column goes to the end, to the front, or after another, whose case does not matter."""
     assert (
         names(
-            changed(
+            apply_column_change(
                 table(("a", "long"), ("b", "long")), change("add_column", "n", type="long", position=position)
             )
         )
@@ -117,7 +119,7 @@ def test_moving_a_column_after_itself_fails() -> None:
     metadata = table(("a", "long"), ("b", "long"))
     for position in ("a", "nope"):
         with pytest.raises(ColumnNotFoundError, match=f"Column {position} is not there"):
-            changed(metadata, change("update_position", "a", position=position))
+            apply_column_change(metadata, change("update_position", "a", position=position))
 
 
 WIDENINGS = {
@@ -145,10 +147,10 @@ def test_widening(types: tuple[str, str], where: str, file_format: str) -> None:
     for path in (("c",), ("s", "x")):
         update = change("update_type", *path, type=new)
         if where in ("both", file_format):
-            assert new in repr(changed(metadata, update))
+            assert new in repr(apply_column_change(metadata, update))
         else:
             with pytest.raises(UnsupportedError, match=rf"Column {'.'.join(path)} is .* and cannot become"):
-                changed(metadata, update)
+                apply_column_change(metadata, update)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +174,7 @@ def test_widening(types: tuple[str, str], where: str, file_format: str) -> None:
 def test_refusals(each: dict[str, Any], error: type[Exception], says: str) -> None:
     """An impossible change raises an error that names the column."""
     with pytest.raises(error, match=says):
-        changed(
+        apply_column_change(
             table(("a", "long"), ("s", struct(("x", "long"))), ("p", "integer"), partition_by=("p",)), each
         )
 
@@ -185,14 +187,14 @@ def test_declared_columns() -> None:
     fields = struct(("a", "long"), ("s", struct(("x", "long"))))["fields"]
     fields[0]["metadata"] = {PHYSICAL_NAME: "old", "comment": "c"}
     fields[1]["type"]["fields"][0]["metadata"] = {PHYSICAL_NAME: "old"}
-    columns = declared(fields, "parquet")
+    columns = declare_columns(fields, "parquet")
     assert columns[0].metadata == {"comment": "c"}
     assert PHYSICAL_NAME not in repr(columns)
     array = {"type": "array", "elementType": struct(("x", "long"), ("X", "long")), "containsNull": True}
     with pytest.raises(
         ColumnExistsError, match=r"Columns a\.element\.x and a\.element\.X differ in letter case only"
     ):
-        declared(struct(("a", array))["fields"], "parquet")
+        declare_columns(struct(("a", array))["fields"], "parquet")
 
 
 @pytest.mark.parametrize(
@@ -211,15 +213,15 @@ def test_types_that_orc_has_not(type_: str, parquet_only: bool) -> None:
             },
         )
     )
-    declared(fields["fields"], "parquet")
+    declare_columns(fields["fields"], "parquet")
     if not parquet_only:
-        declared(fields["fields"], "orc")
+        declare_columns(fields["fields"], "orc")
         return
     with pytest.raises(
         UnsupportedError,
         match=rf"Column m\.value\.v is of type {type_}, which ORC has not: say USING parquet",
     ):
-        declared(fields["fields"], "orc")
+        declare_columns(fields["fields"], "orc")
 
 
 def test_types_as_text() -> None:
@@ -236,7 +238,9 @@ def test_types_as_text() -> None:
 def moved(metadata: TableMetadata, *changes: dict[str, Any]) -> list[str]:
     """Return the names of a table's columns after some changes."""
     for one in changes:
-        metadata = TableMetadata(changed(metadata, one), metadata.partition_by, metadata.format, "/t")
+        metadata = TableMetadata(
+            apply_column_change(metadata, one), metadata.partition_by, metadata.format, "/t"
+        )
     return names(metadata.columns)
 
 
@@ -269,7 +273,7 @@ def test_new_columns_come_before_the_partition_columns_at_the_end() -> None:
         "q",
     ]
     assert moved(metadata, added("a", "S")) == ["id", "s", "a", "p", "q"]
-    columns = changed(metadata, change("add_column", "s", "n", type="long"))
+    columns = apply_column_change(metadata, change("add_column", "s", "n", type="long"))
     assert [field["name"] for field in columns[1].type["fields"]] == ["q", "n"]
     assert names(columns) == ["id", "s", "p", "q"]
     assert moved(table(("id", "long"), ("v", "long")), added("a")) == ["id", "v", "a"]
@@ -315,5 +319,5 @@ def test_a_struct_without_fields_gets_advice_for_files_that_are_there() -> None:
     struct = {"type": "struct", "fields": []}
     fields = [{"name": "id", "type": "long"}, {"name": "odd", "type": struct}]
     with pytest.raises(UnsupportedError, match=r"Column odd .*LOCATION, name the others"):
-        declared(fields, "parquet")
-    assert [column.name for column in declared(fields, "orc")] == ["id", "odd"]
+        declare_columns(fields, "parquet")
+    assert [column.name for column in declare_columns(fields, "orc")] == ["id", "odd"]

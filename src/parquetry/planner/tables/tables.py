@@ -23,21 +23,21 @@ from parquetry.config import (
     settle,
 )
 from parquetry.definition import (
+    apply_column_change,
     bucketing,
-    changed,
-    clustered_by,
     constraints,
-    elementary,
-    in_order,
+    order_columns,
     physical_path,
-    recorded,
-    relocate,
+    record_skew,
+    relocate_directories,
+    remove_skew_property,
     require_columns,
     require_droppable,
     require_rules,
     require_unskewed,
-    subject,
-    without,
+    rules_subject,
+    split_into_elementary_changes,
+    translate_cluster_by,
 )
 from parquetry.definition.bucket_begin import bucket_begin
 from parquetry.errors import (
@@ -129,7 +129,7 @@ def publish(lake: Lake, q: questions.PublishTable) -> answers.Done:
     """Give a staged table its name, or replace a table's content by the staged one."""
     staged = lake.staged[q.table.id]
     try:
-        published = lake.cache(staged.table.publish())
+        published = lake.cache(staged.table.make_visible())
     except TableExistsError as error:
         if q.mode == "create":
             raise
@@ -197,12 +197,12 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.LoadedTable:
     match q.changes:
         case [{"change": "set_property", "key": "location", "value": str(given)}]:
             return lake.described(set_location(lake, snapshot, given))
-    for change in elementary(metadata, q.changes):
+    for change in split_into_elementary_changes(metadata, q.changes):
         if change["change"] == "drop_column":
             require_droppable(snapshot, metadata, change["column"])
         bucketing.require_unbucketed(snapshot, metadata, change)
         if change["change"] == "add_constraint":
-            metadata = constraints.added(snapshot, metadata, change)
+            metadata = constraints.add_constraint(snapshot, metadata, change)
         else:
             metadata = _altered(snapshot.label, metadata, change)
     require_columns(metadata, settle(properties=metadata.properties))
@@ -211,11 +211,15 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.LoadedTable:
     def zone() -> str:
         return lake.engine.time_zone
 
-    metadata, of_partition = recorded(bucketing.recorded(snapshot.label, metadata), zone)
-    if subject(snapshot.label, metadata) != subject(snapshot.label, snapshot.metadata):
+    metadata, of_partition = record_skew(bucketing.record_buckets(snapshot.label, metadata), zone)
+    if rules_subject(snapshot.label, metadata) != rules_subject(snapshot.label, snapshot.metadata):
         require_rules(snapshot.label, metadata, "define")
     transaction = Transaction(snapshot, "alter")
-    skew = metadata.arrangement.skew if of_partition is None else relocate(transaction, of_partition, zone)
+    skew = (
+        metadata.arrangement.skew
+        if of_partition is None
+        else relocate_directories(transaction, of_partition, zone)
+    )
     lake.locations.require_free_cells(snapshot.label, skew, snapshot.id)
     if metadata != snapshot.metadata or of_partition is None:
         transaction.set_metadata(metadata)
@@ -247,13 +251,13 @@ def _altered(label: str, metadata: TableMetadata, change: dict[str, Any]) -> Tab
         if key != "comment":
             _check_changeable(key)
         if key in (SKEWED_BY, SKEWED_LOCATIONS):
-            return without(metadata, key)
+            return remove_skew_property(metadata, key)
         if key in (CLUSTERED_BY, BUCKETING_VERSION, HIVE_COMPATIBLE):
-            return bucketing.without(metadata, key)
+            return bucketing.remove_bucket_property(metadata, key)
         kept = {name: value for name, value in metadata.properties.items() if name != key}
         return replace(metadata, properties=kept, comment=None if key == "comment" else metadata.comment)
     if change["change"] == "drop_constraint":
-        return constraints.without(metadata, label, change)
+        return constraints.drop_constraint(metadata, label, change)
     if change["change"] in _UNLESS_CONSTRAINED:
         constraints.require_unconstrained(
             metadata, label, change["column"], _UNLESS_CONSTRAINED[change["change"]]
@@ -261,13 +265,13 @@ def _altered(label: str, metadata: TableMetadata, change: dict[str, Any]) -> Tab
     if change["change"] == "cluster_by":
         kept = {name: value for name, value in metadata.properties.items() if name != SORT_BY}
         if change["columns"]:
-            kept[SORT_BY] = clustered_by(label, metadata, change["columns"])
+            kept[SORT_BY] = translate_cluster_by(label, metadata, change["columns"])
         return replace(metadata, properties=kept)
     if change["change"] in ("rename_column", "update_type"):
         require_unskewed(label, metadata, change["column"][0], renamed=change["change"] == "rename_column")
     if change["change"] == "order":
-        return replace(metadata, columns=in_order(metadata, change["names"]))
-    columns = changed(metadata, change)
+        return replace(metadata, columns=order_columns(metadata, change["names"]))
+    columns = apply_column_change(metadata, change)
     if change["change"] == "drop_column" and columns != metadata.columns:
         dropped = physical_path(metadata, change["column"])
         return replace(metadata, columns=columns, dropped=tuple(dict.fromkeys((*metadata.dropped, dropped))))

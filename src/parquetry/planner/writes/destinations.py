@@ -24,9 +24,9 @@ from parquetry.layout import (
     Counted,
     SkewMap,
     choose,
-    extended_map,
+    extend_map,
     is_measured_by,
-    measured_map as map_of,
+    make_measured_map as map_of,
     skewed_columns,
 )
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
@@ -95,7 +95,7 @@ class Destinations:
                 now = part.arrangement.skew
                 assert now is not None
                 if self.extends and (all_rows := _together(part, counted, stated)) is not None:
-                    now = extended_map(now, all_rows, skew.auto, types)
+                    now = extend_map(now, all_rows, skew.auto, types)
                 own[key] = msgspec.structs.replace(part.arrangement, skew=now)
                 growing.add(key)
         default = None if snapshot.metadata.partition_by else next(iter(own.values()), None)

@@ -133,8 +133,8 @@ class RowSlots:
         self._end = _NO_SLOT + 1
         self._first: dict[_Layout, int] = {}
         self._buckets = RowBuckets(snapshot, f"{self.column}.bucket")
-        self._default = self._numbered(destinations.default)
-        self._own = {key: self._numbered(each) for key, each in destinations.own.items()}
+        self._default = self._number_slots(destinations.default)
+        self._own = {key: self._number_slots(each) for key, each in destinations.own.items()}
         self._firsts = [directory.first for directory in self.directories]
         self.bucketed = any(directory.bucketed for directory in self.directories)
 
@@ -145,12 +145,12 @@ class RowSlots:
         names = [rows[quote_part(name)] for name in rows.columns]
         rows = self._buckets.add(rows)
         first = sf.lit(_NO_SLOT) if self._default is None else self._case(rows, self._default)
-        spread = self._spread(self._default)
+        spread = self._bucket_number(self._default)
         bucket = self._buckets.bucket(spread)
         if self._own:
-            rows, own_first, own_spread = self._joined(rows)
+            rows, own_first, own_spread = self._join_own_slots(rows)
             first = sf.coalesce(own_first, first)
-            bucket = self._buckets.chosen(sf.coalesce(own_spread, sf.lit(spread)))
+            bucket = self._buckets.choose(sf.coalesce(own_spread, sf.lit(spread)))
         return rows.select(*names, (first.cast("bigint") + bucket).alias(self.column))
 
     def order(self) -> list[Column]:
@@ -165,10 +165,10 @@ class RowSlots:
             else:
                 runs.append((sort, first, last))
         if len(runs) == 1 and not self._may_be_unassigned:
-            return [_sorted(sf.col(quote_part(name)), descending) for name, descending in runs[0][0]]
+            return [_sort_order(sf.col(quote_part(name)), descending) for name, descending in runs[0][0]]
         slot = sf.col(quote_part(self.column))
         return [
-            _sorted(
+            _sort_order(
                 sf.when(
                     _any(slot.between(first, last) for its, first, last in runs if its == sort),
                     sf.col(quote_part(name)),
@@ -200,10 +200,10 @@ class RowSlots:
         """Return whether some rows may have no slot."""
         return self._default is None or None in self._own.values()
 
-    def _spread(self, layout: _Layout | None) -> int:
+    def _bucket_number(self, layout: _Layout | None) -> int:
         return self._buckets.number(None if layout is None else layout.buckets)
 
-    def _numbered(self, arrangement: ArrangementSpec | None) -> _Layout | None:
+    def _number_slots(self, arrangement: ArrangementSpec | None) -> _Layout | None:
         """Number the slots of an arrangement, first the rest's. Return the layout, or None without slots."""
         layout = None if arrangement is None else _layout(arrangement)
         if layout is None or (layout.skew is None and layout.buckets is None):
@@ -216,7 +216,7 @@ class RowSlots:
                 types = self._types_of(layout.skew)
                 for cell in (REST, *range(len(layout.skew.cells))):
                     self._extend(layout, cell_location(layout.skew, types, cell), cell)
-            self._spread(layout)
+            self._bucket_number(layout)
         return layout
 
     def _extend(self, layout: _Layout, directory: str, cell: int | None) -> None:
@@ -241,7 +241,7 @@ class RowSlots:
                 number = (sf if number is None else number).when(_all(equal), slot)
         return sf.lit(first) if number is None else number.otherwise(sf.lit(first))
 
-    def _joined(self, rows: DataFrame) -> tuple[DataFrame, Column, Column]:
+    def _join_own_slots(self, rows: DataFrame) -> tuple[DataFrame, Column, Column]:
         """Join rows with the numbers of their partitions' own arrangements, or NULL for other partitions.
 
         Returns:
@@ -254,7 +254,7 @@ class RowSlots:
             values = self._snapshot.placement.values_of(key)
             texts = [text_of(type, value) for type, value in zip(types, values, strict=True)]
             first = _NO_SLOT if layout is None else self._first[layout]
-            rest.append((*texts, first, self._spread(layout)))
+            rest.append((*texts, first, self._bucket_number(layout)))
             if layout is None or layout.skew is None:
                 continue
             kinds = self._types_of(layout.skew)
@@ -289,8 +289,10 @@ class RowSlots:
         partition_by = [column.physical for column in self._snapshot.metadata.partition_columns]
         types = list(self._snapshot.partition_types)
         names = [quote_part(f"{prefix}.{i}") for i in range(len(partition_by) + len(columns) + count)]
-        texts, found = names[:-count], names[-count:]
-        schema = ", ".join([*(f"{name} string" for name in texts), *(f"{name} bigint" for name in found)])
+        texts, number_names = names[:-count], names[-count:]
+        schema = ", ".join(
+            [*(f"{name} string" for name in texts), *(f"{name} bigint" for name in number_names)]
+        )
         side = rows.sparkSession.createDataFrame(numbers, schema)
         equal = [
             key_column(type, rows[quote_part(name)]).eqNullSafe(value_column(type, sf.col(text)))
@@ -300,7 +302,7 @@ class RowSlots:
             self._comparable(rows, name).eqNullSafe(value_column(self._types[name], sf.col(text)))
             for name, text in zip(columns, texts[len(partition_by) :], strict=True)
         ]
-        return rows.join(sf.broadcast(side), _all(equal), "left"), [sf.col(name) for name in found]
+        return rows.join(sf.broadcast(side), _all(equal), "left"), [sf.col(name) for name in number_names]
 
     def _comparable(self, rows: DataFrame, name: str) -> Column:
         return comparable(self._types[name], rows[quote_part(name)])
@@ -311,7 +313,7 @@ def _layout(arrangement: ArrangementSpec) -> _Layout:
     return _Layout(skew if skew is not None and skew.directories else None, arrangement.buckets)
 
 
-def _sorted(values: Column, descending: bool) -> Column:
+def _sort_order(values: Column, descending: bool) -> Column:
     return values.desc() if descending else values.asc()  # NULL is the least
 
 

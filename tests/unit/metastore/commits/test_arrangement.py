@@ -10,7 +10,7 @@ import pytest
 from parquetry.catalog import Arrangement as Shown, Buckets, Catalog, Skew
 from parquetry.data_files.records import PHYSICAL_NAME
 from parquetry.definition.drop_columns import require_droppable
-from parquetry.definition.schema_changes import changed
+from parquetry.definition.schema_changes import apply_column_change
 from parquetry.errors import ArrangementError, CommitConflictError, SkewError, UnsupportedError
 from parquetry.metastore import (
     PLAIN,
@@ -370,7 +370,9 @@ def test_columns_renamed_and_dropped() -> None:
     before = own(table)
     change = {"change": "rename_column", "column": ["x"], "to": "weight"}
     transaction = Transaction(table, "alter")
-    transaction.set_metadata(msgspec.structs.replace(table.metadata, columns=changed(table.metadata, change)))
+    transaction.set_metadata(
+        msgspec.structs.replace(table.metadata, columns=apply_column_change(table.metadata, change))
+    )
     table = commit(transaction)
     assert table.metadata.arrangement == own(table) == before
     shown = Catalog(Metastore(table.store, "/lake")).table("t").arrangement

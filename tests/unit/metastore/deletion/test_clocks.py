@@ -168,7 +168,7 @@ def test_a_write_looks_for_its_files_after_a_vacuum(replaces: bool, tmp_path: Pa
         transaction.append((), [FileRecord(path.name, 1, 1)])
         commit(transaction)
         if replacement:
-            replacement.publish()
+            replacement.make_visible()
 
     write(table, leave(metastore, 0))
     assert looked == []

@@ -26,7 +26,7 @@ import msgspec
 import pytest
 
 from parquetry.catalog import Catalog
-from parquetry.definition.schema_changes import changed
+from parquetry.definition.schema_changes import apply_column_change
 from parquetry.errors import MetastoreVersionError
 from parquetry.metastore import (
     ArrangementSpec,
@@ -300,7 +300,7 @@ def rename(metastore: Metastore) -> None:
 def alter(metastore: Metastore) -> None:
     def change(transaction: Transaction) -> None:
         now = transaction.base.metadata
-        columns = changed(now, {"change": "rename_column", "column": ["id"], "to": "number"})
+        columns = apply_column_change(now, {"change": "rename_column", "column": ["id"], "to": "number"})
         transaction.set_metadata(msgspec.structs.replace(now, columns=columns))
 
     change_table(metastore, "default.events", change)
