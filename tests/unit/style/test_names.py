@@ -54,16 +54,24 @@ MAX_OLD_NAMES = {
     "config": 0,
     "data_files": 0,
     "ddl": 0,
+    "definition": 0,
     "hashing": 0,
+    "layout": 0,
     "locations": 0,
+    "metastore": 3,
     "operations": 0,
+    "publishing": 0,
+    "spark": 0,
     "sqltext": 0,
     "store": 0,
     "testing": 0,
     "verification": 0,
     "modules of no room": 0,
 }
-"""The largest number of old names (`old_names`) of each room. No change makes it larger."""
+"""The largest number of old names (`old_names`) of each room. No change makes it larger.
+
+In `metastore`, `Check.found` is a key of the JSON of `doctor`; the other two are in `access`.
+"""
 
 
 def definitions() -> Iterator[tuple[str, ast.AST, str]]:
