@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 from parquetry.errors import TableNotFoundError, WarehouseError
 from parquetry.metastore.cleanup.in_flight import writes_in_flight
-from parquetry.metastore.cleanup.retention import oldest_needed_commit, oldest_commit, retire
+from parquetry.metastore.cleanup.retention import oldest_commit, oldest_needed_commit, retire
 from parquetry.metastore.deletion.clocks import HOUR_MS, Clocks, FileAges, grace_of
 from parquetry.metastore.deletion.delete_files import FileDeletion
 from parquetry.metastore.deletion.delete_rows import UnneededRows

@@ -289,7 +289,7 @@ def test_the_file_that_asks_for_the_time_is_always_deleted(
 
     files = FileAccess()
     place = files.storage_path(str(tmp_path))
-    monkeypatch.setattr(files, "opened", lambda _: (Disk(), place.path))
+    monkeypatch.setattr(files, "system_and_path", lambda _: (Disk(), place.path))
     assert (files.time(place) is None) == (fails != "nothing")
     assert list(tmp_path.iterdir()) == []
 
