@@ -87,7 +87,7 @@ class FileBlock:
         )
 
     @classmethod
-    def join(cls, blocks: Sequence[FileBlock], names: Collection[str] | None) -> FileBlock:
+    def concatenate(cls, blocks: Sequence[FileBlock], names: Collection[str] | None) -> FileBlock:
         """Join the files of several blocks, in the order of their partitions."""
         if len(blocks) == 1:
             return blocks[0]
@@ -107,7 +107,7 @@ def file_blocks(
     names: Collection[str] | None = None,
     chooses: Chooses | None = None,
 ) -> Iterator[FileBlock]:
-    """Yield the files of partitions, in blocks that `FileBlock.join` puts in order.
+    """Yield the files of partitions, in blocks that `FileBlock.concatenate` puts in order.
 
     Args:
         store: store of the metastore.

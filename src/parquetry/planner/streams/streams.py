@@ -112,7 +112,7 @@ def plan(lake: Lake, q: questions.PlanBatch) -> answers.PlannedScan:
         block = _wanted(begun, filters, piece, piece.block(first, stop))
         kept.append(FileBlock((block.parts + len(partitions)).astype(np.int32), block.files))
         partitions += piece.partitions
-    return _answer(lake, begun, q.columns, partitions, FileBlock.join(kept, frozenset()), (start, end))
+    return _answer(lake, begun, q.columns, partitions, FileBlock.concatenate(kept, frozenset()), (start, end))
 
 
 def _wanted(begun: TableSnapshot, filters: Sequence[Filter], piece: Piece, block: FileBlock) -> FileBlock:
