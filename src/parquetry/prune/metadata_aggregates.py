@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from parquetry.data_files import UNKNOWN, FileBounds, TableColumn, each_in_files
+from parquetry.data_files import UNKNOWN, FileBounds, TableColumn, list_bounds_in_files
 from parquetry.metastore import FileBlock, TableMetadata
 from parquetry.prune.rules.file_knowledge import names_identify_columns
 from parquetry.prune.select import Selection
@@ -138,7 +138,7 @@ def _answer(metadata: TableMetadata, positions: dict[str, int], function: str, n
         return lambda files: files.extreme(files.partition_values(position), choose)
 
     def extremes(files: _GroupedFiles) -> list[Value]:
-        found = each_in_files(column, files.block.files)
+        found = list_bounds_in_files(column, files.block.files)
         return files.extreme([_extreme(kind, each, function) for each in found], choose)
 
     return extremes
@@ -149,7 +149,7 @@ def _count(column: TableColumn, position: int | None, files: _GroupedFiles) -> l
     if position is not None:
         pairs = zip(rows, files.partition_values(position), strict=True)
         return files.sums([0 if value is None else number for number, value in pairs])
-    known = zip(rows, each_in_files(column, files.block.files), strict=True)
+    known = zip(rows, list_bounds_in_files(column, files.block.files), strict=True)
     return files.sums([_not_null(number, found) for number, found in known])
 
 

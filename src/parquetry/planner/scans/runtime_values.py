@@ -35,7 +35,7 @@ from parquetry.prune import (
     found_values,
     reductions,
 )
-from parquetry.texts import counted
+from parquetry.texts import quantity
 from parquetry.types import sql_literal
 
 TUPLES = "TUPLES"
@@ -175,7 +175,7 @@ def _count(node: Predicate) -> int | None:
 
 def _summary(node: In) -> str:
     least, greatest = (sql_literal(node.type, value) for value in (node.values[0], node.values[-1]))
-    return f"{name_text(node.column)} IN ({counted(len(node.values), 'value')} from {least} to {greatest})"
+    return f"{name_text(node.column)} IN ({quantity(len(node.values), 'value')} from {least} to {greatest})"
 
 
 def runtime_report(
