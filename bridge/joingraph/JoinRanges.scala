@@ -1,24 +1,20 @@
 package org.apache.spark.sql.parquetry.joingraph
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.aggregate.{Max, Min}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
+import org.apache.spark.sql.parquetry.predicates.{BoxValue, CollectBoxes, InBoxes}
+import org.apache.spark.sql.parquetry.protocol.Bridge
 import org.apache.spark.sql.parquetry.versions.Sums
 import org.apache.spark.sql.types.{DataType, DateType, TimestampNTZType, TimestampType}
 
 /**
- * The minimum or maximum of an expression on one side of a join, as part of a condition on the other side.
+ * A value of one side of a join, as part of a condition on the other side: the minimum or maximum of an
+ * expression, over the rows that are taken together.
  */
-case class Extreme(of: Expression, least: Boolean, exprId: ExprId = NamedExpression.newExprId) extends LeafExpression with Unevaluable {
+case class Extreme(of: Expression, least: Boolean) extends LeafExpression with Unevaluable {
   override def dataType: DataType = of.dataType
   override def nullable: Boolean = true
   override def sql: String = s"${if (least) "min" else "max"}(${LogicalNames.of(of)})"
-
-  /** The subquery that computes it from the rows of a plan. */
-  def found(build: LogicalPlan): ScalarSubquery = {
-    val function = if (least) Min(of) else Max(of)
-    ScalarSubquery(Aggregate(Nil, Seq(Alias(function.toAggregateExpression(), "value")()), PruneBuildColumns.of(build, of.references)), exprId = exprId)
-  }
 }
 
 /**
@@ -44,8 +40,22 @@ object JoinRanges {
     part(condition).filter(_.exists(_.isInstanceOf[Extreme]))
   }
 
-  /** The condition, with subqueries for the minimum and maximum of the other side. */
-  def filter(condition: Expression, build: LogicalPlan): Expression = condition.transform { case end: Extreme => end.found(build) }
+  /**
+   * The filter of a scan by a condition as `of` returns it, with one subquery for all its values.
+   *
+   * @param exprId of the subquery
+   */
+  def filter(condition: Expression, build: LogicalPlan, exprId: ExprId): Expression = {
+    val values = JoinRanges.extremes(condition).map(_.of).foldLeft(Seq.empty[Expression])((some, one) =>
+      if (some.exists(_.semanticEquals(one))) some else some :+ one)
+    val within = condition.transform { case end: Extreme =>
+      BoxValue(values.indexWhere(_.semanticEquals(end.of)), end.dataType, end.least, LogicalNames.of(end.of))
+    }
+    val collect = CollectBoxes(values, Bridge.terms.limits.tuples).toAggregateExpression()
+    val used = AttributeSet.fromAttributeSets(values.map(_.references))
+    val rows = ScalarSubquery(Aggregate(Nil, Seq(Alias(collect, "boxes")()), PruneBuildColumns.of(build, used)), exprId = exprId)
+    DynamicPruningExpression(InBoxes(within, rows))
+  }
 
   def extremes(condition: Expression): Seq[Extreme] = condition.collect { case end: Extreme => end }
 

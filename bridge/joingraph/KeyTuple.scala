@@ -16,10 +16,16 @@ import org.apache.spark.sql.types._
  * Spark's own filters have one key each, so for Spark a tuple is its first key; `TupleStrategy` and
  * `PlanTupleSubqueries` add the others.
  *
+ * If one of the keys is computed from partition columns, all keys must be of partition columns. Then Spark
+ * evaluates them over the partitions' values: `f.day = d.day AND f.y + 1 = d.y` becomes
+ *
+ *     (day, y + 1) IN (the pairs of d)      KeyTuple(Seq(day, y + 1), Seq(0, 1), evaluated = true)
+ *
  * @param keys the join's keys, as expressions of the scan's columns
  * @param places the indices of these keys in the list of the build side's keys
+ * @param evaluated whether Spark evaluates the keys over the values of partitions
  */
-case class KeyTuple(keys: Seq[Expression], places: Seq[Int]) extends Expression with CodegenFallback {
+case class KeyTuple(keys: Seq[Expression], places: Seq[Int], evaluated: Boolean = false) extends Expression with CodegenFallback {
   override def children: Seq[Expression] = keys
   override def dataType: DataType = keys.head.dataType
   override def nullable: Boolean = keys.head.nullable
@@ -32,7 +38,9 @@ case class KeyTuple(keys: Seq[Expression], places: Seq[Int]) extends Expression 
    * The columns, each once. Spark makes two keys of `<=>`; if one of them is not in the tuple, neither is the
    * column.
    */
-  lazy val columns: Seq[TupleColumn] = keys.zipWithIndex.flatMap {
+  lazy val columns: Seq[TupleColumn] = if (evaluated) keys.zipWithIndex.map { case (key, at) =>
+    TupleColumn(LogicalNames.of(key), key.dataType, key.dataType, at)
+  } else keys.zipWithIndex.flatMap {
     case (column: AttributeReference, at) => Some(TupleColumn(column.name, column.dataType, column.dataType, at))
     case (Cast(column: AttributeReference, to, zone, _), at) if KeySource.widens(column.dataType, to, zone) =>
       Some(TupleColumn(column.name, column.dataType, to, at, zone = zone))
@@ -47,8 +55,16 @@ case class KeyTuple(keys: Seq[Expression], places: Seq[Int]) extends Expression 
   /** Whether a column's values come from the key at an index. */
   def uses(at: Int): Boolean = columns.exists(column => column.at == at || column.flag.contains(at))
 
-  /** An attribute that stands for the columns: its values are tuples. */
-  def attribute: AttributeReference = AttributeReference(sql, KeyTuple.struct(columns))(exprId = KeyTuple.id)
+  /** The tuple of a row of keys, or None if the row matches nothing. */
+  def of(row: Seq[Any]): Option[Seq[Any]] = {
+    val values = columns.map(_.of(InternalRow.fromSeq(row)))
+    Option.when(values.forall(_.isDefined))(values.map(_.get))
+  }
+
+  /** The tuple as one expression: its keys, or an attribute that stands for the columns. */
+  def value: Expression =
+    if (evaluated) CreateNamedStruct(columns.flatMap(column => Seq(Literal(column.name), keys(column.at))))
+    else AttributeReference(sql, KeyTuple.struct(columns))(exprId = KeyTuple.id)
 }
 
 object KeyTuple {

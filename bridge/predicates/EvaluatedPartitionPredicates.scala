@@ -89,8 +89,10 @@ object EvaluatedPartitionPredicates {
   private def described(condition: Expression): JObject = {
     val plain = unmarked(condition)
     val readable = plain.transform { case CharPadding(column) => column }
-    val told = Membership.unapply(plain).fold(plain)(_.bounds)
-    val found = Membership.unapply(readable).fold(List.empty[JField])(in => List("of" -> JString(in.of.sql), "count" -> JInt(in.values.size)))
+    val told = Membership.unapply(plain).map(_.bounds).orElse(TupleMembership.unapply(plain).map(_.bounds)).getOrElse(plain)
+    val found = Membership.unapply(readable).map(in => List[JField]("of" -> JString(in.of.sql), "count" -> JInt(in.values.size)))
+      .orElse(TupleMembership.unapply(readable).map(in =>
+        List[JField]("of" -> JString(row(in.of.map(written))), "count" -> JInt(in.tuples.size), "tuples" -> JBool(true)))).getOrElse(Nil)
     JObject(List[JField]("fn" -> JString("PARTITION_PREDICATE"), "sql" -> JString(written(readable)),
       "columns" -> Json.strings(names(condition)), "tree" -> ExpressionTrees.of(told)) ++ found)
   }
@@ -105,7 +107,8 @@ object EvaluatedPartitionPredicates {
   def text(condition: Expression): String = written(unmarked(condition).transform { case CharPadding(column) => column })
 
   /** SQL as a user would write it: without the parentheses that Spark puts around every binary operator. */
-  def written(e: Expression): String = Membership.unapply(e).fold(writtenOut(e))(found => s"${readable(found.of).sql} IN ${found.listed}")
+  def written(e: Expression): String = Membership.unapply(e).map(found => s"${readable(found.of).sql} IN ${found.listed}")
+    .orElse(TupleMembership.unapply(e).map(found => s"${row(found.of.map(written))} IN ${found.listed}")).getOrElse(writtenOut(e))
   private def writtenOut(e: Expression): String = readable(e) match {
     case b: BinaryOperator => s"${b.left.sql} ${b.sqlOperator} ${b.right.sql}"
     case In(value, list) => s"${value.sql} IN ${row(list.map(_.sql))}"

@@ -237,4 +237,4 @@ case class Terms(limits: Limits, transparentJoins: Set[(String, String)], readin
 @JsonIgnoreProperties(ignoreUnknown = true)
 case class Limits(
     joinedTables: Int, conditionJoins: Int, planningRounds: Int, nestedFilters: Int, evaluatedRows: Int, cachedBytesRead: Int,
-    listedValues: Int, expandedTuples: Int)
+    listedValues: Int, expandedTuples: Int, tuples: Int, boxes: Int)

@@ -14,6 +14,7 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.parquetry.joingraph.JoinRanges
+import org.apache.spark.sql.parquetry.predicates.InBoxes
 import org.apache.spark.sql.parquetry.protocol.Codec
 import org.apache.spark.sql.parquetry.runtime.{AddRuntimeFilters, RuntimeVerdict, TimedSubquery, TupleSubquery}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
@@ -38,7 +39,7 @@ object RuntimeFacts {
    * The ids of a plan's subqueries that compute ends of ranges: the joins in them repeat joins of the query.
    */
   def forValues(plan: LogicalPlan): Set[ExprId] = said(plan.collectWithSubqueries { case join: Join => join })
-    .flatMap(each => JoinRanges.extremes(each.candidate.source.key).map(_.exprId)).toSet
+    .filter(each => JoinRanges.extremes(each.candidate.source.key).nonEmpty).flatMap(_.candidate.exprIds).toSet
 
   private def joins(plan: LogicalPlan, ends: Set[ExprId]): Seq[Join] = {
     def within(e: Expression): Seq[LogicalPlan] = e match {
@@ -118,7 +119,7 @@ object RuntimeFacts {
         if (values.isDefined || !found.contains(in.exprId)) found(in.exprId) = facts
         if (values.isDefined && !known(in.exprId)) others(in.exprId) = (scan, in.child, facts)
       case ranges =>
-        lazy val told = unused(ranges.transform { case end: ScalarSubquery => end.toLiteral }, scan)
+        lazy val told = unused(InBoxes.arrived(ranges), scan)
         ranges.foreach {
           case end: ScalarSubquery => found(end.exprId) = GatheredFacts(None, shared = false, unused = told)
           case _ =>

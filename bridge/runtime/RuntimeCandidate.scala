@@ -32,17 +32,13 @@ import org.apache.spark.sql.parquetry.versions.{PruningSubquery, ScanRelation}
 case class RuntimeCandidate(
     join: Join, source: KeySource, build: LogicalPlan, keys: Seq[Expression], place: Int, shared: Boolean,
     known: Option[PlanTimeValues], valuesOf: Option[ParquetryScan], sparks: Option[DynamicPruningSubquery], facts: CandidateFacts) {
+  /** The key that gives the values. */
+  def buildKey: Expression = keys(place)
   /** The column of the scan, as SQL. */
   def column: String = LogicalNames.of(source.key)
 
-  /**
-   * The ids of the subqueries that give the values: the first for a set of values, or one for each end of a
-   * range.
-   */
-  val exprIds: Seq[ExprId] = JoinRanges.extremes(source.key).map(_.exprId) match {
-    case Nil => Seq.fill(2)(NamedExpression.newExprId)
-    case ends => ends
-  }
+  /** The ids of the subqueries that give the values: the first, or two for the ends of a range. */
+  val exprIds: Seq[ExprId] = Seq.fill(2)(NamedExpression.newExprId)
 
   /**
    * The filter. A plan that runs only for its values reads only their columns, and in one task: Spark takes
@@ -51,7 +47,7 @@ case class RuntimeCandidate(
    * @param alone whether `build` runs only for its values, although there is a broadcast of it
    */
   def filter(build: LogicalPlan, onlyShared: Boolean, alone: Boolean): Expression = source.widened match {
-    case _ if keys.isEmpty => PruningSubquery.between(JoinRanges.filter(source.key, build))
+    case _ if keys.isEmpty => JoinRanges.filter(source.key, build, exprIds.head)
     case Some((column, back)) =>
       // a value that the column's type does not have becomes NULL, which Spark leaves out
       val value = Alias(back(keys(place)), "value")()
@@ -85,26 +81,25 @@ object RuntimeCandidate extends PredicateHelper {
    * Facts about a build side.
    *
    * @param text the keys as SQL
-   * @param runs how often the build side would run for its values
    * @param number returns the number of a scan
    */
-  def ofBuild(build: LogicalPlan, keys: Seq[Expression], text: String, runs: Int, number: AnyRef => Int): BuildFacts = BuildFacts(
+  def ofBuild(build: LogicalPlan, keys: Seq[Expression], text: String, number: AnyRef => Int): BuildFacts = BuildFacts(
     name = LogicalNames.of(build),
     where = conditions(build),
     whole = whole(build),
     key = text,
     size = Some(build.stats.sizeInBytes).filter(_ < unknown),
     cost = build.collectLeaves().map(cost).foldLeft[Option[BigInt]](Some(0)) {
-      case (Some(sum), Some(more)) => Some(sum + more * runs)
+      case (Some(sum), Some(more)) => Some(sum + more)
       case _ => None
     },
-    files = build.collectLeaves().map(files).sum * runs,
+    files = build.collectLeaves().map(files).sum,
     deterministic = build.deterministic && keys.forall(_.deterministic),
     python = keys.exists(python(_, build)),
     unrepeatable = unrepeatable(build),
     parts = build.collectLeaves().collect {
       case relation @ ScanRelation(_, scan: ParquetryScan, _, _, _) =>
-        PartFacts(number(relation), relation.stats.sizeInBytes * runs, scan.files * runs)
+        PartFacts(number(relation), relation.stats.sizeInBytes, scan.files)
     })
 
   /**

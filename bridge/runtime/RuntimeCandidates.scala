@@ -57,28 +57,46 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
     val equal = join match {
       case EquiJoin(left, right, other) =>
         val broadcast = BroadcastSide.find(join).filter(_ => SQLConf.get.exchangeReuseEnabled)
+        val before = found.length
         for (place <- left.keys.indices) {
           of(join, "left", left, right, place, broadcast.contains(BuildRight), other.exists(ofNotIn))
           of(join, "right", right, left, place, broadcast.contains(BuildLeft), other.exists(ofNotIn))
         }
+        found ++= RuntimeTuples.known(found.drop(before).filter(_.keys.nonEmpty).toSeq)
         true
       case _ => false
     }
-    for {
-      condition <- join.condition.toSeq
-      e <- splitConjunctivePredicates(condition) if !equal || !e.isInstanceOf[EqualTo]
-      (side, pruned, build) <- Seq(("left", join.left, join.right), ("right", join.right, join.left))
-    } JoinRanges.of(e, pruned.outputSet, build.outputSet) match {
-      case Some(ranges) =>
-        val sources = KeySource.of(ranges, pruned)
-        // for partition columns an equality is better than a range: it is evaluated for each of their values
-        val others = if (equal && e.isInstanceOf[EqualNullSafe]) sources.filterNot(_.ofPartitions) else sources
-        add(join, side, others, build, Nil, 0, LogicalNames.of(e), shared = false, nullAware = false, equality = false, join.joinType)
-      case None if !equal => // NOT IN and the like are candidates so that a report can give a reason
-        for (key <- e.references.toSeq if pruned.outputSet.contains(key))
+    val conditions = join.condition.toSeq.flatMap(splitConjunctivePredicates).partition(e => equal && e.isInstanceOf[EqualTo])
+    for ((side, pruned, build) <- Seq(("left", join.left, join.right), ("right", join.right, join.left))) {
+      val (ranges, others) = conditions._2.partition(JoinRanges.of(_, pruned.outputSet, build.outputSet).isDefined)
+      boxes(join, side, pruned, build, conditions._1, ranges, equal)
+      if (!equal) // NOT IN and the like are candidates so that a report can give a reason
+        for (e <- others; key <- e.references.toSeq if pruned.outputSet.contains(key))
           add(join, side, KeySource.of(key, pruned), build, Nil, 0, LogicalNames.of(e), shared = false, ofNotIn(e), equality = false,
             join.joinType)
-      case None =>
+    }
+  }
+
+  /**
+   * Adds candidates with values of one side of a join that bound columns of the other side, one for each scan.
+   *
+   * @param equalities the join's conditions on keys, which bound the same rows
+   * @param ranges all other conditions that bound something
+   * @param equal whether there are equalities
+   */
+  private def boxes(
+      join: Join, side: String, pruned: LogicalPlan, build: LogicalPlan, equalities: Seq[Expression], ranges: Seq[Expression],
+      equal: Boolean): Unit = {
+    def sources(e: Expression) = JoinRanges.of(e, pruned.outputSet, build.outputSet).toSeq.flatMap(KeySource.of(_, pruned))
+    val bound = ranges.map(e => e -> sources(e).filterNot(source =>
+      // for partition columns an equality is better than a range: it is evaluated for each of their values
+      equal && e.isInstanceOf[EqualNullSafe] && source.ofPartitions))
+    for (relation <- bound.flatMap(_._2).map(_.relation).distinctBy(System.identityHashCode)) {
+      def ofThis(some: Seq[KeySource]) = some.filter(_.relation eq relation)
+      val there = bound.collect { case (e, some) if ofThis(some).nonEmpty => e }
+      val condition = (equalities.filter(e => ofThis(sources(e)).nonEmpty) ++ there).reduce(And(_, _))
+      add(join, side, ofThis(sources(condition)), build, Nil, 0, LogicalNames.of(condition), shared = false, nullAware = false,
+        equality = false, join.joinType)
     }
   }
 
@@ -135,11 +153,12 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
         equality = equality,
         nullAware = nullAware,
         build = RuntimeCandidate.ofBuild(build, buildKey.toSeq ++ ends.map(_.of),
-          if (ends.isEmpty) key else ends.map(LogicalNames.of).mkString(", "), 1.max(ends.length), number)
+          if (ends.isEmpty) key else ends.map(end => LogicalNames.of(end.of)).distinct.mkString(", "), number)
           .copy(endsOf = told.map(found => number(found.relation))),
         source = number(from.getOrElse(build)),
         plan = equal(build),
-        tupleColumn = buildKey.flatMap(_ => KeyTuple.columnOf(source.key)).map(_.name),
+        tupleColumn = buildKey.flatMap(_ => KeyTuple.columnOf(source.key).map(_.name)
+          .orElse(Option.when(source.ofPartitions)(LogicalNames.of(source.key)))),
         narrowed = from.exists(!_.eq(build)),
         shared = shared && !outside,
         outside = outside,

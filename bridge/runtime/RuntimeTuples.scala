@@ -2,7 +2,7 @@ package org.apache.spark.sql.parquetry.runtime
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
-import org.apache.spark.sql.parquetry.joingraph.{KeyTuple, LogicalNames}
+import org.apache.spark.sql.parquetry.joingraph.{KeySource, KeyTuple, LogicalNames}
 import org.apache.spark.sql.parquetry.protocol.Outcome
 
 /** Combines candidates whose values the planner wants as tuples. */
@@ -14,11 +14,45 @@ object RuntimeTuples extends PredicateHelper {
     val numbered = verdicts.filter(_.verdict.tuple.isDefined)
     val tuples = numbered.map(group).distinct.flatMap { number =>
       val some = numbered.filter(group(_) == number)
-      val all = KeyTuple(some.map(_.candidate.source.key), some.indices)
-      val members = some.indices.filter(all.uses).map(some)
-      Option.when(members.nonEmpty)(members).flatMap(together).map(members -> _)
+      val (used, evaluated) = usable(some.map(_.candidate.source))
+      val members = used.map(some)
+      Option.when(members.nonEmpty)(members).flatMap(together(_, evaluated)).map(members -> _)
     }
     verdicts.filterNot(one => tuples.exists(_._1.exists(_ eq one))) ++ tuples.map(_._2)
+  }
+
+  /**
+   * The keys among some that make a tuple, by their indices, and whether Spark evaluates them, since one is
+   * computed from partition columns.
+   */
+  private def usable(sources: Seq[KeySource]): (Seq[Int], Boolean) = {
+    val plain = KeyTuple(sources.map(_.key), sources.indices)
+    val (used, ofPartitions) = (sources.indices.filter(plain.uses), sources.indices.filter(sources(_).ofPartitions))
+    val computed = sources.indices.diff(used).exists(at => !plain.columns.exists(column => sources(at).key.semanticEquals(plain.keys(column.at))))
+    val evaluated = computed && used.length < ofPartitions.length && used.forall(ofPartitions.contains)
+    (if (evaluated) ofPartitions else used, evaluated)
+  }
+
+  /** The tuples of a join's keys that are known in planning, one for each scan that the keys come from. */
+  def known(keyed: Seq[RuntimeCandidate]): Seq[RuntimeCandidate] =
+    keyed.filter(one => one.facts.tupleColumn.isDefined && one.facts.filterable && one.source.scan.files > 1)
+      .groupBy(one => (System.identityHashCode(one.source.relation), one.facts.side, one.source.steps.map(_.node))).values.toSeq.flatMap { some =>
+        val (used, evaluated) = usable(some.map(_.source))
+        val members = used.map(some)
+        val tuple = KeyTuple(members.map(_.source.key), members.indices, evaluated)
+        if (tuple.columns.length < 2) None
+        else PlanTimeValues.ofTuples(members.head.source, tuple, members.map(_.buildKey), members.head.build)
+          .filter(values => values.complete || values.tree.isDefined).map(ofKnown(members, tuple, _))
+      }
+
+  private def ofKnown(members: Seq[RuntimeCandidate], tuple: KeyTuple, values: PlanTimeValues): RuntimeCandidate = {
+    val first = members.head
+    val steps = members.map(_.source.steps).transpose.map(same => same.head.copy(keyed = same.forall(_.keyed), deterministic = same.forall(_.deterministic)))
+    val facts = first.facts.copy(
+      column = tuple.sql, form = "tuple", steps = steps, tupleColumn = None, shared = false, known = Some(values.facts), held = None, placed = None,
+      build = first.facts.build.copy(key = KeyTuple.text(members.map(one => LogicalNames.of(one.buildKey)))))
+    first.copy(source = first.source.copy(key = tuple, steps = steps), keys = members.map(_.buildKey), place = 0, shared = false,
+      known = Some(values), valuesOf = None, sparks = None, facts = facts)
   }
 
   /** The candidates for tuples that Spark has its own filters for, one for each key. */
@@ -36,13 +70,13 @@ object RuntimeTuples extends PredicateHelper {
         .fold[LogicalPlan](child)(all => if (all fastEquals condition) filter else filter.copy(condition = all))
   }
 
-  private def together(members: Seq[RuntimeVerdict]): Option[RuntimeVerdict] = {
+  private def together(members: Seq[RuntimeVerdict], evaluated: Boolean): Option[RuntimeVerdict] = {
     val candidates = members.map(_.candidate)
     val first = candidates.head
     val (keys, places) =
       if (first.shared) (first.keys, candidates.map(_.place))
       else (candidates.map(one => one.keys(one.place)), candidates.indices)
-    val tuple = KeyTuple(candidates.map(_.source.key), places)
+    val tuple = KeyTuple(candidates.map(_.source.key), places, evaluated)
     val texts = tuple.columns.map { column =>
       val key = keys(places(column.at))
       LogicalNames.of(key match {

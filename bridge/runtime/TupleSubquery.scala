@@ -40,7 +40,7 @@ object PlanTupleSubqueries extends Rule[SparkPlan] {
     case scan: BatchScanExec if scan.runtimeFilters.exists(_.exists(_.isInstanceOf[KeyTuple])) =>
       val changed = scan.copy(runtimeFilters = scan.runtimeFilters.map(_.transform {
         case in @ InSubqueryExec(tuple: KeyTuple, values, _, _, _, _) if values.output.length == tuple.keys.length =>
-          in.copy(child = tuple.attribute, plan = TupleSubquery(in.plan, tuple.columns))
+          in.copy(child = tuple.value, plan = TupleSubquery(in.plan, tuple.columns))
       }))
       changed.copyTagsFrom(scan)
       changed

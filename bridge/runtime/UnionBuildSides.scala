@@ -29,7 +29,7 @@ class UnionBuildSides(once: SharedScans, number: AnyRef => Int) {
       val values = each.map(one => Project(Seq(Alias(one.keys.head, "value")()), one.build): LogicalPlan).distinctBy(_.canonicalized)
       val build = if (values.length == 1) values.head else Union(values)
       val key = build.output.head
-      val facts = RuntimeCandidate.ofBuild(build, Seq(key), each.head.facts.build.key, 1, number)
+      val facts = RuntimeCandidate.ofBuild(build, Seq(key), each.head.facts.build.key, number)
       each.map(one => one.copy(build = build, keys = Seq(key), known = None, valuesOf = None, facts = one.facts.copy(
         build = facts, narrowed = true, readOnce = false, together = Some(number(build)))))
     }

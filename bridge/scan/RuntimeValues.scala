@@ -49,6 +49,10 @@ object RuntimeValues {
     case _ => set(column, dataType, values, most)
   }
 
+  /** Returns the tree of tuples, given as rows of some columns. */
+  def ofTuples(columns: StructType, rows: Seq[InternalRow], most: Int): JValue = membership(Seq(tupleName(columns)), columns, rows, most)
+
+  private def tupleName(columns: StructType): String = columns.fieldNames.mkString("(", ", ", ")")
   /** Whether a name stands for the columns of a `KeyTuple`. */
   private def isTuple(column: Seq[String]): Boolean = column.length == 1 && column.head.startsWith("(")
   private def noTuples(column: Seq[String]): JValue =

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.execution.InSubqueryExec
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.parquetry.predicates.{EvaluatedPartitionPredicates, PartitionPredicates}
+import org.apache.spark.sql.parquetry.predicates.{EvaluatedPartitionPredicates, InBoxes, PartitionPredicates}
 import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, ScanAnswer}
 import org.apache.spark.sql.parquetry.readers.OpenedFiles
 import org.apache.spark.sql.parquetry.versions.Bucketing
@@ -159,13 +159,15 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
    * planner does not understand a filter of partition columns alone, Spark evaluates it over the partitions
    * that the other filters keep.
    */
-  def narrow(filters: Seq[Expression]): Option[Narrowed] = {
-    val sent = filters.flatMap(filter => RuntimeValues.tree(filter, estimate.mostValues).map(filter -> _))
+  def narrow(given: Seq[Expression]): Option[Narrowed] = {
+    val filters = given.map(InBoxes.arrived)
+    val boxes = filters.map(filter => filter -> InBoxes.written(filter)).toMap
+    val sent = filters.flatMap(filter => RuntimeValues.tree(boxes(filter), estimate.mostValues).map(filter -> _))
     val narrowed = Option.when(sent.nonEmpty)(narrowBy(sent.map(_._2)))
     val understood = sent.zip(narrowed.fold(Seq.empty[Boolean])(_.answer.again)).collect { case (filter, false) => filter }
-    val others = filters.filter(filter => !understood.exists(_._1 eq filter) && PartitionPredicates.decides(table, filter))
+    val others = filters.filter(filter => !understood.exists(_._1 eq filter) && PartitionPredicates.decides(table, boxes(filter)))
     val evaluated = others.zip(
-      EvaluatedPartitionPredicates.values(table, request.planTimeConditions ++ understood.map(_._2), others).map(_.encoded))
+      EvaluatedPartitionPredicates.values(table, request.planTimeConditions ++ understood.map(_._2), others.map(boxes)).map(_.encoded))
     val (all, last) =
       if (evaluated.isEmpty) (sent, narrowed)
       else (understood ++ evaluated, Some(narrowBy((understood ++ evaluated).map(_._2))))

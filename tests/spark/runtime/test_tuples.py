@@ -49,6 +49,13 @@ FACT = {
         "SELECT int(id) v, int(id % 4) a, concat('c', id DIV 4 % 4) c, int(id DIV 16 % 2) p FROM range(640)",
     ),
 }
+SMALL = {
+    # eight pairs, as the partitions of a table
+    "c": (
+        "(k int, day date, y int) PARTITIONED BY (day, y)",
+        "SELECT int(id) k, date_add(date'2026-01-01', int(id)) day, int(1 + id) % 7 y FROM range(0, 8, 1, 1)",
+    )
+}
 DIMENSIONS = {
     # eight pairs, and two with a NULL; x is equal to y in every other row
     "d": "SELECT int(id) k, IF(id = 8, NULL, date_add(date'2026-01-01', int(id % 8))) day, IF(id = 9, NULL, int(id % 7)) y, "
@@ -71,7 +78,7 @@ def tables(spark: SparkSession) -> Iterator[dict[str, dict[str, str]]]:
     spare_classes(spark)
     spark.sql(f"CREATE NAMESPACE {DATABASE}")
     names: dict[str, dict[str, str]] = {"ours": {}, "plain": {}}
-    for letter, (columns, rows) in FACT.items():
+    for letter, (columns, rows) in (FACT | SMALL).items():
         names["ours"][letter], names["plain"][letter] = f"{DATABASE}.{letter}", f"plain_tuples_{letter}"
         spark.sql(f"CREATE TABLE {DATABASE}.{letter} {columns}")
         spark.sql(f"INSERT INTO {DATABASE}.{letter} {rows}")
@@ -163,15 +170,15 @@ def test_many_tuples(
 def test_more_tuples_than_are_sent(
     spark: SparkSession, tables: dict[str, dict[str, str]], monkeypatch: pytest.MonkeyPatch, adaptive: bool
 ) -> None:
-    """Above the limit, each column's values arrive separately. Each NULL is equal to any other in them, also
-    beside a computed key.
+    """Above the limit, each column's values arrive separately, and each NULL is equal to any other in them.
+    Tuples with a computed key, which Spark evaluates, have no limit.
     """
     monkeypatch.setattr(scan_answer, "LIMITS", replace(LIMITS, set_values=3))
     for query, kept in (
         (SHAPES.query("null-safe"), 57),  # from the least to the greatest, and NULL
         (SHAPES.query("null-safe, both"), 58),
-        (f"{PAIRS} AND f.x + 1 = d.x + 1", 32),
-        ("SELECT count(*), sum(v) FROM {f} f JOIN (SELECT day, y, k % 2 z FROM {d} WHERE k < 4) d ON f.day = d.day AND f.y <=> d.y AND f.x % 2 = d.z", 16),
+        (f"{PAIRS} AND f.x + 1 = d.x + 1", 4),  # Spark evaluates the tuples for each partition
+        ("SELECT count(*), sum(v) FROM {f} f JOIN (SELECT day, y, k % 2 z FROM {d} WHERE k < 4) d ON f.day = d.day AND f.y <=> d.y AND f.x % 2 = d.z", 4),
     ):  # fmt: skip
         with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
             frame = spark.sql(query.format(**tables["ours"]))
@@ -235,6 +242,38 @@ def test_what_serves_two_places_still_does(spark: SparkSession, tables: dict[str
         ), "\n".join(plans.lines(frame))
         steps = scan(frame, f"{DATABASE}.f")["steps"]
         assert next(each["kept"] for each in steps if each["name"] == "partitions") == 8
+
+
+KNOWN = {
+    "columns": ("f.day = c.day AND f.y = c.y", 8),
+    "a semi join": ("(day, y) IN", 8),
+    "a computed key of the build side": ("f.day = c.day AND f.y = dayofmonth(c.day) % 7", 8),
+    "a computed key of the probe side": ("f.day = c.day AND f.y + 1 = c.y", 7),
+    "null-safe, with one key computed": ("f.day <=> c.day AND f.y + 1 <=> c.y", 7),
+    "coalesce": ("f.day = c.day AND coalesce(f.y, 0) = c.y", 8),
+    "values that arrive": ("f.day = c.day AND f.y + 1 = c.y + 0 * int(c.k)", 7),
+}
+"""Conditions on all 30 days by seven numbers and two odd partitions, and how many partitions have a pair."""
+
+
+@pytest.mark.parametrize("title", KNOWN)
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_pairs_of_partition_columns(
+    spark: SparkSession, tables: dict[str, dict[str, str]], title: str, adaptive: bool
+) -> None:
+    """Only partitions with a pair of the small table are read, whether planning knows the pairs or they
+    arrive, and whether a key is a column or computed from partition columns.
+    """
+    condition, least = KNOWN[title]
+    query = f"SELECT count(*), sum(v) FROM {{f}} f JOIN {{c}} c ON {condition}"
+    if title == "a semi join":
+        query = f"SELECT count(*), sum(v) FROM {{f}} f WHERE {condition} (SELECT day, y FROM {{c}})"
+    with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+        frame = spark.sql(query.format(**tables["ours"]))
+        rows = frame.collect()
+    assert rows == plainly(spark, query.format(**tables["plain"]))
+    steps = scan(frame, f"{DATABASE}.f")["steps"]
+    assert next(each["kept"] for each in steps if each["name"] == "partitions") == least
 
 
 def test_it_can_be_turned_off(spark: SparkSession, tables: dict[str, dict[str, str]]) -> None:

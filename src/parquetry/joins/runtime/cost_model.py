@@ -115,6 +115,8 @@ class Limits(msgspec.Struct, frozen=True):
             value of an expression would need its own implied condition.
         expanded_tuples: tuples of an IN list that become conditions on columns, which prune files. Rows are
             then tested by one condition after the other, whereas Spark looks a tuple up in a set.
+        boxes: rows of a build side whose values bound columns (`f.day BETWEEN d.first AND d.last`) that become
+            conditions one by one. Of more rows, neighbours are taken together.
     """
 
     set_values: int = 1_000_000
@@ -150,6 +152,7 @@ class Limits(msgspec.Struct, frozen=True):
     cached_bytes_read: int = 5
     listed_values: int = 20
     expanded_tuples: int = 100
+    boxes: int = 100
 
 
 LIMITS = Limits()

@@ -36,11 +36,14 @@ class PlacementColumns(msgspec.Struct, frozen=True):
     parts: tuple[ArrangementPart, ...] = ()
     names: Mapping[str, str] = msgspec.field(default_factory=dict)
 
-    def used_together(self, columns: frozenset[str]) -> frozenset[str]:
+    def used_together(
+        self, columns: frozenset[str], computed: frozenset[str] = frozenset()
+    ) -> frozenset[str]:
         """Return the columns among some to use as tuples, or none if there are fewer than two.
 
         Args:
             columns: names of columns, in lower case.
+            computed: keys among them that are computed from partition columns, as SQL.
 
         >>> placement_columns = PlacementColumns(frozenset("pq"))
         >>> sorted(placement_columns.used_together(frozenset("pqax"))), placement_columns.used_together(frozenset("pa"))
@@ -48,7 +51,8 @@ class PlacementColumns(msgspec.Struct, frozen=True):
         """
         physical = {self.names[name] for name in columns if name in self.names}
         choosing = {name for part in self.parts for name in part.choosing_columns(physical)}
-        joined = columns & self.partitions | {name for name in columns if self.names.get(name) in choosing}
+        placing = {name for name in columns if self.names.get(name) in choosing}
+        joined = columns & (self.partitions | computed) | placing
         return joined if len(joined) > 1 else frozenset()
 
 
@@ -82,7 +86,16 @@ def group_tuples(
     joined = list(verdicts)
     for number, positions in enumerate(groups.values()):
         columns = frozenset(_column(candidates[position]) for position in positions)
-        wanted = placement_columns(positions[0]).used_together(columns) if len(columns) > 1 else frozenset()
+        computed = frozenset(
+            _column(candidates[position])
+            for position in positions
+            if candidates[position].form == "partitions"
+        )
+        wanted = (
+            placement_columns(positions[0]).used_together(columns, computed)
+            if len(columns) > 1
+            else frozenset()
+        )
         members = [position for position in positions if _column(candidates[position]) in wanted]
         if any(verdicts[position].how != "known" for position in members):
             for position in members:

@@ -45,6 +45,7 @@ from parquetry.store import Store
 
 KEPT_HOURS = 7 * 24
 """Hours that a version stays readable after the next one, unless the caller gives another time."""
+_KEPT_MS = KEPT_HOURS * HOUR_MS
 
 
 def vacuum(
@@ -93,14 +94,13 @@ def vacuum(
         grace=grace_of(table) if grace is None else grace,
         dry_run=dry_run,
     )
-    kept_ms = KEPT_HOURS * HOUR_MS
     if retain_hours is not None:
         older_than = store_now_ms(table.store) - retain_hours * HOUR_MS
     oldest = oldest_needed_commit(
-        table.store, table.id, head, clocks.now - kept_ms if older_than is None else older_than
+        table.store, table.id, head, clocks.now - _KEPT_MS if older_than is None else older_than
     )
     if older_than is None and oldest.version > head.oldest:
-        oldest = oldest_needed_commit(table.store, table.id, head, ages.now - kept_ms)
+        oldest = oldest_needed_commit(table.store, table.id, head, ages.now - _KEPT_MS)
     if not dry_run:
         head = retire(table.store, table.id, oldest.version)
         oldest = oldest_commit(table.store, table.id, head)

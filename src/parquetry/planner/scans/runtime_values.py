@@ -24,7 +24,7 @@ from parquetry.joins import LIMITS
 from parquetry.metastore import TableSnapshot
 from parquetry.planner.predicates import EVALUATED, conditions
 from parquetry.planner.protocol.questions import ScanCounts
-from parquetry.predicate import Compare, In, Predicate, name_text, raw_values
+from parquetry.predicate import Compare, In, Or, Predicate, name_text, raw_values
 from parquetry.prune import (
     Condition,
     Origin,
@@ -147,9 +147,15 @@ def _runtime_condition(condition: Condition, tree: dict[str, Any]) -> RuntimeCon
         note = f"more than {LIMITS.set_values:,}: by the least and the greatest"
         return RuntimeCondition(condition, found_values(name_text(tree["col"][0]), tree["count"], note))
     if tree.get("fn") == EVALUATED:
-        return RuntimeCondition(condition, found_values(tree.get("of", condition.text), tree.get("count")))
+        values = found_values(
+            tree.get("of", condition.text), tree.get("count"), tuples=tree.get("tuples", False)
+        )
+        return RuntimeCondition(condition, values)
     count = _count(node)
     if count is None:
+        if isinstance(node, Or) and len(node.children) > LIMITS.listed_values:
+            written = f"{', '.join(sorted(condition.about))} IN {quantity(len(node.children), 'range')}"
+            condition = Condition(condition.filter, condition.about, written, condition.origin)
         return RuntimeCondition(condition, found_values(condition.text, None))
     assert isinstance(node, In | Compare)
     if isinstance(node, In) and len(node.values) > LIMITS.listed_values:
