@@ -51,7 +51,7 @@ def open(
     Args:
         warehouse: folder or URI, or None for the one that the environment variable PARQUETRY_WAREHOUSE or
             the configuration file names; see `parquetry.warehouse`.
-        store: URL of the metastore's store, such as ``sqlite:///path``. None takes the store from the place
+        store: URL of the metastore's store, such as ``sqlite:///path``. None takes the store from the source
             that names the warehouse, or else the SQLite file inside the warehouse.
         storage_options: credentials, endpoint and region of the warehouse's object store, by the names that
             pandas and Polars take. None takes them from the environment and its profiles.
@@ -74,15 +74,15 @@ def __getattr__(name: str) -> Any:
     import importlib
 
     try:
-        found = getattr(importlib.import_module(_ON_SPARK[name]), name)
+        value = getattr(importlib.import_module(_ON_SPARK[name]), name)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("pyspark", "py4j"):
             raise
         raise ConfigurationError(
             f"parquetry.{name} needs PySpark, which is not installed: pip install 'parquetry[spark]'"
         ) from None
-    globals()[name] = found
-    return found
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

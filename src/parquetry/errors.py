@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from parquetry.texts import MAX_MESSAGE, excerpt, shortened
+from parquetry.texts import MAX_MESSAGE, excerpt, shorten
 
 
 class ParquetryError(Exception):
@@ -26,7 +26,7 @@ class ParquetryError(Exception):
     longest: ClassVar[int] = MAX_MESSAGE
 
     def __init__(self, message: str) -> None:
-        self.message = shortened(message, self.longest)
+        self.message = shorten(message, self.longest)
         super().__init__(self.message)
 
 
@@ -213,7 +213,7 @@ class UnsupportedError(ParquetryError):
 
 
 class MarkedTextError(ParquetryError):
-    """A text cannot be used; the message marks the place.
+    """A text cannot be used; the message marks the position.
 
     Attributes:
         text: the whole text.
@@ -224,14 +224,14 @@ class MarkedTextError(ParquetryError):
     sqlstate = "42601"
 
     def __init__(self, message: str, text: str, position: int) -> None:
-        line, place = excerpt(text, position)
-        super().__init__(f"{shortened(message, MAX_MESSAGE // 2)}\n  {line}\n  {' ' * place}^")
+        line, column = excerpt(text, position)
+        super().__init__(f"{shorten(message, MAX_MESSAGE // 2)}\n  {line}\n  {' ' * column}^")
         self.text = text
         self.position = position
 
 
 class FilterError(MarkedTextError):
-    """A filter's text cannot be used; the message marks the place."""
+    """A filter's text cannot be used; the message marks the position."""
 
     code = "FILTER"
 

@@ -21,10 +21,10 @@ _PATH = re.compile(rf"\s*({_STEP}(?:\s*\.\s*{_STEP})*)(?:\s+asc)?\s*(,|$)", re.I
 _LIST = re.compile(r"(?:`(?:[^`]|``)*`|[^;`])+")
 
 
-def quoted(part: str) -> str:
+def quote_part(part: str) -> str:
     """Return a name in backticks.
 
-    >>> quoted("it`s")
+    >>> quote_part("it`s")
     '`it``s`'
     """
     return f"`{part.replace('`', '``')}`"
@@ -36,13 +36,13 @@ def part_text(part: str) -> str:
     >>> part_text("größe"), part_text("a b"), part_text("2024")
     ('größe', '`a b`', '`2024`')
     """
-    return part if _PLAIN.fullmatch(part) else quoted(part)
+    return part if _PLAIN.fullmatch(part) else quote_part(part)
 
 
-def joined_name(parts: Iterable[str]) -> str:
+def join_name(parts: Iterable[str]) -> str:
     """Return a name of several parts.
 
-    >>> joined_name(["lake", "db", "a.b"])
+    >>> join_name(["lake", "db", "a.b"])
     'lake.db.`a.b`'
     """
     return ".".join(map(part_text, parts))
@@ -58,12 +58,12 @@ def parse_name(text: str) -> list[str]:
     (['db', 'a.b'], ['it`s'])
     """
     parts, at = [], 0
-    while (found := _PART.match(text, at)) is not None:
-        inside, plain, dot = found.groups()
-        parts.append(_unquoted(inside, plain))
+    while (match := _PART.match(text, at)) is not None:
+        inside, plain, dot = match.groups()
+        parts.append(_unquote(inside, plain))
         if not dot:
             return parts
-        at = found.end()
+        at = match.end()
     raise ValueError("not a name with dots between its parts, in backticks if they hold dots themselves")
 
 
@@ -77,9 +77,9 @@ def parse_ordered_columns(text: str) -> tuple[tuple[str, bool], ...]:
     (('day', True), ('a, b', False))
     """
     columns = []
-    for found in _listed(_COLUMN, text):
-        inside, plain, direction, _ = found.groups()
-        columns.append((_unquoted(inside, plain), (direction or "").lower() == "desc"))
+    for match in _match_list(_COLUMN, text):
+        inside, plain, direction, _ = match.groups()
+        columns.append((_unquote(inside, plain), (direction or "").lower() == "desc"))
     return tuple(columns)
 
 
@@ -104,23 +104,25 @@ def parse_paths(text: str) -> tuple[tuple[str, ...], ...]:
     >>> parse_paths("day, s.`a.b`")
     (('day',), ('s', 'a.b'))
     """
-    return tuple(tuple(parse_name(found[1])) for found in _listed(_PATH, text, "; DESC is not offered here"))
+    return tuple(
+        tuple(parse_name(match[1])) for match in _match_list(_PATH, text, "; DESC is not offered here")
+    )
 
 
-def _listed(pattern: re.Pattern[str], text: str, more: str = "") -> Iterator[re.Match[str]]:
+def _match_list(pattern: re.Pattern[str], text: str, more: str = "") -> Iterator[re.Match[str]]:
     """Yield the matches of a pattern, one after the other.
 
     The last group of each match is the comma behind it; after the last element the group is empty.
     """
     position, separator = 0, ","
     while separator:
-        found = pattern.match(text, position)
-        if found is None:
+        match = pattern.match(text, position)
+        if match is None:
             raise ValueError(
                 f"not a list of column names separated by commas, in backticks if they are no plain words{more}"
             )
-        yield found
-        separator, position = found.groups()[-1], found.end()
+        yield match
+        separator, position = match.groups()[-1], match.end()
 
 
 def parse_column_lists(text: str) -> tuple[tuple[str, ...], ...]:
@@ -150,7 +152,7 @@ def paths_text(paths: Iterable[Iterable[str]]) -> str:
     >>> paths_text([["day"], ["s", "a.b"]])
     'day, s.`a.b`'
     """
-    return ", ".join(map(joined_name, paths))
+    return ", ".join(map(join_name, paths))
 
 
 def column_lists_text(lists: Iterable[Iterable[str]]) -> str:
@@ -162,5 +164,5 @@ def column_lists_text(lists: Iterable[Iterable[str]]) -> str:
     return "; ".join(", ".join(map(part_text, names)) for names in lists)
 
 
-def _unquoted(inside: str | None, plain: str) -> str:
+def _unquote(inside: str | None, plain: str) -> str:
     return plain.strip() if inside is None else inside.replace("``", "`")

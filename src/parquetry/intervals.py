@@ -79,9 +79,9 @@ def interval_from_text(type: str, text: str) -> int:
     """
     units, names = _parts(type)
     example = interval_text(type, sum(units[name] for name in names))
-    found = _LITERAL.fullmatch(text.strip())
-    written, sign = (found[2], found[1]) if found else (text, "")
-    if found and " ".join(found[3].lower().split()) != type.removeprefix("interval "):
+    literal = _LITERAL.fullmatch(text.strip())
+    written, sign = (literal[2], literal[1]) if literal else (text, "")
+    if literal and " ".join(literal[3].lower().split()) != type.removeprefix("interval "):
         raise ValueError(f"write it as {example}")
     pattern = "".join(
         (r"(\d+(?:\.\d{0,9})?)" if name == "second" else r"(\d+)")

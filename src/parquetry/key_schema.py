@@ -57,16 +57,16 @@ class KeyField:
     @property
     def null(self) -> bytes:
         """Return the bytes of NULL, which sort before any value, and after all values in descending order."""
-        return self.turned(NULL_FIELD)
+        return self.apply_direction(NULL_FIELD)
 
     def prefix(self, text: str) -> bytes:
         """Return the first bytes of all fields whose text begins with a text.
 
         NULL's field is not among them.
         """
-        return self.turned(VALUE_MARKER + escape(text.encode("utf-8", "surrogatepass")))
+        return self.apply_direction(VALUE_MARKER + escape(text.encode("utf-8", "surrogatepass")))
 
-    def turned(self, data: bytes) -> bytes:
+    def apply_direction(self, data: bytes) -> bytes:
         """Invert bytes of the field if it is descending. The same call undoes it."""
         return data.translate(INVERT) if self.descending else data
 
@@ -79,7 +79,7 @@ class KeySchema:
     >>> schema = KeySchema.from_columns([('day', parse_type('int')), ('region', parse_type('string'))])
     >>> schema.decode(schema.encode((10, 'eu')))
     (10, 'eu')
-    >>> schema.reordered((1, 0)).position('day')
+    >>> schema.reorder((1, 0)).position('day')
     1
     """
 
@@ -118,10 +118,10 @@ class KeySchema:
         Raises:
             ColumnNotFoundError: the key does not have the column.
         """
-        found = self._positions.get(name)
-        if found is None:
+        index = self._positions.get(name)
+        if index is None:
             raise ColumnNotFoundError(f"Column {name!r} is not part of the key {tuple(self._positions)}.")
-        return found
+        return index
 
     def field(self, name: str) -> KeyField:
         """Return the field of a column.
@@ -198,7 +198,7 @@ class KeySchema:
             offset += 1 + width
         return list(zip(*columns, strict=True))
 
-    def reordered(self, order: Sequence[int]) -> KeySchema:
+    def reorder(self, order: Sequence[int]) -> KeySchema:
         """Return the same fields in another order, such as the order of an index.
 
         Args:

@@ -184,9 +184,9 @@ def unescape(data: bytes) -> bytes:
     # A pair 01 01 or 01 02 begins at the first 01 and no sooner, so one pass from the left is enough.
     parts: list[bytes] = []
     position = 0
-    while (found := data.find(b"\x01", position)) >= 0:
-        parts += (data[position:found], bytes((data[found + 1] - 1,)))
-        position = found + 2
+    while (mark := data.find(b"\x01", position)) >= 0:
+        parts += (data[position:mark], bytes((data[mark + 1] - 1,)))
+        position = mark + 2
     return b"".join(parts) + data[position:]
 
 

@@ -30,9 +30,9 @@ def plain(value: Any) -> Any:
         case float() if not math.isfinite(value):
             return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
         case Mapping():
-            return {str(key): plain(each) for key, each in value.items()}
+            return {str(key): plain(part) for key, part in value.items()}
         case list() | tuple():
-            return [plain(each) for each in value]
+            return [plain(part) for part in value]
     return value
 
 
@@ -61,10 +61,10 @@ def count(number: int | None) -> str:
     return "?" if number is None else f"{number:,}"
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
+def quantity(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun, which is plural unless the number is 1.
 
-    >>> counted(1, "partition"), counted(1200, "file"), counted(0, "entry", "entries")
+    >>> quantity(1, "partition"), quantity(1200, "file"), quantity(0, "entry", "entries")
     ('1 partition', '1,200 files', '0 entries')
     """
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
@@ -91,10 +91,10 @@ _MAX_LINE = 160
 """Characters of a line that an error marks: two lines of a terminal."""
 
 
-def shortened(text: str, longest: int = MAX_MESSAGE) -> str:
+def shorten(text: str, longest: int = MAX_MESSAGE) -> str:
     """Return a text, or its beginning and its end if it is longer than a limit.
 
-    >>> shortened("abc"), shortened("a" * 300 + "b" * 300, 100)
+    >>> shorten("abc"), shorten("a" * 300 + "b" * 300, 100)
     ('abc', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa … 600 characters in all … bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb')
 
     Args:
@@ -116,8 +116,8 @@ def excerpt(text: str, position: int) -> tuple[str, int]:
     """
     start = text.rfind("\n", 0, position) + 1
     end = text.find("\n", position)
-    line, place = text[start : end if end >= 0 else len(text)], position - start
-    if place > _MAX_LINE // 2:
-        left = place - _MAX_LINE // 2
-        line, place = f"…{line[left:]}", place - left + 1
-    return (line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]}…"), place
+    line, column = text[start : end if end >= 0 else len(text)], position - start
+    if column > _MAX_LINE // 2:
+        dropped = column - _MAX_LINE // 2
+        line, column = f"…{line[dropped:]}", column - dropped + 1
+    return (line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]}…"), column

@@ -168,7 +168,7 @@ def type_text(json: Any) -> str:
     """
     match json:
         case {"type": "struct", "fields": fields}:
-            members = (f"{each['name']}:{type_text(each['type'])}" for each in fields)
+            members = (f"{field['name']}:{type_text(field['type'])}" for field in fields)
             return f"struct<{','.join(members)}>"
         case {"type": "array", "elementType": element}:
             return f"array<{type_text(element)}>"
@@ -213,16 +213,16 @@ def _read_integer(type: ColumnType, text: str, _zone: str) -> Value:
     stripped = text.strip()
     if not _INTEGER.fullmatch(stripped):
         raise ValueError("write a whole number")
-    return _ranged(type, int(stripped))
+    return _check_range(type, int(stripped))
 
 
 def _read_time(type: ColumnType, text: str, zone: str) -> Value:
     if type.name == "date":
-        return _ranged(type, temporal.date_from_text(text))
-    return _ranged(type, temporal.timestamp_from_text(text, zone if type.name == "timestamp" else None))
+        return _check_range(type, temporal.date_from_text(text))
+    return _check_range(type, temporal.timestamp_from_text(text, zone if type.name == "timestamp" else None))
 
 
-def _ranged(type: ColumnType, value: int) -> int:
+def _check_range(type: ColumnType, value: int) -> int:
     limit = 1 << (STORED_BITS[type.name] - 1)
     if not -limit <= value < limit:
         raise ValueError(f"the range is {-limit} to {limit - 1}")
@@ -245,10 +245,10 @@ def _read_decimal(type: ColumnType, text: str, _zone: str) -> Value:
     stripped = text.strip()
     if not _NUMBER.fullmatch(stripped):
         raise ValueError("write a number")
-    return _scaled(type, Decimal(stripped))
+    return _scale(type, Decimal(stripped))
 
 
-def _scaled(type: ColumnType, value: Decimal) -> Decimal:
+def _scale(type: ColumnType, value: Decimal) -> Decimal:
     if value and value.adjusted() >= type.precision - type.scale:
         raise ValueError("it has too many digits before the point")
     try:
@@ -359,8 +359,8 @@ def to_python(type: ColumnType, value: Value) -> Any:
         if type.name == "timestamp_ntz":
             return temporal.datetime_from_micros(int(value)).replace(tzinfo=None)
         if type.interval:
-            held = INTERVAL_BITS[type.name]
-            return timedelta(microseconds=int(value)) if held == 64 else text_from_value(type, value)
+            bits = INTERVAL_BITS[type.name]
+            return timedelta(microseconds=int(value)) if bits == 64 else text_from_value(type, value)
     except OverflowError:
         return text_from_value(type, value)
     return value

@@ -86,9 +86,9 @@ def _with_store(
 
 def configuration_file() -> Path | None:
     """Return the configuration file for the working directory, or None if there is none."""
-    here = Path.cwd()
+    current = Path.cwd()
     base = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    candidates = [folder / FILE_NAME for folder in (here, *here.parents)]
+    candidates = [folder / FILE_NAME for folder in (current, *current.parents)]
     candidates.append(Path(base) / "parquetry" / "config.toml")
     return next((path for path in candidates if path.is_file()), None)
 

@@ -9,7 +9,7 @@ import pytest
 from parquetry.store import SQLiteStore, Store
 from parquetry.store.groups import Groups
 from parquetry.store.hbase.store import HBaseStore
-from parquetry.testing.groups import PREFIX, mark, row, wanted
+from parquetry.testing.groups import PREFIX, find_wanted, mark, row
 
 
 @pytest.mark.parametrize("known", ["rows", "number", "nothing"])
@@ -23,9 +23,9 @@ def test_few_rows_come_of_large_groups(store: Store, versions: int, known: str) 
     store.put_many(rows)
     groups = Groups(2, mark(0), rows=versions if known == "number" else 1)
     if known == "rows":
-        groups = replace(groups, known_keys=sorted(key for key, _ in wanted(rows, groups).values()))
+        groups = replace(groups, known_keys=sorted(key for key, _ in find_wanted(rows, groups).values()))
     found = list(store.scan_ranges([(PREFIX, b"q")], groups=groups))
-    assert wanted(found, groups) == wanted(rows, groups)
+    assert find_wanted(found, groups) == find_wanted(rows, groups)
     if known == "rows" and not isinstance(store, SQLiteStore):
         assert len(found) == 30
     # A request to HBase takes the time of 40 short rows, so it reads that many of a group before it seeks.
@@ -47,7 +47,7 @@ def test_a_large_group_among_lone_ones(store: Store) -> None:
     store.put_many(lone + large)
     groups = Groups(2, mark(0))
     found = list(store.scan_ranges([(PREFIX, b"q")], groups=groups))
-    assert wanted(found, groups) == wanted(lone + large, groups)
+    assert find_wanted(found, groups) == find_wanted(lone + large, groups)
     assert len(found) <= len(lone) + 2010
 
 
@@ -57,5 +57,5 @@ def test_an_older_reader_seeks_within_groups(store: Store) -> None:
     store.put_many(rows)
     groups = Groups(2, mark(400), frozenset([mark(400)]), rows=500)
     found = list(store.scan_ranges([(PREFIX, b"q")], groups=groups))
-    assert wanted(found, groups) == wanted(rows, groups)
+    assert find_wanted(found, groups) == find_wanted(rows, groups)
     assert len(found) <= 10 * 8

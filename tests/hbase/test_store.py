@@ -295,9 +295,9 @@ def test_cells() -> None:
     """The content of a cell is pinned: other versions read it."""
     assert cells.put_cell(b"v") == b"pv"
     assert cells.put_cell(b"") == b"p"
-    swapped, tombstone = cells.swapped_cell(b"v"), cells.swapped_cell(None)
+    swapped, tombstone = cells.swap_cell(b"v"), cells.swap_cell(None)
     assert (swapped[:1], swapped[9:], len(tombstone)) == (b"s", b"v", 9)
-    assert cells.swapped_cell(b"v") != swapped
+    assert cells.swap_cell(b"v") != swapped
     assert [cells.value_of(cell) for cell in (b"pv", b"p", swapped, tombstone)] == [b"v", b"", b"v", None]
 
 

@@ -4,12 +4,12 @@ from hypothesis import given, strategies as st
 
 from parquetry.identifiers import (
     column_lists_text,
-    joined_name,
+    join_name,
     ordered_columns_text,
     parse_column_lists,
     parse_name,
     parse_ordered_columns,
-    quoted,
+    quote_part,
 )
 
 PARTS = st.text(st.sampled_from("aß1_ .,;`-\n\tDESC "), min_size=1)
@@ -18,8 +18,8 @@ PARTS = st.text(st.sampled_from("aß1_ .,;`-\n\tDESC "), min_size=1)
 @given(st.lists(PARTS, min_size=1))
 def test_a_name_is_read_as_it_was_written(parts):
     """Dots, blanks and backticks in a part come back, whether or not the others needed backticks."""
-    assert parse_name(joined_name(parts)) == parts
-    assert parse_name(" . ".join(map(quoted, parts))) == parts
+    assert parse_name(join_name(parts)) == parts
+    assert parse_name(" . ".join(map(quote_part, parts))) == parts
 
 
 @given(st.lists(st.tuples(PARTS, st.booleans()), min_size=1))

@@ -27,7 +27,7 @@ import msgspec
 from parquetry.config import BUCKETING_VERSION
 from parquetry.data_files import FileRecord, TableColumn
 from parquetry.errors import ParquetryError
-from parquetry.hashing import unsettled
+from parquetry.hashing import unsettled_reason
 from parquetry.layout import BucketSpec, Version
 from parquetry.locations import (
     bucket_from_name,
@@ -88,10 +88,10 @@ def assign_buckets(
     refused = None
     for spec in usable:
         settled = not spec.unsettled and any(file.bucket is not None for file in before)
-        found = _assign_buckets_of_spec(spec, location, file_format, files, columns, settled, most)
-        if not isinstance(found, str):
-            return found
-        refused = found
+        outcome = _assign_buckets_of_spec(spec, location, file_format, files, columns, settled, most)
+        if not isinstance(outcome, str):
+            return outcome
+        refused = outcome
     return Bucketed(list(files), usable[0] if before else None, refused)
 
 
@@ -110,28 +110,30 @@ def _assign_buckets_of_spec(
         settled: whether the partition has bucketed files, and their equal values are certainly in one bucket.
             Files without this certainty cannot join them.
     """
-    named = {file.path: bucket_from_name(file.path) for file in files}
-    for path, bucket in named.items():
+    buckets = {file.path: bucket_from_name(file.path) for file in files}
+    for path, bucket in buckets.items():
         if bucket is None or bucket >= spec.count:
             says = "no bucket" if bucket is None else f"bucket {bucket}, and there are {spec.count}"
             return f"{path}: the name says {says}"
     physical = {column.physical: column.column_type for column in columns}
-    reason = unsettled(spec.version, [physical[name] for name in spec.columns])
+    reason = unsettled_reason(spec.version, [physical[name] for name in spec.columns])
     if reason is not None and settled:
         return f"{files[0].path}: {reason}"
     if reason is not None:
-        names_alone = [msgspec.structs.replace(file, bucket=named[file.path]) for file in files]
+        names_alone = [msgspec.structs.replace(file, bucket=buckets[file.path]) for file in files]
         return Bucketed(names_alone, msgspec.structs.replace(spec, unsettled=True))
-    looked = _check_all(location, file_format, files, columns, spec, most)
-    found = []
-    for file, each in zip(files, looked, strict=True):
-        if isinstance(each, str):
-            return f"{file.path}: {each}"
-        if each.wrong:
-            return _misplaced(file, each, _fitting_version(location, file_format, files, columns, spec))
-        in_order = each.sorted is True
-        found.append(msgspec.structs.replace(file, bucket=named[file.path], sorted=in_order))
-    return Bucketed(found, msgspec.structs.replace(spec, unsettled=False))
+    checks = _check_all(location, file_format, files, columns, spec, most)
+    bucketed_files = []
+    for file, check in zip(files, checks, strict=True):
+        if isinstance(check, str):
+            return f"{file.path}: {check}"
+        if check.wrong:
+            return _describe_misplaced(
+                file, check, _fitting_version(location, file_format, files, columns, spec)
+            )
+        in_order = check.sorted is True
+        bucketed_files.append(msgspec.structs.replace(file, bucket=buckets[file.path], sorted=in_order))
+    return Bucketed(bucketed_files, msgspec.structs.replace(spec, unsettled=False))
 
 
 def _check_all(
@@ -144,12 +146,12 @@ def _check_all(
 ) -> list[BucketCheck | str]:
     """Return the result for each file, or why it could not be checked."""
 
-    def one(file: FileRecord) -> BucketCheck | str:
+    def check_file(file: FileRecord) -> BucketCheck | str:
         path, bucket = join_location(location, file.path), bucket_from_name(file.path)
         if bucket is None:
             return "the name says no bucket"
         try:
-            return check_buckets(path, file_format, bucket, spec, columns, most=most, theirs=True)
+            return check_buckets(path, file_format, bucket, spec, columns, most=most, foreign=True)
         except ParquetryError as error:
             return error.message.rstrip(".")
 
@@ -158,18 +160,18 @@ def _check_all(
         initializer=set_file_systems,
         initargs=(current_file_systems(),),
     ) as pool:
-        return list(pool.map(one, files))
+        return list(pool.map(check_file, files))
 
 
-def _misplaced(file: FileRecord, check: BucketCheck, other: Version | None) -> str:
+def _describe_misplaced(file: FileRecord, check: BucketCheck, fitting_version: Version | None) -> str:
     text = f"{file.path}: {check.example}"
     if check.wrong > 1:
         text += f", and {check.wrong - 1} more of the {check.rows} rows read are in the wrong bucket"
-    if other is None:
+    if fitting_version is None:
         return text
     return (
-        f"{text}. By version {other} of the hash all are in the right one: set the table property {BUCKETING_VERSION!r} to "
-        f"{str(other)!r} and run sync with buckets => true"
+        f"{text}. By version {fitting_version} of the hash all are in the right one: set the table property {BUCKETING_VERSION!r} to "
+        f"{str(fitting_version)!r} and run sync with buckets => true"
     )
 
 
@@ -182,9 +184,9 @@ def _fitting_version(
 ) -> Version | None:
     """Return another version of the hash that fits all rows of the files, if there is one."""
     for version in _HASH_VERSIONS:
-        other = msgspec.structs.replace(spec, version=version, sort=())
-        looked = _check_all(location, file_format, files, columns, other, _ROWS_READ_FOR_HINT)
-        rows = sum(0 if isinstance(each, str) else each.rows for each in looked)
-        if rows > 1 and not any(isinstance(each, str) or each.wrong for each in looked):
+        candidate = msgspec.structs.replace(spec, version=version, sort=())
+        checks = _check_all(location, file_format, files, columns, candidate, _ROWS_READ_FOR_HINT)
+        rows = sum(0 if isinstance(check, str) else check.rows for check in checks)
+        if rows > 1 and not any(isinstance(check, str) or check.wrong for check in checks):
             return version
     return None

@@ -20,7 +20,7 @@ from parquetry.layout import ArrangementSpec, BucketSpec
 from parquetry.locations import bucket_from_name, join_relative, path_within
 from parquetry.metastore import TableSnapshot, Transaction, row_sum
 from parquetry.predicate import Filter, KnownValues, Match, match
-from parquetry.texts import counted
+from parquetry.texts import quantity
 from parquetry.types import Value
 from parquetry.verification import lacks_tuples
 
@@ -54,7 +54,7 @@ def adopt_files(
         specs.append(metadata.arrangement.buckets)
     bucketed = _assign_buckets(snapshot, values, location, adopted, specs)
     arrangement = msgspec.structs.replace(adopted.arrangement, buckets=bucketed.buckets)
-    report = list(_unbucketed(snapshot, values, location, bucketed))
+    report = list(_report_unbucketed(snapshot, values, location, bucketed))
     return replace(adopted, files=bucketed.files, arrangement=arrangement), report
 
 
@@ -83,20 +83,20 @@ def _assign_buckets(
     )
 
 
-def _unbucketed(
+def _report_unbucketed(
     snapshot: TableSnapshot, values: tuple[Value, ...], location: str, bucketed: Bucketed
 ) -> Iterator[Difference]:
     """Report a partition whose files are not in the buckets that it should have."""
     if bucketed.refused is None:
         return
-    so = (
+    consequence = (
         "The partition is read as not bucketed; CALL system.rebucket puts its rows into buckets."
         if bucketed.buckets is None
         else "The new files are read as of no bucket; CALL system.compact puts their rows into buckets."
     )
     base = snapshot.metadata.location
     below = "" if location.rstrip("/") == base.rstrip("/") else path_within(base, location)
-    detail = f"{join_relative(below, bucketed.refused)}. {so}"
+    detail = f"{join_relative(below, bucketed.refused)}. {consequence}"
     yield Difference("ignored", _name(snapshot, values), detail=detail)
 
 
@@ -126,9 +126,9 @@ def look_again(transaction: Transaction, condition: Filter | None) -> Iterator[D
             now = msgspec.structs.replace(arrangement, buckets=bucketed.buckets)
             transaction.replace(values, bucketed.files, partition.entry.location, now)
             size = sum(file.bytes for file in files)
-            detail = f"in {counted(bucketed.buckets.count, 'bucket')}"
+            detail = f"in {quantity(bucketed.buckets.count, 'bucket')}"
             yield Difference("changed", _name(snapshot, values), len(files), row_sum(files), size, detail)
-        yield from _unbucketed(snapshot, values, partition.location, bucketed)
+        yield from _report_unbucketed(snapshot, values, partition.location, bucketed)
 
 
 def _holds(condition: Filter, snapshot: TableSnapshot, values: tuple[Value, ...]) -> bool:

@@ -85,9 +85,9 @@ def files_in_cells(
         for name in directories
         if (level := _level(name)) is not None and level.column in (_REST_COLUMN, *columns)
     ]
-    found = _walked(lists, ours, columns)
-    read = set() if found is None else set(ours)
-    files = {file.path: file for file in found or ()}
+    cell_files = _walk_directories(lists, ours, columns)
+    read = set() if cell_files is None else set(ours)
+    files = {file.path: file for file in cell_files or ()}
     elsewhere = sorted(
         {path.rpartition("/")[0] for path in listed if "/" in path and path.partition("/")[0] not in read}
     )
@@ -99,17 +99,19 @@ def files_in_cells(
     return sorted(files.values()), [name for name in directories if name not in read and name not in known]
 
 
-def _walked(
+def _walk_directories(
     lists: DirectoryLister, paths: Sequence[str], columns: Collection[str]
 ) -> list[DiscoveredFile] | None:
     """Return the files in directories of one depth, or None if depths or columns differ."""
-    taken: list[str] = []
+    columns_above: list[str] = []
     while paths:
-        here = {level.column for path in paths if (level := _level(path.rpartition("/")[2])) is not None}
-        here.discard(_REST_COLUMN)
-        if len(here) > 1 or not here <= set(columns) - set(taken):
+        level_columns = {
+            level.column for path in paths if (level := _level(path.rpartition("/")[2])) is not None
+        }
+        level_columns.discard(_REST_COLUMN)
+        if len(level_columns) > 1 or not level_columns <= set(columns) - set(columns_above):
             return None
-        taken += here
+        columns_above += level_columns
         listings = list(zip(paths, lists(paths), strict=True))
         deeper = [(path, name) for path, listing in listings for name in listing.directories]
         files = [

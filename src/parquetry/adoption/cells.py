@@ -74,29 +74,31 @@ def adopt(
         before: the partition's other files.
     """
     by_name = {column.physical.lower(): column for column in columns}
-    taken: list[FileRecord] = []
+    accepted_files: list[FileRecord] = []
     refused: dict[str, None] = {}
     levels: dict[str, tuple[Level, ...]] = {}
     for file in files:
         directory = "" if is_absolute(file.path) else file.path.rpartition("/")[0]
-        found = parse_levels(directory) if directory else ()
-        if found is None or not _in_file(found, file):
+        cell_levels = parse_levels(directory) if directory else ()
+        if cell_levels is None or not _in_file(cell_levels, file):
             refused[directory] = None
         else:
-            taken.append(file)
-            levels[file.path] = found
+            accepted_files.append(file)
+            levels[file.path] = cell_levels
     own_map = own.skew
     if (
-        taken and own_map is not None and own_map.auto is not None
+        accepted_files and own_map is not None and own_map.auto is not None
     ):  # these rows exist already, and were not measured
         own_map = msgspec.structs.replace(own_map, auto=None)
-    named = next((each for each in levels.values() if each and each[0].column), ())
+    named = next(
+        (file_levels for file_levels in levels.values() if file_levels and file_levels[0].column), ()
+    )
     skew = _map(own_map, [by_name[level.column] for level in named if level.column in by_name])
     physical = {column.physical: column for column in columns}
     if skew is None or not skew.directories or any(name not in physical for name in skew.columns):
-        return Adopted(taken, list(before), own, list(refused), [])
+        return Adopted(accepted_files, list(before), own, list(refused), [])
     cells = _Cells([physical[name] for name in skew.columns], skew, lacks)
-    new, still, doubted = cells.assign_cells(taken, levels, before)
+    new, still, doubted = cells.assign_cells(accepted_files, levels, before)
     now = own if cells.skew == own.skew else msgspec.structs.replace(own, skew=cells.skew)
     return Adopted(new, still, now, list(refused), doubted)
 
@@ -141,32 +143,34 @@ class _Cells:
         cells: dict[str, int] = {}
         doubted = []
         for file in files:
-            said = {level.column: level.text for level in levels[file.path] if level.column}
-            if said.keys() != {column.physical.lower() for column in self._columns}:
+            directory_texts = {level.column: level.text for level in levels[file.path] if level.column}
+            if directory_texts.keys() != {column.physical.lower() for column in self._columns}:
                 continue
             row = self._stated.only(file)
             if row is None:
-                if self._contradicts(file, said):
+                if self._contradicts(file, directory_texts):
                     doubted.append(file.path)
-            elif not self._is_named(row, said):
+            elif not self._is_named(row, directory_texts):
                 doubted.append(file.path)
             elif (number := self._number(row)) is not None:
                 cells[file.path] = number
         added = self._rows[len(self.skew.cells) :]
         if added:
             self.skew = self.skew.with_cells(added)
-        found = [self._with_cell(file, cells.get(file.path), levels[file.path]) for file in files]
-        return found, [self._still(file, added) for file in before], doubted
+        new = [self._with_cell(file, cells.get(file.path), levels[file.path]) for file in files]
+        return new, [self._still(file, added) for file in before], doubted
 
-    def _is_named(self, row: Sequence[Value], said: Mapping[str, str]) -> bool:
+    def _is_named(self, row: Sequence[Value], directory_texts: Mapping[str, str]) -> bool:
         """Return whether a tuple matches a directory's name."""
         pairs = zip(self._columns, row, strict=True)
-        return all(_says(said[column.physical.lower()], column, value) for column, value in pairs)
+        return all(
+            _can_mean(directory_texts[column.physical.lower()], column, value) for column, value in pairs
+        )
 
-    def _contradicts(self, file: FileRecord, said: Mapping[str, str]) -> bool:
+    def _contradicts(self, file: FileRecord, directory_texts: Mapping[str, str]) -> bool:
         """Return whether a file's statistics exclude the values in its directory's name."""
         for column, read in zip(self._columns, self._readers, strict=True):
-            texts = _texts(said[column.physical.lower()])
+            texts = _texts(directory_texts[column.physical.lower()])
             values = [value for text in texts if (value := _value(column, text)) is not None]
             bounds = read(file)
             if bounds is not None and values and all(lacks(bounds, value) for value in values):
@@ -215,10 +219,10 @@ def _value(column: TableColumn, text: str) -> Value:
         return None
 
 
-def _says(text: str, column: TableColumn, value: Value) -> bool:
+def _can_mean(text: str, column: TableColumn, value: Value) -> bool:
     if column.column_type.name == "timestamp":
         return True
     if value is None or value in ("", b""):
-        return any(unescape_path_name(each) == DEFAULT_PARTITION for each in _texts(text))
-    found = [_value(column, each) for each in _texts(text)]
-    return any(each is not None and order_key(each) == order_key(value) for each in found)
+        return any(unescape_path_name(candidate) == DEFAULT_PARTITION for candidate in _texts(text))
+    candidates = [_value(column, candidate) for candidate in _texts(text)]
+    return any(candidate is not None and order_key(candidate) == order_key(value) for candidate in candidates)

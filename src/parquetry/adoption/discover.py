@@ -134,18 +134,18 @@ def discover(
         paths = _folders(levels, lambda paths: pool.map(listing, paths), misfit)
         partitions = list(_partitions(levels, paths, misfit))
         listings = pool.map(listing, [path for path, _ in partitions])
-        for done, ((path, values), found) in enumerate(zip(partitions, listings, strict=True), 1):
+        for done, ((path, values), content) in enumerate(zip(partitions, listings, strict=True), 1):
             in_cells, unread = files_in_cells(
                 functools.partial(list_below, path),
-                found.directories,
+                content.directories,
                 columns,
-                set(listed(path)) if found.directories else (),
+                set(listed(path)) if content.directories else (),
             )
             if unfit is not None:
                 unfit += [Unfit(join_relative(path, name), NOT_READ) for name in unread]
             if progress is not None:
                 progress(done, len(partitions))
-            yield DiscoveredPartition(values, path, tuple(sorted((*found.files, *in_cells))))
+            yield DiscoveredPartition(values, path, tuple(sorted((*content.files, *in_cells))))
     finally:
         # A caller that stops early, or fails, need not wait for the other directories.
         pool.shutdown(cancel_futures=True)
@@ -158,11 +158,11 @@ def _folders(
     paths = [""]
     for depth in range(len(levels.names)):
         below: list[str] = []
-        for path, found in zip(paths, listings(paths), strict=True):
-            for file in found.files:
+        for path, content in zip(paths, listings(paths), strict=True):
+            for file in content.files:
                 name = join_relative(path, file.path)
                 misfit(name, f"the file '{name}' is outside the partitions. Move it into one, or away.")
-            below += [join_relative(path, name) for name in found.directories]
+            below += [join_relative(path, name) for name in content.directories]
         last = depth == len(levels.names) - 1
         paths = [path for path in below if last or _fits(path, levels, misfit)]
     return paths
@@ -208,16 +208,16 @@ def _lister(
 
     def listing(relative: str) -> DirectoryListing:
         if tree is not None:
-            found = tree.get(relative, _EMPTY)
+            content = tree.get(relative, _EMPTY)
         else:
-            found = _list(filesystem, f"{root.rstrip('/')}/{relative}" if relative else root)
+            content = _list(filesystem, f"{root.rstrip('/')}/{relative}" if relative else root)
         if committed is None:
-            return found
-        kept = [file for file in found.files if file.path in committed or is_any_own(file.path)]
+            return content
+        kept = [file for file in content.files if file.path in committed or is_any_own(file.path)]
         if unfit is not None:
-            left_out = sorted({file.path for file in found.files} - {file.path for file in kept})
+            left_out = sorted({file.path for file in content.files} - {file.path for file in kept})
             unfit.extend(Unfit(join_relative(relative, name), NOT_IN_LOG) for name in left_out)
-        return DirectoryListing(found.directories, kept)
+        return DirectoryListing(content.directories, kept)
 
     return listing
 
@@ -232,7 +232,7 @@ def _list(filesystem: pafs.FileSystem, path: str) -> DirectoryListing:
         if info.type == pafs.FileType.Directory:
             directories.append(info.base_name)
         elif info.size:
-            files.append(_discovered(info))
+            files.append(_file_from_info(info))
     return DirectoryListing(sorted(directories), sorted(files))
 
 
@@ -255,7 +255,7 @@ def _list_tree(remote: RemoteFiles, root: str) -> tuple[dict[str, DirectoryListi
                 directories[folder.rpartition("/")[0]].add(folder.rpartition("/")[2])
                 folder = folder.rpartition("/")[0]
             if info.type != pafs.FileType.Directory and info.size:
-                files[path.rpartition("/")[0]].append(_discovered(info))
+                files[path.rpartition("/")[0]].append(_file_from_info(info))
     tree = {
         folder: DirectoryListing(sorted(directories.get(folder, ())), sorted(files.get(folder, ())))
         for folder in directories.keys() | files.keys()
@@ -263,7 +263,7 @@ def _list_tree(remote: RemoteFiles, root: str) -> tuple[dict[str, DirectoryListi
     return tree, has_log
 
 
-def _discovered(info: pafs.FileInfo) -> DiscoveredFile:
+def _file_from_info(info: pafs.FileInfo) -> DiscoveredFile:
     modified = info.mtime_ns
     return DiscoveredFile(info.base_name, info.size, None if modified is None else modified // 1_000_000)
 

@@ -85,17 +85,17 @@ class NewFooters:
 
     def _next(self) -> list[tuple[str, Sequence[str]]]:
         """Take the next partitions whose files are read together: all below the table, or one elsewhere."""
-        taken = [self._waiting.popleft()]
-        files = len(taken[0][1])
+        batch = [self._waiting.popleft()]
+        files = len(batch[0][1])
         while (
             self._waiting
-            and not is_absolute(taken[0][0])
+            and not is_absolute(batch[0][0])
             and not is_absolute(self._waiting[0][0])
             and files + len(self._waiting[0][1]) <= _FILES_PER_CALL
         ):
-            taken.append(self._waiting.popleft())
-            files += len(taken[-1][1])
-        return taken
+            batch.append(self._waiting.popleft())
+            files += len(batch[-1][1])
+        return batch
 
     def _read(self, partitions: Sequence[tuple[str, Sequence[str]]]) -> list[ReadFooters]:
         metadata = self._metadata
@@ -110,30 +110,32 @@ class NewFooters:
 
         alone = is_absolute(partitions[0][0])
         root = partitions[0][0] if alone else metadata.location
-        owners: dict[str, list[tuple[int, str]]] = defaultdict(list)  # several partitions may be at one place
-        for number, (place, paths) in enumerate(partitions):
+        owners: dict[str, list[tuple[int, str]]] = defaultdict(
+            list
+        )  # several partitions may have one location
+        for number, (folder, paths) in enumerate(partitions):
             for path in paths:
-                owners[path if alone else join_relative(place, path)].append((number, path))
+                owners[path if alone else join_relative(folder, path)].append((number, path))
         visitor = FooterVisitor(look)
         files = self._footers.data_files(metadata.format, root, list(owners), visitor=visitor)
         if metadata.format != "parquet":  # ORC readers do not pass footers to a visitor
             for file in files:
                 if sentences := list(unfit_statistics(file, metadata.data_columns)):
                     unfit[file.path] = sentences
-        found = [ReadFooters() for _ in partitions]
+        results = [ReadFooters() for _ in partitions]
         for file in files:
             recorded = without_table_types(file, metadata.data_columns)
             for number, path in owners[file.path]:
-                found[number].files.append(msgspec.structs.replace(recorded, path=path))
-        for whole, each in owners.items():
-            for number, path in each:
+                results[number].files.append(msgspec.structs.replace(recorded, path=path))
+        for whole, positions in owners.items():
+            for number, path in positions:
                 if whole in visitor.broken:
-                    found[number].broken[path] = visitor.broken[whole]
+                    results[number].broken[path] = visitor.broken[whole]
                 if whole in unfit:
-                    found[number].unfit[path] = unfit[whole]
+                    results[number].unfit[path] = unfit[whole]
                 if whole in encrypted:
-                    found[number].encrypted.append(path)
-        return found
+                    results[number].encrypted.append(path)
+        return results
 
 
 def read_again(
@@ -186,16 +188,16 @@ def _records(
 ) -> dict[str, FileRecord]:
     """Return new records of some files of a partition by their paths, without unreadable files."""
     metadata, visitor = transaction.base.metadata, FooterVisitor()
-    found: dict[str, FileRecord] = {}
+    new_records: dict[str, FileRecord] = {}
     for root, paths in _by_folder(partition.location, files).items():
         read = footers.data_files(metadata.format, root, list(paths), visitor=visitor)
-        found |= {paths[file.path]: file for file in read}
+        new_records |= {paths[file.path]: file for file in read}
     recorded = {file.path: file for file in files}
     return {
         path: msgspec.structs.replace(
             recorded[path], rows=file.rows, columns=without_table_types(file, metadata.data_columns).columns
         )
-        for path, file in found.items()
+        for path, file in new_records.items()
         if file.bytes == recorded[path].bytes
     }
 

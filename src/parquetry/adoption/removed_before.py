@@ -14,7 +14,7 @@ from parquetry.adoption.discover import DiscoveredPartition
 from parquetry.data_files import is_same
 from parquetry.locations import join_location, join_relative
 from parquetry.metastore import FileAccess, RemovedFile, TableSnapshot, files_removed, history
-from parquetry.texts import counted
+from parquetry.texts import quantity
 from parquetry.types import Value, identity
 
 
@@ -69,13 +69,14 @@ class RemovedFilesFilter:
     def stale(self) -> list[str]:
         """Return the paths of obsolete records, after all folders have been met."""
         files, location = FileAccess(), self._snapshot.metadata.location
-        places = {files.storage_path(join_location(location, path)): path for path in self._unseen}
-        gone = [
-            places[place]
-            for place, info in files.infos(places)
-            if info is None or not is_same(self._records[places[place]].record, info.bytes, info.modified)
+        paths_by_entry = {files.storage_path(join_location(location, path)): path for path in self._unseen}
+        obsolete_paths = [
+            paths_by_entry[entry]
+            for entry, info in files.infos(paths_by_entry)
+            if info is None
+            or not is_same(self._records[paths_by_entry[entry]].record, info.bytes, info.modified)
         ]
-        return [*self._live, *gone]
+        return [*self._live, *obsolete_paths]
 
     def differences(self) -> Iterator[Difference]:
         """Yield the report of ignored files: one line for any number, as each later sync repeats it."""
@@ -102,7 +103,7 @@ class RemovedFilesFilter:
         elif len(folders) == 1:
             what = f"{min(folders) or '.'}: {len(files)} files"
         else:
-            what = f"{counted(len(files), 'file')} in {counted(len(folders), 'folder')}, such as {path}:"
+            what = f"{quantity(len(files), 'file')} in {quantity(len(folders), 'folder')}, such as {path}:"
         return (
             f"{what} taken out {when}. CALL system.sync(table => '{self._snapshot.label}', readopt => true) "
             "takes in again what was taken out."

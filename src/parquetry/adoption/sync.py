@@ -108,17 +108,17 @@ class _Sync:
         transaction.leave_records()
         if condition is None:  # otherwise some folders were not listed
             transaction.record_removed_files(dict.fromkeys(passing.stale()))
-        taken = _locations(snapshot, changes)
+        adopted_locations = _locations(snapshot, changes)
         transaction.requirements.adopt(
-            lambda: require_files(snapshot.label, taken, snapshot.metadata.location)
+            lambda: require_files(snapshot.label, adopted_locations, snapshot.metadata.location)
         )
         differences: list[Difference] = []
         if self.options.add:
             footers = NewFooters(self.footers, snapshot.metadata, _new_files(changes))
-            for found in track(self.progress, "Reading new partitions", changes.added):
-                differences += self._added(transaction, footers, found, unfit)
+            for folder in track(self.progress, "Reading new partitions", changes.added):
+                differences += self._add_partition(transaction, footers, folder, unfit)
             for change in track(self.progress, "Reading changed partitions", changes.changed):
-                differences += self._changed(transaction, footers, change, unfit)
+                differences += self._replace_files(transaction, footers, change, unfit)
         if self.options.add and self.options.buckets:
             differences += look_again(transaction, condition)
         if self.options.add:
@@ -136,7 +136,7 @@ class _Sync:
         zone = zone_of(snapshot.metadata, self.footers)
         return partition_condition(snapshot, self.options.where, zone)
 
-    def _added(
+    def _add_partition(
         self,
         transaction: Transaction,
         footers: NewFooters,
@@ -145,45 +145,41 @@ class _Sync:
     ) -> Iterator[Difference]:
         """Make the transaction add a partition, with the files in its folder."""
         snapshot = transaction.base
-        root, place = snapshot.metadata.location, folder.relative_path
+        metadata, path = snapshot.metadata, folder.relative_path
         read = footers.read_next()
-        lies_at = join_location(root, place)
-        adopted, unbucketed = adopt_files(
-            snapshot, folder.values, lies_at, read.files, snapshot.metadata.arrangement
-        )
-        own_place = place != path_below(root, snapshot.placement.default_location(folder.values))
-        location = lies_at if own_place and place else None
-        transaction.add(folder.values, location, adopted.files, adopted.arrangement)
+        location = join_location(metadata.location, path)
+        adopted, report = adopt_files(snapshot, folder.values, location, read.files, metadata.arrangement)
+        default_path = path_below(metadata.location, snapshot.placement.default_location(folder.values))
+        own_location = location if path and path != default_path else None
+        transaction.add(folder.values, own_location, adopted.files, adopted.arrangement)
         yield _partition_difference(snapshot, "added", folder.values, adopted.files)
-        yield from _about(snapshot, folder, read)
-        yield from _doubted(snapshot, folder, adopted, unfit)
-        yield from unbucketed
+        yield from _report_footers(snapshot, folder, read)
+        yield from _report_doubted(snapshot, folder, adopted, unfit)
+        yield from report
 
-    def _changed(
+    def _replace_files(
         self, transaction: Transaction, footers: NewFooters, change: ChangedPartition, unfit: list[Unfit]
     ) -> Iterator[Difference]:
         """Make the transaction replace a partition's files by the unchanged files and the newly read ones."""
         snapshot, values = transaction.base, change.partition.values
         known = snapshot.partition(values)
-        assert known is not None  # `compare` found it among the known ones
+        assert known is not None  # `compare` has it from the known partitions
         read = footers.read_next()
-        found = {file.path for file in read.files}
-        broken = {file.path for file in change.added} - found
+        read_paths = {file.path for file in read.files}
+        broken = {file.path for file in change.added} - read_paths
         # a listed file that is broken now stays listed: queries fail, and do not silently lose its rows
-        gone = [path for path in change.deleted if path not in broken]
-        dropped = {*gone, *found}
+        deleted = [path for path in change.deleted if path not in broken]
+        dropped = {*deleted, *read_paths}
         kept = [file for file in known.files if path_within(known.location, file.path) not in dropped]
-        adopted, unbucketed = adopt_files(
-            snapshot, values, known.location, read.files, known.arrangement, kept
-        )
-        if adopted.files or gone:
+        adopted, report = adopt_files(snapshot, values, known.location, read.files, known.arrangement, kept)
+        if adopted.files or deleted:
             files = [*adopted.before, *adopted.files]
             transaction.replace(values, files, known.entry.location, adopted.arrangement)
-            detail = f"{len(adopted.files)} read, {len(gone)} gone"
+            detail = f"{len(adopted.files)} read, {len(deleted)} gone"
             yield _partition_difference(snapshot, "changed", values, files, detail)
-        yield from _about(snapshot, change.partition, read)
-        yield from _doubted(snapshot, change.partition, adopted, unfit)
-        yield from unbucketed
+        yield from _report_footers(snapshot, change.partition, read)
+        yield from _report_doubted(snapshot, change.partition, adopted, unfit)
+        yield from report
 
     def _drop_partition(self, transaction: Transaction, values: tuple[Value, ...]) -> Difference:
         """Make the transaction drop a partition whose files do not exist any more, if the options say so."""
@@ -204,7 +200,9 @@ def _new_files(changes: Changes) -> Iterator[tuple[DiscoveredPartition, list[str
         yield change.partition, [file.path for file in change.added]
 
 
-def _about(snapshot: TableSnapshot, folder: DiscoveredPartition, read: ReadFooters) -> Iterator[Difference]:
+def _report_footers(
+    snapshot: TableSnapshot, folder: DiscoveredPartition, read: ReadFooters
+) -> Iterator[Difference]:
     """Report broken and encrypted files, and unfit columns."""
     name = snapshot.describe(snapshot.key_of(folder.values)) if folder.values else None
     for reason in read.broken.values():
@@ -216,21 +214,23 @@ def _about(snapshot: TableSnapshot, folder: DiscoveredPartition, read: ReadFoote
         )
         yield Difference("encrypted", name, detail=detail)
     for path in sorted(read.unfit):
-        for each in read.unfit[path]:
-            yield Difference("unfit", name, detail=f"{join_relative(folder.relative_path, path)}: {each}.")
+        for sentence in read.unfit[path]:
+            yield Difference(
+                "unfit", name, detail=f"{join_relative(folder.relative_path, path)}: {sentence}."
+            )
 
 
 def _locations(snapshot: TableSnapshot, changes: Changes) -> list[str]:
     """Return the locations of the files to adopt."""
-    found = [*changes.added, *(change.partition for change in changes.changed)]
+    folders = [*changes.added, *(change.partition for change in changes.changed)]
     return [
-        join_location(join_location(snapshot.metadata.location, each.relative_path), file.path)
-        for each in found
-        for file in each.files
+        join_location(join_location(snapshot.metadata.location, folder.relative_path), file.path)
+        for folder in folders
+        for file in folder.files
     ]
 
 
-def _doubted(
+def _report_doubted(
     snapshot: TableSnapshot, folder: DiscoveredPartition, adopted: Adopted, unfit: list[Unfit]
 ) -> Iterator[Difference]:
     """Report directories that are not adopted, and files that contradict the names of their directories."""

@@ -55,34 +55,34 @@ def diff_table(
     filesystem, path = open_location(metadata.location)
     names = [column.physical for column in metadata.partition_columns]
     progress("Listing", 0, None)
-    which = partial(_selected, metadata.partition_by, condition)
+    which = partial(_select_values, metadata.partition_by, condition)
     every = list(snapshot.partitions())
     known = list(compress(every, which([part.values for part in every])))
     levels = DirectoryLevels(names, metadata.partition_types, zone_of(metadata, footers))
-    by_place = _by_location(known)
-    partitions_at = dict(by_place)
+    by_location = _by_location(known)
+    partitions_at = dict(by_location)
     columns = frozenset(column.physical.lower() for column in metadata.data_columns)
 
-    def listed(relative: str) -> Iterator[str]:
-        for part in by_place.get(join_location(metadata.location, relative), ()):
+    def list_paths(relative: str) -> Iterator[str]:
+        for part in by_location.get(join_location(metadata.location, relative), ()):
             yield from files_below(part)
 
-    found = discover(
+    folders = discover(
         filesystem, path, levels, unfit=unfit,
-        progress=lambda done, total: progress("Listing", done, total), columns=columns, listed=listed,
+        progress=lambda done, total: progress("Listing", done, total), columns=columns, listed=list_paths,
     )  # fmt: skip
     if not metadata.external and not known:  # nothing may have been written yet
-        found = _none_if_missing(found, filesystem, path)
-    places = {identity(part.values): part.location for part in known}
+        folders = _none_if_missing(folders, filesystem, path)
+    locations = {identity(part.values): part.location for part in known}
     present = []
-    for folder in found:
-        here = partitions_at.pop(join_location(metadata.location, folder.relative_path), [])
-        lives = _live(snapshot, folder, here, passing, lambda values: which([values])[0])
-        place = None if here else places.get(identity(folder.values))
-        if place is None:
-            present += lives
-        elif any(part.files for part in lives):
-            reason = f"the partition lies at {place}. Move the files there, or drop the partition and run this again."
+    for folder in folders:
+        in_folder = partitions_at.pop(join_location(metadata.location, folder.relative_path), [])
+        contents = _live(snapshot, folder, in_folder, passing, lambda values: which([values])[0])
+        expected_location = None if in_folder else locations.get(identity(folder.values))
+        if expected_location is None:
+            present += contents
+        elif any(part.files for part in contents):
+            reason = f"the partition lies at {expected_location}. Move the files there, or drop the partition and run this again."
             unfit.append(Unfit(folder.relative_path, reason))
     present += _elsewhere(metadata.location, path, filesystem, partitions_at, unfit)
     changes = compare(present, known, metadata.location)
@@ -92,7 +92,7 @@ def diff_table(
 
 
 def _none_if_missing(
-    found: Iterator[DiscoveredPartition], filesystem: pafs.FileSystem, path: str
+    folders: Iterator[DiscoveredPartition], filesystem: pafs.FileSystem, path: str
 ) -> Iterator[DiscoveredPartition]:
     """Yield the partitions found below a directory; none if the directory is missing.
 
@@ -101,16 +101,16 @@ def _none_if_missing(
     remote = remote_files(filesystem)
     if remote is not None and not remote.has_directories:
         with contextlib.suppress(FileMissingError):
-            yield from found
+            yield from folders
     elif filesystem.get_file_info(path).type != pafs.FileType.NotFound:
-        yield from found
+        yield from folders
 
 
 def _by_location(partitions: Sequence[PartitionSnapshot]) -> dict[str, list[PartitionSnapshot]]:
-    found: dict[str, list[PartitionSnapshot]] = defaultdict(list)
+    groups: dict[str, list[PartitionSnapshot]] = defaultdict(list)
     for part in partitions:
-        found[part.location.rstrip("/")].append(part)
-    return dict(found)
+        groups[part.location.rstrip("/")].append(part)
+    return dict(groups)
 
 
 def zone_of(metadata: TableMetadata, footers: FooterReader) -> str:
@@ -119,7 +119,7 @@ def zone_of(metadata: TableMetadata, footers: FooterReader) -> str:
     return footers.time_zone if timed else "UTC"
 
 
-def _selected(
+def _select_values(
     names: Sequence[str], condition: Filter | None, values: Sequence[tuple[Value, ...]]
 ) -> list[bool]:
     """Return which values of partitions satisfy a condition, or all True without a condition."""
@@ -132,7 +132,7 @@ def _selected(
 def _live(
     snapshot: TableSnapshot,
     folder: DiscoveredPartition,
-    here: Sequence[PartitionSnapshot],
+    in_folder: Sequence[PartitionSnapshot],
     passing: RemovedFilesFilter,
     wanted: Callable[[tuple[Value, ...]], bool],
 ) -> list[DiscoveredPartition]:
@@ -141,25 +141,25 @@ def _live(
     A renamed partition stays in its folder. So does a later partition with the old name, beside it. Unknown
     files belong to the partition that the folder is named for.
     """
-    listed = {identity(part.values): files_below(part).keys() for part in here}
+    listed = {identity(part.values): files_below(part).keys() for part in in_folder}
     every: set[str] = set().union(*listed.values())
     new = tuple(
         file for file in folder.files if not is_own(file.path, snapshot.id) and file.path not in every
     )
-    owner = here[0].values if here and identity(folder.values) not in listed else folder.values
+    owner = in_folder[0].values if in_folder and identity(folder.values) not in listed else folder.values
     passing.meet(folder, every)
     new = passing.sift(folder, owner, new) if wanted(owner) else ()
-    lives = []
-    for part in here:
+    contents = []
+    for part in in_folder:
         if not wanted(part.values):
             continue
-        mine = listed[identity(part.values)]
-        files = tuple(file for file in folder.files if file.path in mine)
+        own_paths = listed[identity(part.values)]
+        files = tuple(file for file in folder.files if file.path in own_paths)
         files += new if identity(part.values) == identity(owner) else ()
-        lives.append(dataclasses.replace(folder, values=part.values, files=tuple(sorted(files))))
+        contents.append(dataclasses.replace(folder, values=part.values, files=tuple(sorted(files))))
     # a folder with nothing but leftovers of older versions is no new partition
-    if here or not wanted(owner):
-        return lives
+    if in_folder or not wanted(owner):
+        return contents
     return [dataclasses.replace(folder, files=new)] if new or not folder.files else []
 
 
@@ -172,16 +172,16 @@ def _elsewhere(
 ) -> list[DiscoveredPartition]:
     """Return the partitions in folders below the table's that are not named for their values."""
     present = []
-    for place, partitions in partitions_at.items():
-        relative = path_below(location, place)
+    for folder_location, partitions in partitions_at.items():
+        relative = path_below(location, folder_location)
         if relative is None or filesystem.get_file_info(f"{path}/{relative}").type == pafs.FileType.NotFound:
             continue
         listed = frozenset(name for part in partitions for name in files_below(part))
         for folder in discover(filesystem, f"{path}/{relative}", listed=_always(listed)):
             files = {file.path: file for file in folder.files}
             for part in partitions:
-                mine = (files[path] for path in files_below(part).keys() & files.keys())
-                present.append(DiscoveredPartition(part.values, relative, tuple(sorted(mine))))
+                own_files = (files[path] for path in files_below(part).keys() & files.keys())
+                present.append(DiscoveredPartition(part.values, relative, tuple(sorted(own_files))))
         unfit[:] = [item for item in unfit if not f"{relative}/".startswith(f"{item.path}/")]
     return present
 

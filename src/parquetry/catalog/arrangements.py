@@ -76,7 +76,8 @@ def arrangement_view(metadata: ms.TableMetadata, arrangement: ms.ArrangementSpec
 
     def order(by: Iterable[ms.SortColumn]) -> tuple[str, ...]:
         return tuple(
-            f"{part_text(columns[each.column].name)}{' DESC' if each.descending else ''}" for each in by
+            f"{part_text(columns[sort_column.column].name)}{' DESC' if sort_column.descending else ''}"
+            for sort_column in by
         )
 
     skew_shown = buckets_shown = None

@@ -136,9 +136,9 @@ class Catalog(CatalogReader):
         Locations below the warehouse need no change: they are relative to it.
 
         Args:
-            old: path or URI of the folder in the old place, or of a folder above it.
-            new: its place now. If it is `old`, absolute locations below the warehouse become relative: older
-                libraries wrote those.
+            old: path or URI of the folder's old location, or of a folder above it.
+            new: its location now. If it is `old`, absolute locations below the warehouse become relative:
+                older libraries wrote those.
             dry_run: report only.
             progress: called with the number of metastore rows that have been read.
 
@@ -146,7 +146,7 @@ class Catalog(CatalogReader):
             The changes, or what they would be: one for each kind of location of each database and table.
 
         Raises:
-            WarehouseError: no location is in the old place, or one place is below the other.
+            WarehouseError: no location is below `old`, or one of the two is below the other.
             CommitConflictError: others keep changing a table or writing such locations; run it again.
         """
         with self._file_access():

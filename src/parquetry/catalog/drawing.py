@@ -18,7 +18,9 @@ def table_html(title: str, rows: Sequence[Mapping[str, Any]], note: str = "") ->
         rows: values by headings.
         note: after the title.
     """
-    headings = "".join(f'<th style="{CELL_STYLE}">{escape(each)}</th>' for each in (rows[0] if rows else ()))
+    headings = "".join(
+        f'<th style="{CELL_STYLE}">{escape(heading)}</th>' for heading in (rows[0] if rows else ())
+    )
     lines = "".join(f'<tr style="background:none">{"".join(map(_cell, row.values()))}</tr>' for row in rows)
     behind = f" ({escape(note)})" if note else ""
     return (

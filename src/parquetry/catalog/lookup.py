@@ -57,12 +57,12 @@ def find_table(metastore: ms.Metastore, name: str) -> ms.TableSnapshot:
 def _instead(metastore: ms.Metastore, database: str, table: str) -> str:
     """Return the rest of the message: the tables that may be meant, and how to list all."""
     likely = _likely(
-        [(each, name) for each in metastore.databases() for name in metastore.tables(each)],
+        [(owner, name) for owner in metastore.databases() for name in metastore.tables(owner)],
         database.lower(),
         table.lower(),
     )
-    asked = "" if not likely else f" ({' or '.join(full_name(*each) for each in likely)}?)"
-    return f"{asked}; `parquetry tables`, or tables() of the catalog, lists the tables that do."
+    suggestion = "" if not likely else f" ({' or '.join(full_name(*pair) for pair in likely)}?)"
+    return f"{suggestion}; `parquetry tables`, or tables() of the catalog, lists the tables that do."
 
 
 def _likely(names: Sequence[tuple[str, str]], database: str, table: str) -> list[tuple[str, str]]:
@@ -72,9 +72,9 @@ def _likely(names: Sequence[tuple[str, str]], database: str, table: str) -> list
     >>> _likely(known, "default", "store_sales"), _likely(known, "tpcds", "store_sale"), _likely(known, "x", "y")
     ([('tpcds', 'store_sales')], [('tpcds', 'store_sales')], [])
     """
-    if elsewhere := [each for each in names if each[1] == table]:
+    if elsewhere := [pair for pair in names if pair[1] == table]:
         return elsewhere[:_MAX_SUGGESTED_TABLES]
-    by_text = {".".join(each): each for each in names}
+    by_text = {".".join(pair): pair for pair in names}
     return [
         by_text[name]
         for name in difflib.get_close_matches(f"{database}.{table}", by_text, _MAX_SUGGESTED_TABLES, 0.9)

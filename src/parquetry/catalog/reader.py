@@ -60,9 +60,9 @@ class CatalogReader:
         store_password: str | None = None,
     ) -> Self:
         """Open the catalog of a warehouse; see `parquetry.open`."""
-        found = find_warehouse(warehouse, store)
+        source = find_warehouse(warehouse, store)
         passwords = {"password": store_password} if store_password else {}
-        return cls(ms.open_metastore(found.location, found.store, passwords=passwords), storage_options)
+        return cls(ms.open_metastore(source.location, source.store, passwords=passwords), storage_options)
 
     def _file_access(self) -> AbstractContextManager[None]:
         """Return a block within which files are opened with the catalog's options."""
@@ -135,8 +135,8 @@ class CatalogReader:
         _check(limit)
         snapshot = self._snapshot(name)
         plan = None if where is None else _plan(snapshot, where)
-        found = map(functools.partial(partition_view, snapshot), snapshot.partitions(plan, limit))
-        return Listing(f"partitions of {snapshot.database}.{snapshot.name}", found, partition_row)
+        views = map(functools.partial(partition_view, snapshot), snapshot.partitions(plan, limit))
+        return Listing(f"partitions of {snapshot.database}.{snapshot.name}", views, partition_row)
 
     def files(
         self, name: str, where: str | Predicate | None = None, limit: int | None = None
@@ -180,8 +180,8 @@ class CatalogReader:
 
         _check(limit)
         snapshot = self._snapshot(name)
-        found = islice(map(commit_view, history(snapshot)), limit)
-        return Listing(f"versions of {snapshot.database}.{snapshot.name}", found, commit_row)
+        commits = islice(map(commit_view, history(snapshot)), limit)
+        return Listing(f"versions of {snapshot.database}.{snapshot.name}", commits, commit_row)
 
     def plan(self, name: str, filter: str | Predicate, *, run: bool = False) -> Plan:
         """Return how the partitions of a filter are found.

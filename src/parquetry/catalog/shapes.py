@@ -16,7 +16,7 @@ from parquetry.catalog.drawing import facts_html, table_html, text_html
 from parquetry.key_schema import KeySchema
 from parquetry.scan import EVERYTHING, Estimate, KeyScan, ScanPlan
 from parquetry.scan.plan_text import plan_text
-from parquetry.texts import counted
+from parquetry.texts import quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +100,12 @@ class Table:
         return {name: text for name, text in facts.items() if text is not None}
 
     def _repr_html_(self) -> str:
-        by = {name: place for place, name in enumerate(self.partition_by, 1)}
+        positions = {name: position for position, name in enumerate(self.partition_by, 1)}
         columns = [
             {
                 "column": column.name,
                 "type": column.type if column.nullable else f"{column.type} not null",
-                "partition": by.get(column.name, ""),
+                "partition": positions.get(column.name, ""),
                 "comment": column.comment or "",
             }
             for column in self.columns
@@ -270,8 +270,8 @@ class Plan:
         if self.partitions is None:
             return text
         if self.keys_examined is None:
-            keys = f"{counted(self.keys_returned or 0, 'key')} returned: the store tested the others, and does not say how many"
+            keys = f"{quantity(self.keys_returned or 0, 'key')} returned: the store tested the others, and does not say how many"
         else:
-            keys = f"{counted(self.keys_examined, 'key')} examined"
-        skipped = f" (skip scan: {counted(self.seeks, 'seek')})" if self.seeks else ""
-        return f"{text}\n{counted(self.partitions, 'partition')} found, {keys}{skipped}"
+            keys = f"{quantity(self.keys_examined, 'key')} examined"
+        skipped = f" (skip scan: {quantity(self.seeks, 'seek')})" if self.seeks else ""
+        return f"{text}\n{quantity(self.partitions, 'partition')} found, {keys}{skipped}"

@@ -11,7 +11,7 @@ from parquetry import metastore as ms
 from parquetry.catalog.arrangements import arrangement_view
 from parquetry.catalog.shapes import Column, Commit, DataFile, Partition, Plan, Statistics, Table
 from parquetry.data_files import FileBounds, bounds_reader
-from parquetry.identifiers import quoted
+from parquetry.identifiers import quote_part
 from parquetry.metastore import index_columns
 from parquetry.scan import ScanPlan
 from parquetry.types import Value, to_python, type_text
@@ -77,7 +77,7 @@ def commit_view(commit: ms.CommitRecord) -> Commit:
 def partition_view(snapshot: ms.TableSnapshot, partition: ms.PartitionSnapshot) -> Partition:
     """Return a partition as users see it."""
     return Partition(
-        _named(snapshot, partition.values),
+        _name_values(snapshot, partition.values),
         partition.location,
         partition.file_count,
         partition.rows,
@@ -100,7 +100,7 @@ def file_views(
     partition: dict[str, Any] = {}
     for values, file, path in files:
         if values is not last:
-            last, partition = values, _named(snapshot, values)
+            last, partition = values, _name_values(snapshot, values)
         yield DataFile(
             path,
             partition,
@@ -115,10 +115,10 @@ def file_views(
 
 def full_name(database: str, table: str) -> str:
     """Return a table's name as `database.table`, in backticks where a part holds a dot."""
-    return ".".join(quoted(part) if "." in part or "`" in part else part for part in (database, table))
+    return ".".join(quote_part(part) if "." in part or "`" in part else part for part in (database, table))
 
 
-def _named(snapshot: ms.TableSnapshot, values: Sequence[Value]) -> dict[str, Any]:
+def _name_values(snapshot: ms.TableSnapshot, values: Sequence[Value]) -> dict[str, Any]:
     types = zip(snapshot.metadata.partition_by, snapshot.partition_types, values, strict=True)
     return {name: to_python(type, value) for name, type, value in types}
 
@@ -127,15 +127,15 @@ def _statistics_reader(columns: Sequence[ms.TableColumn]) -> Callable[[ms.FileRe
     readers = [(column, column.physical.lower(), bounds_reader(column)) for column in columns]
 
     def read(file: ms.FileRecord) -> dict[str, Statistics]:
-        sizes = {name.lower(): each.size for name, each in (file.columns or {}).items()}
-        found = {}
+        sizes = {name.lower(): entry.size for name, entry in (file.columns or {}).items()}
+        statistics = {}
         for column, physical, bounds_of in readers:
             bounds = bounds_of(file)
             if bounds is None and sizes.get(physical) is None:
                 continue
             bounds = bounds or FileBounds()
             type = column.column_type
-            found[column.name] = Statistics(
+            statistics[column.name] = Statistics(
                 min=to_python(type, bounds.min),
                 max=to_python(type, bounds.max),
                 nulls=bounds.nulls,
@@ -143,6 +143,6 @@ def _statistics_reader(columns: Sequence[ms.TableColumn]) -> Callable[[ms.FileRe
                 max_exact=bounds.max is not None and bounds.max_exact,
                 bytes=sizes.get(physical),
             )
-        return found
+        return statistics
 
     return read

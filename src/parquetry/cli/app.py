@@ -101,8 +101,8 @@ TableArgument = Annotated[
 ]
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(show: bool) -> None:
+    if show:
         print(f"parquetry {__version__}")
         raise typer.Exit
 
@@ -137,9 +137,9 @@ def storage_options(given: Sequence[str] | None) -> dict[str, str] | None:
     from parquetry.errors import ConfigurationError
 
     options = {}
-    for place, each in enumerate(given or (), 1):
-        name, equals, value = each.partition("=")
+    for number, text in enumerate(given or (), 1):
+        name, equals, value = text.partition("=")
         if not equals:
-            raise ConfigurationError(f"The --storage-option number {place} has no =: write KEY=VALUE.")
+            raise ConfigurationError(f"The --storage-option number {number} has no =: write KEY=VALUE.")
         options[name] = value
     return options or None

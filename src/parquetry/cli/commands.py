@@ -27,7 +27,9 @@ def _of_operations(group: str) -> Iterator[str]:
 
 
 GROUPS = {
-    group: tuple(name for each in names for name in (_of_operations(group) if each is ... else [str(each)]))
+    group: tuple(
+        name for entry in names for name in (_of_operations(group) if entry is ... else [str(entry)])
+    )
     for group, names in _GROUPS.items()
 }
 """The commands in the order of the help: reading first."""

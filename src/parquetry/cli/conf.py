@@ -73,7 +73,7 @@ def conf(
     settings, hidden = _settings(catalog, spark, warehouse, store)
     file = write or defaults_file()
     text = _read(file) if file is not None else ""
-    settings = beside_existing({each.name: each.value for each in defaults_entries(text)}, settings)
+    settings = beside_existing({entry.name: entry.value for entry in defaults_entries(text)}, settings)
     if write is not None:
         _write(write, text, settings)
     elif as_json:
@@ -93,15 +93,15 @@ def _settings(
     from parquetry.spark import version_in_use
     from parquetry.warehouse import find_warehouse
 
-    found = find_warehouse(warehouse, store)
+    source = find_warehouse(warehouse, store)
     version = spark or version_in_use()
     if version is None:
         raise ConfigurationError(
             "No Spark was found for parquetry conf, and each series of Spark has a jar of its own: say parquetry conf --spark 4.1, set "
             "SPARK_HOME, or pip install 'parquetry[spark]'."
         )
-    options = {} if found.store is None else {"store": found.store}
-    settings = parquetry.settings(catalog, found.location, spark=version, **options)
+    options = {} if source.store is None else {"store": source.store}
+    settings = parquetry.settings(catalog, source.location, spark=version, **options)
     hidden = [name for name in settings if "password" in name]
     for name in hidden:
         del settings[name]  # the command's output ends in files, histories of shells and lists of processes
@@ -123,7 +123,7 @@ def _print_flags(settings: Mapping[str, str]) -> None:
     from parquetry.errors import ConfigurationError
 
     for name, value in settings.items():
-        if any(each.isspace() for each in value):
+        if any(character.isspace() for character in value):
             raise ConfigurationError(
                 f"{name} is {value!r}, which a shell would split in $(parquetry conf --flags): write the settings into a "
                 "file (parquetry conf --write lake.conf), and say --properties-file lake.conf."
@@ -152,7 +152,7 @@ def _write(file: Path, text: str, settings: Mapping[str, str]) -> None:
     from parquetry.config import defaults_entries, with_settings
 
     after = with_settings(text, settings)
-    before = {each.name: each.value for each in defaults_entries(text)}
+    before = {entry.name: entry.value for entry in defaults_entries(text)}
     changed = sum(before.get(name) != value for name, value in settings.items())
     if after != text:
         target = file.resolve()  # a link stays one
@@ -165,5 +165,5 @@ def _write(file: Path, text: str, settings: Mapping[str, str]) -> None:
             os.replace(beside, target)
         finally:
             beside.unlink(missing_ok=True)
-    kept = texts.counted(len(settings) - changed, "setting")
-    print(f"{shlex.quote(str(file))}: {texts.counted(changed, 'setting')} written, {kept} there already.")
+    kept = texts.quantity(len(settings) - changed, "setting")
+    print(f"{shlex.quote(str(file))}: {texts.quantity(changed, 'setting')} written, {kept} there already.")

@@ -23,8 +23,8 @@ from parquetry.config import (
     SESSION_PREFIX,
     SPARK_SERIES,
     TABLE_SETTINGS,
-    listed_series,
     series_of,
+    series_text,
 )
 from parquetry.errors import ParquetryError
 from parquetry.metastore import Check
@@ -47,7 +47,7 @@ class InEffect:
         name: of the setting.
         value: as text, or None if it has no value.
         origin: where the value comes from, or None if it has no value.
-        how: the places where users can set it, in the order of precedence.
+        how: the ways to set it, in the order of precedence.
     """
 
     name: str
@@ -78,7 +78,7 @@ def examine(
     spark = _pyspark()
     yield spark
     if spark.ok:
-        yield from _left_out(spark.found)
+        yield from _list_missing_features(spark.found)
     if home := os.environ.get("SPARK_HOME"):
         yield _spark_home(home)
     yield _java()
@@ -95,9 +95,9 @@ def settings_in_effect(warehouse: str | None = None, store: str | None = None) -
         store: as given.
     """
     try:
-        found = find_warehouse(warehouse, store)
-        url = None if found.store is None else without_password(found.store)
-        named = {"warehouse": (found.location, found.origin), "store": (url, found.store_origin)}
+        source = find_warehouse(warehouse, store)
+        url = None if source.store is None else without_password(source.store)
+        named = {"warehouse": (source.location, source.origin), "store": (url, source.store_origin)}
         if os.environ.get(PASSWORD_VARIABLE):
             named["store.password"] = ("***", PASSWORD_VARIABLE)
     except ParquetryError:  # `examine` reports it
@@ -157,10 +157,10 @@ def _pyspark() -> Check:
             _INSTALL_SPARK,
         )
     fits = series_of(version) is not None
-    return Check("pyspark", fits, version, None if fits else f"needs {listed_series()}: {_INSTALL_SPARK}")
+    return Check("pyspark", fits, version, None if fits else f"needs {series_text()}: {_INSTALL_SPARK}")
 
 
-def _left_out(version: str) -> Iterator[Check]:
+def _list_missing_features(version: str) -> Iterator[Check]:
     """Return what Parquetry leaves out on a version of Spark, as notes."""
     series = series_of(version)
     for missing in SPARK_SERIES[series] if series else ():
@@ -171,16 +171,16 @@ def _spark_home(home: str) -> Check:
     """Check the Spark that SPARK_HOME makes PySpark start instead of its own."""
     from parquetry.spark import version_of_home
 
-    found = version_of_home(Path(home))
-    if found is None:
+    version = version_of_home(Path(home))
+    if version is None:
         return Check("SPARK_HOME", False, f"{home}, which holds no Spark", "unset SPARK_HOME, or correct it")
-    if series_of(found):
-        return Check("SPARK_HOME", True, f"{home}, Spark {found}")
+    if series_of(version):
+        return Check("SPARK_HOME", True, f"{home}, Spark {version}")
     return Check(
         "SPARK_HOME",
         False,
-        f"{home}, Spark {found}",
-        f"unset SPARK_HOME, or let it name a Spark {listed_series()}",
+        f"{home}, Spark {version}",
+        f"unset SPARK_HOME, or let it name a Spark {series_text()}",
     )
 
 
@@ -227,16 +227,16 @@ def _warehouse(
     from parquetry.errors import WarehouseError
 
     try:
-        found = find_warehouse(warehouse, store)
+        source = find_warehouse(warehouse, store)
     except WarehouseError as error:
         yield Check("warehouse", None, error.message)
         return
     except ParquetryError as error:
         yield Check("warehouse", False, error.message)
         return
-    where = f"{found.location} ({found.origin})"
+    where = f"{source.location} ({source.origin})"
     try:
-        with Catalog.open(found.location, found.store, options) as catalog:
+        with Catalog.open(source.location, source.store, options) as catalog:
             tables = len(catalog.tables())
             yield Check("warehouse", True, f"{where}, {tables} {'table' if tables == 1 else 'tables'}")
             yield from catalog.doctor(write=write)
@@ -247,7 +247,7 @@ def _warehouse(
             f"{where}: {error.message}",
             "correct the path; a new warehouse is made when Spark first uses its catalog",
         )
-        yield from _files(found.location, options, write)
+        yield from _files(source.location, options, write)
 
 
 def _files(warehouse: str, options: Mapping[str, str] | None, write: bool) -> Iterator[Check]:

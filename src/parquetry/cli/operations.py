@@ -62,7 +62,7 @@ class _Warehouse:
 
 
 @contextmanager
-def _opened(
+def _open_context(
     warehouse: str | None, store: str | None, storage_option: Sequence[str] | None
 ) -> Iterator[_Warehouse]:
     from parquetry.locations import ArrowFileSystems, use_file_systems
@@ -71,9 +71,9 @@ def _opened(
     from parquetry.warehouse import find_warehouse
 
     options = storage_options(storage_option)
-    found = find_warehouse(warehouse, store)
+    source = find_warehouse(warehouse, store)
     with (
-        open_metastore(found.location, found.store) as metastore,
+        open_metastore(source.location, source.store) as metastore,
         use_file_systems(ArrowFileSystems(options)),
     ):
         yield _Warehouse(metastore, NoEngine())
@@ -83,7 +83,7 @@ def _add_command(operation: Operation) -> None:
     """Register the command of an operation."""
     command = operation.command
     assert command is not None
-    shown = [each for each in operation.arguments if each.option.of_command]
+    shown = [argument for argument in operation.arguments if argument.option.of_command]
 
     def run(
         *,
@@ -93,10 +93,10 @@ def _add_command(operation: Operation) -> None:
         as_json: bool,
         **given: Any,
     ) -> None:
-        arguments = {each.name: _value(each, given) for each in shown}
+        arguments = {argument.name: _value(argument, given) for argument in shown}
         if (complaint := command.misuse(arguments)) is not None:
             raise typer.BadParameter(complaint)
-        with _opened(warehouse, store, storage_option) as context:
+        with _open_context(warehouse, store, storage_option) as context:
             records = list(operation.run(context, **arguments))
             sentence = None if as_json else command.sentence(context, records, arguments)
         if sentence is None:
@@ -106,8 +106,10 @@ def _add_command(operation: Operation) -> None:
         if any(map(command.is_problem, records)):
             raise typer.Exit(1)
 
-    shown_first = sorted(shown, key=lambda each: not (each.option.positional or each.name in _POSITIONAL))
-    parameters = [parameter for each in shown_first for parameter in _parameters(each)]
+    shown_first = sorted(
+        shown, key=lambda argument: not (argument.option.positional or argument.name in _POSITIONAL)
+    )
+    parameters = [parameter for argument in shown_first for parameter in _parameters(argument)]
     run.__signature__ = inspect.Signature([*parameters, *_COMMON])  # type: ignore[attr-defined]
     app.command(
         operation.name.replace("_", "-"),
@@ -168,7 +170,7 @@ def _parameters(argument: Argument) -> Iterator[inspect.Parameter]:
         yield _parameter(name, WhereOption, None)
     elif argument.kind is bool:
         name = _flag_name(argument)
-        yield _parameter(name, Annotated[bool, typer.Option(_dashed(name), help=words)], False)
+        yield _parameter(name, Annotated[bool, typer.Option(_option_name(name), help=words)], False)
     else:
         yield _parameter(name, _hint(argument, words), argument.default)
 
@@ -178,12 +180,14 @@ def _hint(argument: Argument, words: str) -> Any:
     kind, option = argument.kind, argument.option
     settings: dict[str, Any] = {"help": words, "metavar": option.metavar, "show_default": False}
     if option.positional:
-        taken = list[str] if get_origin(kind) is list else kind
-        return Annotated[taken if argument.is_required else taken | None, typer.Argument(**settings)]
+        accepted_type = list[str] if get_origin(kind) is list else kind
+        return Annotated[
+            accepted_type if argument.is_required else accepted_type | None, typer.Argument(**settings)
+        ]
     if kind is Timestamp:
         kind, settings["formats"] = datetime, _TIME_FORMATS
-    taken = str if get_origin(kind) is list else kind
-    return Annotated[taken | None, typer.Option(_dashed(argument.name), **settings)]
+    accepted_type = str if get_origin(kind) is list else kind
+    return Annotated[accepted_type | None, typer.Option(_option_name(argument.name), **settings)]
 
 
 def _help(comment: str) -> str:
@@ -200,7 +204,7 @@ def _flag_name(argument: Argument) -> str:
     return f"no_{argument.name}" if argument.default is True else argument.name
 
 
-def _dashed(name: str) -> str:
+def _option_name(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
@@ -213,7 +217,7 @@ def _value(argument: Argument, given: Mapping[str, Any]) -> Any:
         moment = value.astimezone() if value.tzinfo is None else value
         return int(moment.timestamp() * 1000) * 1000
     if isinstance(value, str) and get_origin(argument.kind) is list:
-        return [each.strip() for each in value.split(",")]
+        return [item.strip() for item in value.split(",")]
     return not value if argument.default is True else value
 
 

@@ -20,8 +20,8 @@ _TABLE_ROWS = 1_000
 def print_json(objects: Iterable[Mapping[str, Any]]) -> None:
     """Print objects as a JSON list, one a line. Each is printed as soon as it is ready."""
     separator = "["
-    for each in objects:
-        print(f"{separator}{json_text(each)}", end="")
+    for fields in objects:
+        print(f"{separator}{json_text(fields)}", end="")
         separator = ",\n "
     print("[]" if separator == "[" else "]")
 
@@ -64,9 +64,9 @@ def _show_on_terminal(head: Sequence[str] | None, rows: list[list[str]], right: 
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, show_header=head is not None)
-    for place, flush_right in enumerate(right):
+    for index, flush_right in enumerate(right):
         table.add_column(
-            head[place] if head is not None else "",
+            head[index] if head is not None else "",
             justify="right" if flush_right else "left",
             no_wrap=flush_right,
             overflow="fold",

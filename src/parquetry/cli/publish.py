@@ -53,13 +53,13 @@ def publish(
     _ = parquetry.configure  # raises with a remedy if Spark is missing
     from parquetry.spark import publish_table
 
-    told = publish_table(find_warehouse(warehouse, store), name, hive_table, settings)
+    records = publish_table(find_warehouse(warehouse, store), name, hive_table, settings)
     if as_json:
-        output.print_json(told)
+        output.print_json(records)
     else:
         output.print_table(
             ("action", "count", "detail"),
-            ((each["action"], texts.count(each["count"]), each["detail"]) for each in told),
+            ((record["action"], texts.count(record["count"]), record["detail"]) for record in records),
             numbers=("count",),
         )
 

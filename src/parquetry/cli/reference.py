@@ -71,18 +71,20 @@ def _section(name: str, command: Any) -> str:
 
 
 def _lines(name: str, command: Any) -> Iterator[str]:
-    arguments = [each for each in command.params if each.param_type_name == "argument"]
+    arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
     usage = " ".join(["parquetry", name, *map(_argument, arguments), "[OPTIONS]"])
     yield from (f"## `{usage}`", "", inspect.cleandoc(command.help), "")
     yield from ("```console", f"$ {command.epilog.removeprefix('Example: ')}", "```", "")
     yield from ("| | |", "|---|---|")
-    for each in command.params:
-        if each.param_type_name == "argument":
-            yield f"| `{each.metavar}` | {each.help} |"
+    for parameter in command.params:
+        if parameter.param_type_name == "argument":
+            yield f"| `{parameter.metavar}` | {parameter.help} |"
         else:
-            value = f" {each.metavar}" if each.metavar else ""
-            default = f" Default: `{each.default}`." if each.default and not each.is_flag else ""
-            yield f"| `{', '.join(each.opts)}{value}` | {each.help}{default} |"
+            value = f" {parameter.metavar}" if parameter.metavar else ""
+            default = (
+                f" Default: `{parameter.default}`." if parameter.default and not parameter.is_flag else ""
+            )
+            yield f"| `{', '.join(parameter.opts)}{value}` | {parameter.help}{default} |"
 
 
 def _argument(argument: Any) -> str:

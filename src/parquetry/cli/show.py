@@ -39,13 +39,13 @@ def databases(
 
     with open_catalog(warehouse, store, storage_option) as catalog:
         counts = Counter(parse_name(name)[0] for name in catalog.tables())
-        found = [(name, counts[name]) for name in catalog.databases()]
+        rows = [(name, counts[name]) for name in catalog.databases()]
     if as_json:
-        output.print_json({"database": name, "tables": count} for name, count in found)
+        output.print_json({"database": name, "tables": count} for name, count in rows)
         return
     output.print_table(
         ("database", "tables"),
-        ((name, texts.count(count)) for name, count in found),
+        ((name, texts.count(count)) for name, count in rows),
         numbers=("tables",),
         empty="The warehouse has no databases.",
     )
@@ -61,17 +61,17 @@ def tables(
     """List the tables and their sizes."""
     from parquetry.errors import TableNotFoundError
 
-    found = []
+    listing = []
     with open_catalog(warehouse, store, storage_option) as catalog:
         for name in catalog.tables():
             try:
-                found.append(catalog.table(name))
+                listing.append(catalog.table(name))
             except TableNotFoundError:  # dropped since it was listed
                 continue
     if as_json:
         output.print_json(
             {"table": t.name, "partitions": t.partitions, "files": t.files, "rows": t.rows, "bytes": t.bytes}
-            for t in found
+            for t in listing
         )
         return
     output.print_table(
@@ -84,7 +84,7 @@ def tables(
                 texts.count(t.rows),
                 texts.size_text(t.bytes),
             )
-            for t in found
+            for t in listing
         ),
         numbers=("partitions", "files", "rows", "size"),
         empty="The warehouse has no tables.",
@@ -103,24 +103,29 @@ def describe(
     import dataclasses
 
     with open_catalog(warehouse, store, storage_option) as catalog:
-        found = catalog.table(table)
+        info = catalog.table(table)
     if as_json:
-        fields = dataclasses.asdict(found)
-        if found.arrangement is None:
+        fields = dataclasses.asdict(info)
+        if info.arrangement is None:
             del fields["arrangement"]
         output.print_json([{"table": fields.pop("name"), **fields}])
         return
-    places = {name: str(place) for place, name in enumerate(found.partition_by, 1)}
+    positions = {name: str(position) for position, name in enumerate(info.partition_by, 1)}
     output.print_table(
         ("column", "type", "partition", "comment"),
         (
-            (c.name, c.type if c.nullable else f"{c.type} not null", places.get(c.name, ""), c.comment or "")
-            for c in found.columns
+            (
+                c.name,
+                c.type if c.nullable else f"{c.type} not null",
+                positions.get(c.name, ""),
+                c.comment or "",
+            )
+            for c in info.columns
         ),
         numbers=("partition",),
     )
     print()
-    facts = found.facts()
+    facts = info.facts()
     width = max(map(len, facts))
     for name, value in facts.items():
         print(f"{name:{width}}  {texts.cell(value)}")
@@ -146,7 +151,7 @@ def partitions(
     from parquetry.locations import path_within
 
     with open_catalog(warehouse, store, storage_option) as catalog:
-        found = catalog.partitions(table, one_filter(condition, where), limit)
+        listing = catalog.partitions(table, one_filter(condition, where), limit)
         if as_json:
             output.print_json(
                 {
@@ -157,21 +162,21 @@ def partitions(
                     "bytes": p.bytes,
                     **({} if p.arrangement is None else {"arrangement": dataclasses.asdict(p.arrangement)}),
                 }
-                for p in found
+                for p in listing
             )
             return
-        described = catalog.table(table)
+        info = catalog.table(table)
         output.print_table(
-            (*described.partition_by, "files", "rows", "size", "location"),
+            (*info.partition_by, "files", "rows", "size", "location"),
             (
                 (
                     *p.values.values(),
                     texts.count(p.files),
                     texts.count(p.rows),
                     texts.size_text(p.bytes),
-                    path_within(described.location, p.location),
+                    path_within(info.location, p.location),
                 )
-                for p in found
+                for p in listing
             ),
             numbers=("files", "rows", "size"),
             empty="No partitions.",
@@ -204,7 +209,7 @@ def files(
     from parquetry.locations import path_within
 
     with open_catalog(warehouse, store, storage_option) as catalog:
-        found = catalog.files(table, one_filter(condition, where), limit)
+        listing = catalog.files(table, one_filter(condition, where), limit)
         if as_json:
             output.print_json(
                 {
@@ -216,13 +221,13 @@ def files(
                     **({} if f.bucket is None else {"bucket": f.bucket}),
                     **({"sorted": True} if f.sorted else {}),
                 }
-                for f in found
+                for f in listing
             )
             return
         location = catalog.table(table).location
         output.print_table(
             ("file", "rows", "size"),
-            ((path_within(location, f.path), texts.count(f.rows), texts.size_text(f.bytes)) for f in found),
+            ((path_within(location, f.path), texts.count(f.rows), texts.size_text(f.bytes)) for f in listing),
             numbers=("rows", "size"),
             empty="No files.",
         )
@@ -253,8 +258,8 @@ def plan(
     if filter_text is None:
         raise typer.BadParameter("There is no filter to plan: parquetry plan TABLE FILTER.")
     with open_catalog(warehouse, store, storage_option) as catalog:
-        found = catalog.plan(table, filter_text, run=run)
-    print(output.json_text(found.to_dict()) if as_json else found)
+        explanation = catalog.plan(table, filter_text, run=run)
+    print(output.json_text(explanation.to_dict()) if as_json else explanation)
 
 
 @app.command(epilog="Example: parquetry history sales.orders")
@@ -273,9 +278,9 @@ def history(
     import dataclasses
 
     with open_catalog(warehouse, store, storage_option) as catalog:
-        found = catalog.history(table, limit)
+        commits = catalog.history(table, limit)
         if as_json:
-            output.print_json(map(dataclasses.asdict, found))
+            output.print_json(map(dataclasses.asdict, commits))
             return
         output.print_table(
             ("version", "committed at (UTC)", "operation", "partitions", "files", "rows", "size"),
@@ -289,7 +294,7 @@ def history(
                     texts.count(c.rows),
                     texts.size_text(c.bytes),
                 )
-                for c in found
+                for c in commits
             ),
             numbers=("version", "partitions", "files", "rows", "size"),
         )

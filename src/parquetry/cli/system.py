@@ -36,8 +36,8 @@ def dump(
     from parquetry.progress import progress_bar
     from parquetry.warehouse import find_warehouse
 
-    found = find_warehouse(warehouse, store)
-    with open_metastore(found.location, found.store) as metastore, progress_bar() as progress:
+    source = find_warehouse(warehouse, store)
+    with open_metastore(source.location, source.store) as metastore, progress_bar() as progress:
         manifest = dump(metastore, folder, progress)
     _print_manifest(manifest, f"written to {folder}", as_json)
 
@@ -74,11 +74,11 @@ def restore(
     from parquetry.progress import progress_bar
     from parquetry.warehouse import find_warehouse
 
-    found = find_warehouse(warehouse, store)
+    source = find_warehouse(warehouse, store)
     look_into(Path(folder))  # before a metastore is made that stays empty
     with (
         use_file_systems(ArrowFileSystems(storage_options(storage_option))),
-        open_metastore(found.location, found.store, create=True) as metastore,
+        open_metastore(source.location, source.store, create=True) as metastore,
         progress_bar() as progress,
     ):
         manifest = restore(metastore, folder, progress, claims=claim)
@@ -119,7 +119,10 @@ def relocate(
         return
     output.print_table(
         ("kind", "name", "count", "first was", "and is" if not dry_run else "and would be"),
-        ((each.kind, each.name, texts.count(each.count), each.before, each.after) for each in moved),
+        (
+            (change.kind, change.name, texts.count(change.count), change.before, change.after)
+            for change in moved
+        ),
         numbers=("count",),
         empty="Nothing to change: all locations there are recorded as they should be.",
     )
@@ -131,8 +134,8 @@ def _print_manifest(manifest: Manifest, done: str, as_json: bool) -> None:
     if as_json:
         output.print_json({"table": full_name(t.database, t.name), "id": t.id} for t in manifest.tables)
     else:
-        tables = texts.counted(len(manifest.tables), "table")
-        print(f"{tables} of {texts.counted(len(manifest.databases), 'database')} {done}")
+        tables = texts.quantity(len(manifest.tables), "table")
+        print(f"{tables} of {texts.quantity(len(manifest.databases), 'database')} {done}")
 
 
 @app.command(epilog="Example: parquetry doctor --warehouse /data/lake")
@@ -212,7 +215,7 @@ def _print_settings(settings: Sequence[InEffect]) -> None:
         print(f"{s.name}{'' if s.value is None else f' = {s.value}'}{origin}")
         print("".join(f"    {way}\n" for way in s.how), end="")
     print("\nSettings of Spark's, with the value that parquetry.configure gives them:")
-    for each in SPARK_SETTINGS:
-        print(f"{each.name}{'' if each.value is None else f' = {each.value}'}")
-        for line in textwrap.wrap(each.text, 76, break_long_words=False, break_on_hyphens=False):
+    for setting in SPARK_SETTINGS:
+        print(f"{setting.name}{'' if setting.value is None else f' = {setting.value}'}")
+        for line in textwrap.wrap(setting.text, 76, break_long_words=False, break_on_hyphens=False):
             print(f"    {line}")

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import msgspec
 
 from parquetry.compaction.partition_condition import partition_condition
-from parquetry.compaction.recut import Look, Recutting, unplaced
+from parquetry.compaction.recut import Look, Recutting, rest_files
 from parquetry.data_files import FileRecord
 from parquetry.errors import PartitionNotFoundError
 from parquetry.layout import ArrangementSpec
@@ -102,14 +102,14 @@ def rewrites(
     types = {column.physical: column.column_type for column in snapshot.metadata.columns}
     recutting = None if look is None else Recutting.for_table(snapshot.metadata)
 
-    def chosen(files: Sequence[FileRecord], arrangement: ArrangementSpec, location: str) -> list[int]:
+    def choose_files(files: Sequence[FileRecord], arrangement: ArrangementSpec, location: str) -> list[int]:
         return worth_rewriting(files, arrangement, types, location, target)
 
     candidates: list[_CompactionCandidate] = []
-    for done, partition in enumerate(selected_partitions(snapshot, where, zone), 1):
+    for done, partition in enumerate(select_partitions(snapshot, where, zone), 1):
         if partition.file_count:
             files, own = partition.files, partition.arrangement
-            small = [files[i] for i in chosen(files, own, partition.location)]
+            small = [files[i] for i in choose_files(files, own, partition.location)]
             if recutting is not None and recutting.follows(partition):
                 looked_at = recutting.is_looked_at(own, files, small)
                 if looked_at or small or recutting.new_arrangement(own, files, None) != own:
@@ -117,21 +117,23 @@ def rewrites(
             elif small:
                 candidates.append(_CompactionCandidate(partition, files))
         progress("Looking for small files", done, snapshot.totals.partitions if where is None else None)
-    wanted = [(each.partition, unplaced(each.files)) for each in candidates if each.looked_at]
+    wanted = [
+        (candidate.partition, rest_files(candidate.files)) for candidate in candidates if candidate.looked_at
+    ]
     counted = look(wanted) if look is not None and wanted else {}
-    found = []
-    for each in candidates:
-        now, arrangement = each.files, each.partition.arrangement
-        if recutting is not None and each.follows:
+    chosen_rewrites = []
+    for candidate in candidates:
+        now, arrangement = candidate.files, candidate.partition.arrangement
+        if recutting is not None and candidate.follows:
             before = arrangement
-            arrangement = recutting.new_arrangement(before, now, counted.get(each.partition.key))
-            now = recutting.reassigned(now, before, arrangement)
-        taken = set(chosen(now, arrangement, each.partition.location))
-        if taken:
-            anew = tuple(file for i, file in enumerate(now) if i in taken)
-            kept = tuple(file for i, file in enumerate(now) if i not in taken)
-            found.append(Rewrite(each.partition, anew, kept, arrangement))
-    return found
+            arrangement = recutting.new_arrangement(before, now, counted.get(candidate.partition.key))
+            now = recutting.reassign_cells(now, before, arrangement)
+        chosen_indices = set(choose_files(now, arrangement, candidate.partition.location))
+        if chosen_indices:
+            anew = tuple(file for i, file in enumerate(now) if i in chosen_indices)
+            kept = tuple(file for i, file in enumerate(now) if i not in chosen_indices)
+            chosen_rewrites.append(Rewrite(candidate.partition, anew, kept, arrangement))
+    return chosen_rewrites
 
 
 def worth_rewriting(
@@ -166,7 +168,7 @@ def worth_rewriting(
             chosen.add(i)
     moved = {_slot_record(files[i]) for i in chosen}
     for slots, group in groups.items():
-        # rows of files in a wrong place may come here
+        # rows of files in a wrong directory may come here
         joined = any(
             all(part.may_hold(file, slot or 0) for part, slot in zip(parts, slots, strict=True))
             for file in moved
@@ -187,7 +189,7 @@ def _slot_record(file: FileRecord) -> FileRecord:
     return msgspec.structs.replace(file, path="", bytes=0, rows=None, modified=None, columns=None)
 
 
-def selected_partitions(snapshot: TableSnapshot, where: str | None, zone: str) -> Iterator[PartitionSnapshot]:
+def select_partitions(snapshot: TableSnapshot, where: str | None, zone: str) -> Iterator[PartitionSnapshot]:
     """Return the partitions that satisfy a condition.
 
     Args:
@@ -215,7 +217,7 @@ def require_selected(snapshot: TableSnapshot, where: str, zone: str) -> None:
     Raises:
         PartitionNotFoundError: it has none.
     """
-    if next(iter(selected_partitions(snapshot, where, zone)), None) is None:
+    if next(iter(select_partitions(snapshot, where, zone)), None) is None:
         raise PartitionNotFoundError(
             f"Table {snapshot.label} has no partition where {where}: SHOW PARTITIONS lists them."
         )

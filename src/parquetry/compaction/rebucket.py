@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from parquetry.compaction.compact import Rewrite, selected_partitions
+from parquetry.compaction.compact import Rewrite, select_partitions
 from parquetry.data_files import FileRecord
 from parquetry.errors import ArrangementError
 from parquetry.layout import BucketSpec
@@ -41,8 +41,8 @@ def rebucketing(
         FilterError: the condition cannot be used.
     """
     spec = _spec(snapshot, count)
-    found = []
-    for done, partition in enumerate(selected_partitions(snapshot, where, zone), 1):
+    rewrites = []
+    for done, partition in enumerate(select_partitions(snapshot, where, zone), 1):
         arrangement = msgspec.structs.replace(partition.arrangement, buckets=spec)
         is_so = arrangement == partition.arrangement
         anew: list[FileRecord] = []
@@ -50,9 +50,9 @@ def rebucketing(
         for file in partition.files:
             (kept if is_so and spec.is_in_slot(file, {}, partition.location) else anew).append(file)
         if anew or not is_so:
-            found.append(Rewrite(partition, tuple(anew), tuple(kept), arrangement))
+            rewrites.append(Rewrite(partition, tuple(anew), tuple(kept), arrangement))
         progress("Looking for other buckets", done, snapshot.totals.partitions if where is None else None)
-    return found
+    return rewrites
 
 
 def _spec(snapshot: TableSnapshot, count: int | None) -> BucketSpec:

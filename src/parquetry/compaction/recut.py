@@ -85,10 +85,10 @@ class Recutting:
             anew: the files among them that are rewritten in any case.
         """
         least = least_count(row_sum(files) or 0, self.measuring.auto.share)
-        if (row_sum(unplaced(anew)) or 0) >= least:
+        if (row_sum(rest_files(anew)) or 0) >= least:
             return True
         there = _map(own).numbers()
-        counts = self.stated.counts(unplaced(files))
+        counts = self.stated.counts(rest_files(files))
         return any(count >= least and cell_key(cell) not in there for cell, count in counts.items())
 
     def new_arrangement(
@@ -122,12 +122,12 @@ class Recutting:
         chosen = choose(weights, row_sum(files) or 0, self.measuring.auto, skew.columns, types)
         staying = {cell_key(cell) for cell in chosen}
         kept = [number for number, cell in enumerate(skew.cells) if cell_key(cell) in staying]
-        places = tuple(skew.locations[number] for number in kept) if skew.locations else ()
-        kept_map = SkewMap(skew.columns, tuple(skew.cells[number] for number in kept), True, places)
+        locations = tuple(skew.locations[number] for number in kept) if skew.locations else ()
+        kept_map = SkewMap(skew.columns, tuple(skew.cells[number] for number in kept), True, locations)
         now = kept_map.with_cells([cell for cell in chosen if cell_key(cell) not in numbers])
         return msgspec.structs.replace(own, skew=now)
 
-    def reassigned(
+    def reassign_cells(
         self, files: Sequence[FileRecord], before: ArrangementSpec, after: ArrangementSpec
     ) -> list[FileRecord]:
         """Return a partition's files with their cells in a new map.
@@ -162,6 +162,6 @@ def _map(arrangement: ArrangementSpec) -> SkewMap:
     return arrangement.skew
 
 
-def unplaced(files: Sequence[FileRecord]) -> list[FileRecord]:
+def rest_files(files: Sequence[FileRecord]) -> list[FileRecord]:
     """Return the files that do not belong to a heavy value."""
     return [file for file in files if file.cell is None or file.cell == REST]

@@ -60,8 +60,8 @@ if FOR_TYPE_CHECKERS:
     from parquetry.config.spark import SPARK_SETTINGS as SPARK_SETTINGS
     from parquetry.config.spark_versions import (
         SPARK_SERIES as SPARK_SERIES,
-        listed_series as listed_series,
         series_of as series_of,
+        series_text as series_text,
     )
 
 lazy_exports(__name__)

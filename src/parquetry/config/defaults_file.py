@@ -63,13 +63,13 @@ def defaults_entries(text: str) -> Iterator[Entry]:
         name = _NAME.match(logical)
         if name is not None:
             end = line.start() + len(line[0].rstrip("\r\n"))
-            yield Entry(_unescaped(name[1]), _unescaped(logical[name.end() :]).strip(), start, end)
+            yield Entry(_unescape(name[1]), _unescape(logical[name.end() :]).strip(), start, end)
         logical = ""
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     return _ESCAPE.sub(
-        lambda found: chr(int(found[1][1:], 16)) if len(found[1]) > 1 else _ESCAPED.get(found[1], found[1]),
+        lambda match: chr(int(match[1][1:], 16)) if len(match[1]) > 1 else _ESCAPED.get(match[1], match[1]),
         text,
     )
 
@@ -92,28 +92,28 @@ def _beside(name: str, existing: str, value: str) -> str:
         return existing
     if name not in LIST_SETTINGS:
         return value
-    parts = [part for each in existing.split(",") if (part := each.strip())]
+    parts = [part for item in existing.split(",") if (part := item.strip())]
     if value in parts:
         return ",".join(part for part in parts if part == value or not _OUR_JAR.fullmatch(part))
     return ",".join([*(part for part in parts if not _OUR_JAR.fullmatch(part)), value])
 
 
 def with_settings(text: str, settings: Mapping[str, str]) -> str:
-    r"""Return the text of a file with settings in it: in the place of the same setting, or at the end.
+    r"""Return the text of a file with settings in it: instead of the same setting, or at the end.
 
     All other lines are kept unchanged. A setting that the file already has with the same value changes nothing.
 
     >>> with_settings("spark.a 1 # no comment\n! mine", {"spark.b": "c\\d", "spark.a": "2"})
     'spark.a 2\n! mine\nspark.b c\\\\d\n'
     """
-    last = {each.name: each for each in defaults_entries(text)}
-    for each in sorted(last.values(), key=lambda entry: -entry.start):
-        if each.name in settings and settings[each.name] != each.value:
-            text = text[: each.start] + defaults_line(each.name, settings[each.name]) + text[each.end :]
+    last = {entry.name: entry for entry in defaults_entries(text)}
+    for entry in sorted(last.values(), key=lambda entry: -entry.start):
+        if entry.name in settings and settings[entry.name] != entry.value:
+            text = text[: entry.start] + defaults_line(entry.name, settings[entry.name]) + text[entry.end :]
     added = [defaults_line(name, value) for name, value in settings.items() if name not in last]
     if added and text and not text.endswith(("\n", "\r")):
         text += "\n\n" if _CONTINUED.search(text) else "\n"
-    return text + "".join(f"{each}\n" for each in added)
+    return text + "".join(f"{line}\n" for line in added)
 
 
 def defaults_line(name: str, value: str) -> str:

@@ -100,14 +100,14 @@ def refuse_foreign(options: Mapping[str, str], use: Use) -> None:
     parquetry.errors.PropertyError: Option 'Snapshot-Id' cannot be honoured, and without it other rows would be read: \
 say option('versionAsOf', …) with a version that `.history` lists.
     """
-    for name, remedy in _unsupported(options, use):
+    for name, remedy in _find_unsupported(options, use):
         without = "written" if use == "write" else "read"
         raise PropertyError(
             f"Option {name!r} cannot be honoured, and without it other rows would be {without}: {remedy}."
         )
 
 
-def _unsupported(options: Mapping[str, str], use: Use) -> Iterator[tuple[str, str]]:
+def _find_unsupported(options: Mapping[str, str], use: Use) -> Iterator[tuple[str, str]]:
     known = {name.lower(): remedy for name, remedy in _OPTIONS[use].items()}
     for name, value in options.items():
         if name.lower() in known and (name.lower(), value.lower()) not in _HARMLESS:

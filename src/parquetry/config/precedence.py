@@ -45,9 +45,9 @@ class Effective:
         """
         return None if self.text is None else self.setting.read(self.text, self.level)
 
-    def refused(self, says: str) -> ConfigurationError | PropertyError:
+    def error(self, says: str) -> ConfigurationError | PropertyError:
         """Return an error that begins with the setting's name and its level."""
-        return self.setting.refused(self.level, says)
+        return self.setting.error(self.level, says)
 
 
 @dataclass(frozen=True, slots=True)

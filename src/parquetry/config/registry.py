@@ -319,9 +319,9 @@ def our_names(properties: Mapping[str, str]) -> dict[str, str]:
     for name, value in properties.items():
         ours = our_name(name)
         if named.setdefault(ours, value) != value:
-            other = next(name for name, same in _SPELLINGS.items() if same == ours)
+            alias = next(name for name, same in _SPELLINGS.items() if same == ours)
             raise PropertyError(
-                f"Table property {ours!r} is {properties[ours]!r}, and {other!r}, which is the same, {properties[other]!r}: "
+                f"Table property {ours!r} is {properties[ours]!r}, and {alias!r}, which is the same, {properties[alias]!r}: "
                 "give one."
             )
     return named
@@ -391,7 +391,7 @@ def check_session(session: Mapping[str, str]) -> None:
         elif (near := _nearest(name, known)) is not None:
             says = f"is unknown: did you mean '{SESSION_PREFIX}{near}'?"
         else:
-            says = f"is unknown: known are {', '.join(f'{SESSION_PREFIX}{each}' for each in sorted(known))}"
+            says = f"is unknown: known are {', '.join(SESSION_PREFIX + name for name in sorted(known))}"
         raise ConfigurationError(f"Session setting {key!r} {says}; RESET `{key}` takes it back.")
 
 
@@ -422,10 +422,12 @@ def rename_column(properties: Mapping[str, str], path: Sequence[str], new: str) 
             continue
         if setting.parse == parse_paths:
             paths = parse_paths(properties[name])
-            if any(_begins(each, path) for each in paths):
+            if any(_begins(column_path, path) for column_path in paths):
                 renamed[name] = paths_text(
-                    (*each[: len(path) - 1], new, *each[len(path) :]) if _begins(each, path) else each
-                    for each in paths
+                    (*column_path[: len(path) - 1], new, *column_path[len(path) :])
+                    if _begins(column_path, path)
+                    else column_path
+                    for column_path in paths
                 )
         elif setting.parse in (parse_columns, parse_ordered_columns) and len(path) == 1:
             columns = parse_ordered_columns(properties[name])
@@ -445,7 +447,7 @@ def naming(properties: Mapping[str, str], path: Sequence[str]) -> list[str]:
     return [
         name
         for name, text in properties.items()
-        if any(_begins(each, path) or _begins(path, each) for each in _paths(name, text))
+        if any(_begins(column_path, path) or _begins(path, column_path) for column_path in _paths(name, text))
     ]
 
 

@@ -57,9 +57,9 @@ class Setting:
             remedy = (
                 f"; SET another value, or RESET `{SESSION_PREFIX}{self.name}`" if level == "session" else ""
             )
-            raise self.refused(level, f" is {text!r}: {error}{remedy}.") from None
+            raise self.error(level, f" is {text!r}: {error}{remedy}.") from None
 
-    def refused(self, level: Level, says: str) -> ConfigurationError | PropertyError:
+    def error(self, level: Level, says: str) -> ConfigurationError | PropertyError:
         """Return an error that begins with the setting's name and its level."""
         key = f"{SESSION_PREFIX}{self.name}" if level == "session" else self.name
         kind = ConfigurationError if level == "session" else PropertyError

@@ -46,8 +46,8 @@ _DESCRIBED_PARTITIONS = Missing(
     "DESCRIBE … PARTITION is refused; SELECT * FROM db.t.partitions shows the same",
     "Spark describes partitions of its own tables alone",
 )
-_OPTIONS_BY_PLACE = Missing(
-    "options by place",
+_OPTIONS_OF_EACH_TABLE = Missing(
+    "options of each table",
     "a query that names a table twice reads both with the options of the first",
     "Spark looks such a table up once",
 )
@@ -157,7 +157,7 @@ _BEFORE_4_2 = (
     _VIEWS,
     _CREATE_LIKE,
     _DESCRIBED_PARTITIONS,
-    _OPTIONS_BY_PLACE,
+    _OPTIONS_OF_EACH_TABLE,
     _PARTITION_FUNCTIONS,
     _MERGING_SORTED_FILES,
     _FOLDING_BUCKETS,
@@ -195,6 +195,6 @@ def series_of(version: str) -> str | None:
     return next((series for series in SPARK_SERIES if version.startswith(f"{series}.")), None)
 
 
-def listed_series() -> str:
+def series_text() -> str:
     """Return the supported series in words, such as ``4.3 or 4.2``."""
     return " or ".join(SPARK_SERIES)

@@ -17,7 +17,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.data_files.bounds_vectorized import (
         BoundsInFiles as BoundsInFiles,
         bounds_in_files as bounds_in_files,
-        each_in_files as each_in_files,
+        list_bounds_in_files as list_bounds_in_files,
     )
     from parquetry.data_files.file_batch import (
         FileColumns as FileColumns,
@@ -36,7 +36,7 @@ if FOR_TYPE_CHECKERS:
         read_parquet_footer as read_parquet_footer,
     )
     from parquetry.data_files.footers.spark_readable import (
-        mixed_columns as mixed_columns,
+        describe_mismatches as describe_mismatches,
         unfit_columns as unfit_columns,
         unfit_statistics as unfit_statistics,
         unknown_columns as unknown_columns,
@@ -45,7 +45,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.data_files.projected_files import (
         MAX_FILES_AS_RECORDS as MAX_FILES_AS_RECORDS,
         in_all_spellings as in_all_spellings,
-        joined as joined,
+        interleave_files as interleave_files,
         project_files as project_files,
     )
     from parquetry.data_files.records import (

@@ -96,7 +96,7 @@ def column_statistics(
     if isinstance(high, str | bytes) and len(high) > MAX_BOUND_LENGTH:
         prefix = high[:MAX_BOUND_LENGTH]
         high, max_exact = _above_text(prefix) if isinstance(prefix, str) else _above_bytes(prefix), False
-    return ColumnStatistics(size, nulls, _recorded(low), _recorded(high), min_exact, max_exact)
+    return ColumnStatistics(size, nulls, _encode_value(low), _encode_value(high), min_exact, max_exact)
 
 
 def bounds_reader(column: TableColumn) -> Callable[[FileRecord], FileBounds | None]:
@@ -145,7 +145,7 @@ def bounds_from_statistics(
         nulls = None  # earlier versions called an ORC file without counts all NULL
     if nulls is not None and nulls == rows:
         return FileBounds(None, None, nulls=nulls, rows=rows, all_null=True, proof=proof)
-    pair = _converted(kind, statistics.min, statistics.max)
+    pair = _convert(kind, statistics.min, statistics.max)
     if pair is None:
         return None if nulls is None else FileBounds(None, None, nulls=nulls, rows=rows, proof=proof)
     low, high, same = pair
@@ -160,44 +160,44 @@ def bounds_from_statistics(
     )
 
 
-def _converted(kind: ColumnType, low: Any, high: Any) -> tuple[Value, Value, bool] | None:
+def _convert(kind: ColumnType, low: Any, high: Any) -> tuple[Value, Value, bool] | None:
     """Return both bounds as values of a column's type, and whether they are still values of the file."""
-    name, found = kind.name, type(low)
+    name, stored = kind.name, type(low)
     # Only texts and bytes may lack the upper bound. Otherwise one bound alone, or two types, is damage.
     if (
         low is None
-        or (high is None and found not in (str, bytes))
-        or (high is not None and type(high) is not found)
+        or (high is None and stored not in (str, bytes))
+        or (high is not None and type(high) is not stored)
     ):
         return None
     if name in INTEGER_BITS:
         limit = 1 << (INTEGER_BITS[name] - 1)
         # Spark's reader would truncate a value that does not fit, to any number.
-        return (low, high, True) if found is int and -limit <= low and high < limit else None
+        return (low, high, True) if stored is int and -limit <= low and high < limit else None
     if name in ("string", "varchar"):
-        return _as_text(low, high) if found is bytes else (low, high, True) if found is str else None
+        return _as_text(low, high) if stored is bytes else (low, high, True) if stored is str else None
     if name == "char":
-        texts = _as_text(low, high) if found is bytes else (low, high, True) if found is str else None
-        return None if texts is None else (*padded_bounds(kind.length, *texts[:2]), False)
+        texts = _as_text(low, high) if stored is bytes else (low, high, True) if stored is str else None
+        return None if texts is None else (*pad_bounds(kind.length, *texts[:2]), False)
     if name == "binary":
-        return _as_bytes(low, high) if found is str else (low, high, True) if found is bytes else None
+        return _as_bytes(low, high) if stored is str else (low, high, True) if stored is bytes else None
     if name in ("date", "timestamp"):
-        return (low, high, True) if found is int else None
+        return (low, high, True) if stored is int else None
     if name == "timestamp_ntz":
-        return _as_local_time(low, high) if found is int else None
+        return _as_local_time(low, high) if stored is int else None
     if name in EXACT_INTEGERS:
-        if found is int:
+        if stored is int:
             limit = EXACT_INTEGERS[name]
             return (float(low), float(high), True) if -limit <= low and high <= limit else None
-        return (low, high, True) if found is float else None
+        return (low, high, True) if stored is float else None
     if name == "decimal":
-        return _as_decimals(low, high) if found in (int, str) else None
+        return _as_decimals(low, high) if stored in (int, str) else None
     if name == "boolean":
-        return (low, high, True) if found is bool else None
+        return (low, high, True) if stored is bool else None
     return None
 
 
-def padded_bounds(length: int, low: Any, high: Any) -> tuple[str | None, str | None]:
+def pad_bounds(length: int, low: Any, high: Any) -> tuple[str | None, str | None]:
     """Return the bounds of chars as Spark reads them, padded, given the bounds of the texts in a file.
 
     A padded text sorts after the text in the file, and after a text that continues with a character below the
@@ -208,11 +208,11 @@ def padded_bounds(length: int, low: Any, high: Any) -> tuple[str | None, str | N
         low: not greater than any text, or None if it is unknown.
         high: not less than any text, or None if it is unknown.
 
-    >>> padded_bounds(3, 'a', 'x\\t')
+    >>> pad_bounds(3, 'a', 'x\\t')
     ('a', 'x  ')
     """
     if high is not None:
-        plain = next((place for place, character in enumerate(high) if character < " "), len(high))
+        plain = next((position for position, character in enumerate(high) if character < " "), len(high))
         high = max(high.ljust(length), high[:plain].ljust(length))
     return None if low is None else low[:length], high
 
@@ -250,7 +250,7 @@ def _as_local_time(low: int, high: int) -> tuple[Value, Value, bool]:
     )
 
 
-def _recorded(value: Value) -> Any:
+def _encode_value(value: Value) -> Any:
     return format(value, "f") if isinstance(value, Decimal) else value
 
 

@@ -19,7 +19,7 @@ from parquetry.data_files.bounds import (
     MAX_DAY,
     FileBounds,
     bounds_from_statistics,
-    padded_bounds,
+    pad_bounds,
 )
 from parquetry.data_files.defaults import default_statistics, default_value, has_default
 from parquetry.data_files.file_batch import FileColumns
@@ -60,41 +60,41 @@ def bounds_in_files(column: TableColumn, files: FileColumns) -> BoundsInFiles | 
     kind = column.column_type
     if not kind.primitive or not files.count:
         return None
-    said, absent = _said(column, files)
-    if said is None and not absent.any():
+    statistics, absent = _find_statistics(column, files)
+    if statistics is None and not absent.any():
         return None
-    if said is None:
-        said = StatisticsColumn.from_records([None] * files.count)
-    said = _read_as(kind, said)
-    converted = None if files.count <= MAX_LISTED_CONTAINERS else _converted(kind, said)
+    if statistics is None:
+        statistics = StatisticsColumn.from_records([None] * files.count)
+    statistics = _drop_converted(kind, statistics)
+    converted = None if files.count <= MAX_LISTED_CONTAINERS else _convert(kind, statistics)
     if converted is not None:
-        return _in_arrays(kind, converted, said, absent, files)
-    return _one_by_one(kind, said, absent, files)
+        return _in_arrays(kind, converted, statistics, absent, files)
+    return _one_by_one(kind, statistics, absent, files)
 
 
-def each_in_files(column: TableColumn, files: FileColumns) -> list[FileBounds | None]:
+def list_bounds_in_files(column: TableColumn, files: FileColumns) -> list[FileBounds | None]:
     """Return the bounds of a column in each of many files, with None for a file without bounds."""
     kind = column.column_type
     if not kind.primitive:
         return [None] * files.count
-    said, absent = _said(column, files)
-    if said is None:
-        said = StatisticsColumn.from_records([None] * files.count)
-    return _each(kind, said, absent, files)
+    statistics, absent = _find_statistics(column, files)
+    if statistics is None:
+        statistics = StatisticsColumn.from_records([None] * files.count)
+    return _list_bounds(kind, statistics, absent, files)
 
 
-def _said(column: TableColumn, files: FileColumns) -> tuple[StatisticsColumn | None, Flags]:
+def _find_statistics(column: TableColumn, files: FileColumns) -> tuple[StatisticsColumn | None, Flags]:
     """Return the statistics of a column in any spelling, and flags for files written before it was added."""
     physical = column.physical
     exact = files.statistics(physical)
     absent = np.zeros(files.count, np.bool_)
     # Adopted files may spell a name in other letter case. Spark reads it, but fails if two columns match.
     spelled = [name for name in files.names if name != physical and name.lower() == physical.lower()]
-    variants = [found for name in spelled if (found := files.statistics(name)) is not None]
+    variants = [variant for name in spelled if (variant := files.statistics(name)) is not None]
     if not variants and exact is not None and np.array_equal(exact.there, files.described):
         return exact, absent
     named = [*variants, exact] if exact is not None else variants
-    spellings = np.sum([found.there for found in named], axis=0) if named else np.zeros(files.count, int)
+    spellings = np.sum([variant.there for variant in named], axis=0) if named else np.zeros(files.count, int)
     filled = has_default(column)
     lacking = files.with_entries() & (spellings == 0)
     default = default_value(column) if filled and lacking.any() else None
@@ -112,72 +112,74 @@ def _said(column: TableColumn, files: FileColumns) -> tuple[StatisticsColumn | N
             records[index] = default_statistics(
                 column, default, None if rows[index] == UNKNOWN else rows[index]
             )
-    for found in named:
-        for index in np.flatnonzero(found.there & once).tolist():
-            records[index] = found.take(np.array([index])).records()[0]
+    for variant in named:
+        for index in np.flatnonzero(variant.there & once).tolist():
+            records[index] = variant.take(np.array([index])).records()[0]
     return StatisticsColumn.from_records(records), absent
 
 
-def _read_as(kind: ColumnType, said: StatisticsColumn) -> StatisticsColumn:
+def _drop_converted(kind: ColumnType, statistics: StatisticsColumn) -> StatisticsColumn:
     """Leave out the statistics of files whose type of the column Spark reads as other values."""
-    types = said.belief.stored
+    types = statistics.belief.stored
     if types is None:
-        return said
+        return statistics
     kept = {
         stored: stored is None or find_conversion(stored, kind) == Conversion.SAME for stored in set(types)
     }
-    return said.without(np.array([not kept[stored] for stored in types], np.bool_))
+    return statistics.leave_out(np.array([not kept[stored] for stored in types], np.bool_))
 
 
-def _each(
-    kind: ColumnType, said: StatisticsColumn, absent: Flags, files: FileColumns
+def _list_bounds(
+    kind: ColumnType, statistics: StatisticsColumn, absent: Flags, files: FileColumns
 ) -> list[FileBounds | None]:
-    records = zip(said.records(), absent.tolist(), files.rows.tolist(), strict=True)
-    found: list[FileBounds | None] = []
+    records = zip(statistics.records(), absent.tolist(), files.rows.tolist(), strict=True)
+    bounds: list[FileBounds | None] = []
     for record, is_absent, count in records:
         rows = None if count == UNKNOWN else count
         if is_absent:
-            found.append(FileBounds(None, None, nulls=rows, rows=rows, all_null=True))
+            bounds.append(FileBounds(None, None, nulls=rows, rows=rows, all_null=True))
         else:
-            found.append(None if record is None else bounds_from_statistics(kind, record, rows))
-    return found
+            bounds.append(None if record is None else bounds_from_statistics(kind, record, rows))
+    return bounds
 
 
 def _one_by_one(
-    kind: ColumnType, said: StatisticsColumn, absent: Flags, files: FileColumns
+    kind: ColumnType, statistics: StatisticsColumn, absent: Flags, files: FileColumns
 ) -> BoundsInFiles | None:
-    found = _each(kind, said, absent, files)
-    if not any(found):
+    listed = _list_bounds(kind, statistics, absent, files)
+    if not any(listed):
         return None
-    known = [each or FileBounds() for each in found]
+    known = [file_bounds or FileBounds() for file_bounds in listed]
     bounds = Bounds.from_statistics(
         kind,
-        [each.min for each in known],
-        [each.max for each in known],
-        [each.null_state for each in known],
+        [file_bounds.min for file_bounds in known],
+        [file_bounds.max for file_bounds in known],
+        [file_bounds.null_state for file_bounds in known],
     )
-    if not all(each.proof for each in known):
-        bounds = bounds.with_doubts([not each.proof for each in known])
-    return BoundsInFiles(bounds, any(each.all_null or each.min is not None for each in known))
+    if not all(file_bounds.proof for file_bounds in known):
+        bounds = bounds.with_doubts([not file_bounds.proof for file_bounds in known])
+    return BoundsInFiles(
+        bounds, any(file_bounds.all_null or file_bounds.min is not None for file_bounds in known)
+    )
 
 
 def _in_arrays(
-    kind: ColumnType, pair: _Converted, said: StatisticsColumn, absent: Flags, files: FileColumns
+    kind: ColumnType, pair: _Converted, statistics: StatisticsColumn, absent: Flags, files: FileColumns
 ) -> BoundsInFiles | None:
     low, high, bounded = pair
-    all_null = said.nulls == files.rows
+    all_null = statistics.nulls == files.rows
     # earlier versions called an ORC file without counts all NULL
-    counted = said.there & (said.nulls != UNKNOWN)
-    counted &= ~(all_null & (said.belief.trust == Trust.UNKNOWN) & ~said.min.known_flags())
+    counted = statistics.there & (statistics.nulls != UNKNOWN)
+    counted &= ~(all_null & (statistics.belief.trust == Trust.UNKNOWN) & ~statistics.min.known_flags())
     only_null = absent | (counted & all_null)
     bounded = bounded & ~only_null
-    told = bounded | only_null | counted
-    if not told.any():
+    informative = bounded | only_null | counted
+    if not informative.any():
         return None
     nulls = np.full(files.count, SOME_NULL, np.uint8)
-    nulls[counted & (said.nulls == 0)] = NO_NULL
+    nulls[counted & (statistics.nulls == 0)] = NO_NULL
     nulls[only_null] = ONLY_NULL
-    nulls[told & (files.rows == 0)] = NO_ROWS
+    nulls[informative & (files.rows == 0)] = NO_ROWS
     if isinstance(low, list) or isinstance(high, list):
         known = bounded.tolist()
         bounds = Bounds.from_statistics(
@@ -188,20 +190,20 @@ def _in_arrays(
         )
     else:
         bounds = Bounds.from_arrays(kind, low, high, bounded, nulls)
-    if (doubted := told & said.there & (said.belief.trust != Trust.EXACT)).any():
+    if (doubted := informative & statistics.there & (statistics.belief.trust != Trust.EXACT)).any():
         bounds = bounds.with_doubts(doubted)
     return BoundsInFiles(bounds, bool((only_null | bounded).any()))
 
 
-def _converted(kind: ColumnType, said: StatisticsColumn) -> _Converted | None:
+def _convert(kind: ColumnType, statistics: StatisticsColumn) -> _Converted | None:
     """Return both bounds in a column's type, and where they are known, or None if arrays cannot do it."""
-    low, high = said.min, said.max
-    there = low.known_flags() & said.there
+    low, high = statistics.min, statistics.max
+    there = low.known_flags() & statistics.there
     if not there.any():
         nothing = [None] * len(there)
         return nothing, nothing, there
     if isinstance(low.values, list) or isinstance(high.values, list):
-        return _converted_lists(kind, low.listed(), high.listed(), there)
+        return _convert_lists(kind, low.to_list(), high.to_list(), there)
     if low.values.dtype != high.values.dtype:
         return None
     there = there & high.known_flags()  # one bound alone is damage
@@ -209,17 +211,17 @@ def _converted(kind: ColumnType, said: StatisticsColumn) -> _Converted | None:
     return None if convert is None else convert(kind, low.values, high.values, there)
 
 
-def _converted_lists(kind: ColumnType, low: list[Any], high: list[Any], there: Flags) -> _Converted | None:
-    found = {value.__class__ for value in low} | {value.__class__ for value in high}
-    found.discard(type(None))
-    if (kind.name in ("string", "varchar") and found == {str}) or (
-        kind.name == "binary" and found == {bytes}
+def _convert_lists(kind: ColumnType, low: list[Any], high: list[Any], there: Flags) -> _Converted | None:
+    types = {value.__class__ for value in low} | {value.__class__ for value in high}
+    types.discard(type(None))
+    if (kind.name in ("string", "varchar") and types == {str}) or (
+        kind.name == "binary" and types == {bytes}
     ):
         return low, high, there
-    if kind.name == "char" and found == {str}:
-        pairs = [padded_bounds(kind.length, *pair) for pair in zip(low, high, strict=True)]
+    if kind.name == "char" and types == {str}:
+        pairs = [pad_bounds(kind.length, *pair) for pair in zip(low, high, strict=True)]
         return [pair[0] for pair in pairs], [pair[1] for pair in pairs], there
-    if kind.name == "decimal" and found == {str}:
+    if kind.name == "decimal" and types == {str}:
         try:
             return _decimals(low), _decimals(high), there & np.array([value is not None for value in high])
         except InvalidOperation:
@@ -228,10 +230,10 @@ def _converted_lists(kind: ColumnType, low: list[Any], high: list[Any], there: F
 
 
 def _decimals(values: Iterable[Any]) -> list[Decimal | None]:
-    found = [None if value is None else Decimal(value) for value in values]
-    if not all(value is None or value.is_finite() for value in found):
+    decimals = [None if value is None else Decimal(value) for value in values]
+    if not all(value is None or value.is_finite() for value in decimals):
         raise InvalidOperation
-    return found
+    return decimals
 
 
 def _within(kind: ColumnType, low: NDArray[Any], high: NDArray[Any], there: Flags) -> _Converted:

@@ -61,9 +61,11 @@ def _value(text: str, type: ColumnType) -> Value:
         return None
     number = _NUMBER.fullmatch(text.strip())
     try:
-        found = parse_filter(f"v = {number[1] if number else text}", {"v": type}).node
+        condition = parse_filter(f"v = {number[1] if number else text}", {"v": type}).node
     except ParquetryError:
         return None
     return (
-        found.value if isinstance(found, Compare) and found.op == "=" and found.value == found.value else None
+        condition.value
+        if isinstance(condition, Compare) and condition.op == "=" and condition.value == condition.value
+        else None
     )

@@ -107,14 +107,14 @@ class FileColumns(ABC):
 
     def statistics_at(self, name: str, positions: Indices) -> StatisticsColumn | None:
         """Return the statistics of a column in some of the files."""
-        found = self.statistics(name)
-        return None if found is None else found.take(positions)
+        column = self.statistics(name)
+        return None if column is None else column.take(positions)
 
     def take(self, positions: Indices) -> FileColumns:
         """Return some of the files, by their positions."""
         return TakenFiles(self, positions)
 
-    def narrowed(self, positions: Indices, names: Collection[str] | None) -> FileColumns:
+    def narrow(self, positions: Indices, names: Collection[str] | None) -> FileColumns:
         """Return some of the files, whose callers will use the statistics of some columns only.
 
         Args:
@@ -126,14 +126,14 @@ class FileColumns(ABC):
 
     def with_entries(self) -> Flags:
         """Return which files have statistics of any column."""
-        found = np.zeros(self.count, np.bool_)
+        flags = np.zeros(self.count, np.bool_)
         for name in self.names:
-            if np.array_equal(found, self.described):
+            if np.array_equal(flags, self.described):
                 break
             column = self.statistics(name)
             if column is not None:
-                found |= column.there
-        return found
+                flags |= column.there
+        return flags
 
     def records(self) -> list[FileRecord]:
         """Return an object for each file."""
@@ -141,10 +141,10 @@ class FileColumns(ABC):
             {} if described else None for described in self.described.tolist()
         ]
         for name in self.names:
-            found = self.statistics(name)
-            for held, record in zip(columns, found.records() if found else (), strict=False):
-                if held is not None and record is not None:
-                    held[name] = record
+            column = self.statistics(name)
+            for entry, record in zip(columns, column.records() if column else (), strict=False):
+                if entry is not None and record is not None:
+                    entry[name] = record
         plain = zip(
             self.paths,
             self.bytes.tolist(),
@@ -215,8 +215,8 @@ class RecordedFiles(FileColumns):
 
     def statistics(self, name: str) -> StatisticsColumn | None:
         """Return the statistics of a column."""
-        found = [file.columns and file.columns.get(name) for file in self._records]
-        return StatisticsColumn.from_records([each or None for each in found]) if any(found) else None
+        records = [file.columns and file.columns.get(name) for file in self._records]
+        return StatisticsColumn.from_records([record or None for record in records]) if any(records) else None
 
     def take(self, positions: Indices) -> FileColumns:
         """Return some of these files."""
@@ -252,10 +252,11 @@ class TakenFiles(FileColumns):
     @property
     def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
         """Return cells, buckets, and which files are sorted."""
-        found = self._files.arranged
-        if found is None:
+        arranged = self._files.arranged
+        if arranged is None:
             return None
-        return found[0][self._positions], found[1][self._positions], found[2][self._positions]
+        cells, buckets, in_order = arranged
+        return cells[self._positions], buckets[self._positions], in_order[self._positions]
 
     def statistics(self, name: str) -> StatisticsColumn | None:
         """Return the statistics of a column."""
@@ -265,9 +266,9 @@ class TakenFiles(FileColumns):
         """Return some of these files."""
         return self._files.take(self._positions[positions])
 
-    def narrowed(self, positions: Indices, names: Collection[str] | None) -> FileColumns:
+    def narrow(self, positions: Indices, names: Collection[str] | None) -> FileColumns:
         """Return some of these files."""
-        return self._files.narrowed(self._positions[positions], names)
+        return self._files.narrow(self._positions[positions], names)
 
     def with_entries(self) -> Flags:
         """Return which files have statistics of any column."""

@@ -47,7 +47,7 @@ class Interleaving:
     def in_order(self) -> bool:
         """Return whether the parts already are in order, one after the other."""
         some = [part for part in self._numbers if len(part)]
-        return all(part[-1] <= other[0] for part, other in pairwise(some))
+        return all(part[-1] <= following[0] for part, following in pairwise(some))
 
     @cached_property
     def positions(self) -> Indices:

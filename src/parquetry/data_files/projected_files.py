@@ -32,11 +32,13 @@ def project_files(
     """
     if files.count <= MAX_FILES_AS_RECORDS and isinstance(files, RecordedFiles):
         return files if positions is None else files.take(positions)
-    taken = files if positions is None else files.narrowed(positions, names)
-    return RecordedFiles(taken.records()) if names is None else ProjectedFiles.project(taken, names)
+    selected = files if positions is None else files.narrow(positions, names)
+    return RecordedFiles(selected.records()) if names is None else ProjectedFiles.project(selected, names)
 
 
-def joined(parts: Sequence[FileColumns], names: Collection[str] | None, turns: Interleaving) -> FileColumns:
+def interleave_files(
+    parts: Sequence[FileColumns], names: Collection[str] | None, turns: Interleaving
+) -> FileColumns:
     """Return the files of several parts as one, with the columns that are still needed.
 
     Args:
@@ -48,7 +50,7 @@ def joined(parts: Sequence[FileColumns], names: Collection[str] | None, turns: I
         return parts[0]
     if names is None or not parts:
         return RecordedFiles(turns.list([part.records() for part in parts]))
-    return ProjectedFiles.joined([ProjectedFiles.project(part, names) for part in parts], turns)
+    return ProjectedFiles.interleave([ProjectedFiles.project(part, names) for part in parts], turns)
 
 
 def in_all_spellings(files: FileColumns, names: Collection[str]) -> dict[str, StatisticsColumn]:
@@ -60,13 +62,13 @@ def in_all_spellings(files: FileColumns, names: Collection[str]) -> dict[str, St
         files: with statistics.
         names: the columns, as the table spells them for its files.
     """
-    found = {name: files.statistics(name) for name in names}
+    columns = {name: files.statistics(name) for name in names}
     if isinstance(files, RecordedFiles) or any(
-        each is None or not np.array_equal(each.there, files.described) for each in found.values()
+        column is None or not np.array_equal(column.there, files.described) for column in columns.values()
     ):
         wanted = {name.lower() for name in names}
-        found = {name: files.statistics(name) for name in files.names if name.lower() in wanted}
-    return {name: column for name, column in found.items() if column is not None}
+        columns = {name: files.statistics(name) for name in files.names if name.lower() in wanted}
+    return {name: column for name, column in columns.items() if column is not None}
 
 
 class ProjectedFiles(FileColumns):
@@ -104,19 +106,19 @@ class ProjectedFiles(FileColumns):
         return cls(lambda: paths, sizes, described, columns, files.arranged)
 
     @classmethod
-    def joined(cls, parts: Sequence[ProjectedFiles], turns: Interleaving) -> ProjectedFiles:
-        """Return the files of one or more parts as one; see the function of this name."""
+    def interleave(cls, parts: Sequence[ProjectedFiles], turns: Interleaving) -> ProjectedFiles:
+        """Return the files of one or more parts as one; see `interleave_files`."""
 
         def column(name: str) -> StatisticsColumn:
-            found = StatisticsColumn.joined(
+            statistics = StatisticsColumn.concatenate(
                 [part.statistics(name) or StatisticsColumn.nothing(part.count) for part in parts]
             )
-            return found if turns.in_order else found.take(turns.positions)
+            return statistics if turns.in_order else statistics.take(turns.positions)
 
         arranged = None
         if any(part.arranged is not None for part in parts):
-            each = [part.arranged or _not_arranged(part.count) for part in parts]
-            cells, buckets, in_order = zip(*each, strict=True)
+            arrangements = [part.arranged or _not_arranged(part.count) for part in parts]
+            cells, buckets, in_order = zip(*arrangements, strict=True)
             arranged = (turns.array(cells), turns.array(buckets), turns.array(in_order))
         paths = [part.paths for part in parts]  # not the parts, which would then stay in memory
         return cls(

@@ -55,9 +55,9 @@ class Bound(msgspec.Struct, frozen=True, eq=False):
         dtype = _NUMBER_DTYPES.get(kinds.pop()) if len(kinds) == 1 else None
         if dtype is None:
             return cls(list(values), known)
-        held = values if known is None else [0 if value is None else value for value in values]
+        numbers_or_zero = values if known is None else [0 if value is None else value for value in values]
         try:
-            return cls(np.array(held, dtype), known)
+            return cls(np.array(numbers_or_zero, dtype), known)
         except OverflowError:  # damaged statistics may have larger integers
             return cls(list(values), known)
 
@@ -73,15 +73,15 @@ class Bound(msgspec.Struct, frozen=True, eq=False):
         return Bound(self.values[positions], known)
 
     @classmethod
-    def joined(cls, parts: Sequence[Bound]) -> Bound:
+    def concatenate(cls, parts: Sequence[Bound]) -> Bound:
         """Return the bounds of several parts as one, part after part.
 
-        >>> Bound.joined([Bound.from_values([3]), Bound.from_values([None, 4])]).listed()
+        >>> Bound.concatenate([Bound.from_values([3]), Bound.from_values([None, 4])]).to_list()
         [3, None, 4]
         """
         kinds = {None if isinstance(part.values, list) else part.values.dtype for part in parts}
         if len(kinds) > 1 or None in kinds:
-            return cls.from_values([value for part in parts for value in part.listed()])
+            return cls.from_values([value for part in parts for value in part.to_list()])
         known = None
         if any(part.known is not None for part in parts):
             known = np.concatenate(
@@ -89,14 +89,14 @@ class Bound(msgspec.Struct, frozen=True, eq=False):
             )
         return cls(np.concatenate([part.values for part in parts]), known)
 
-    def listed(self) -> list[Any]:
+    def to_list(self) -> list[Any]:
         """Return the values as Python objects, with None where a value is unknown."""
         if isinstance(self.values, list):
             return self.values
-        found: list[Any] = self.values.tolist()
+        values: list[Any] = self.values.tolist()
         if self.known is None:
-            return found
-        return [value if known else None for value, known in zip(found, self.known.tolist(), strict=True)]
+            return values
+        return [value if known else None for value, known in zip(values, self.known.tolist(), strict=True)]
 
 
 class Belief(NamedTuple):
@@ -116,11 +116,11 @@ class Belief(NamedTuple):
     stored: Sequence[str | None] | None = None
 
     @classmethod
-    def joined(cls, parts: Sequence[Belief]) -> Belief:
+    def concatenate(cls, parts: Sequence[Belief]) -> Belief:
         """Return several parts as one, part after part."""
         types: list[str | None] | None = None
         if any(part.stored is not None for part in parts):
-            types = [each for part in parts for each in part.stored or [None] * len(part.trust)]
+            types = [stored for part in parts for stored in part.stored or [None] * len(part.trust)]
         return cls(
             np.concatenate([part.min_exact for part in parts]),
             np.concatenate([part.max_exact for part in parts]),
@@ -164,19 +164,21 @@ class StatisticsColumn:
     @classmethod
     def from_records(cls, records: Sequence[ColumnStatistics | None]) -> StatisticsColumn:
         """Return the statistics of records as arrays; the record is None for a file without an entry."""
-        found = RecordedColumn(records)
-        return StatisticsColumn(found.there, found.size, found.nulls, found.min, found.max, found.belief)
+        column = RecordedColumn(records)
+        return StatisticsColumn(
+            column.there, column.size, column.nulls, column.min, column.max, column.belief
+        )
 
     @classmethod
-    def joined(cls, parts: Sequence[StatisticsColumn]) -> StatisticsColumn:
+    def concatenate(cls, parts: Sequence[StatisticsColumn]) -> StatisticsColumn:
         """Return the statistics of several parts as one, part after part."""
         return StatisticsColumn(
             np.concatenate([part.there for part in parts]),
             np.concatenate([part.size for part in parts]),
             np.concatenate([part.nulls for part in parts]),
-            Bound.joined([part.min for part in parts]),
-            Bound.joined([part.max for part in parts]),
-            Belief.joined([part.belief for part in parts]),
+            Bound.concatenate([part.min for part in parts]),
+            Bound.concatenate([part.max for part in parts]),
+            Belief.concatenate([part.belief for part in parts]),
         )
 
     @classmethod
@@ -195,7 +197,7 @@ class StatisticsColumn:
             self.belief.take(positions),
         )
 
-    def without(self, removed: Flags) -> StatisticsColumn:
+    def leave_out(self, removed: Flags) -> StatisticsColumn:
         """Return the same entries, where some know nothing but that the file has the column."""
         if not removed.any():
             return self
@@ -211,8 +213,8 @@ class StatisticsColumn:
             self.there.tolist(),
             optional(self.size),
             optional(self.nulls),
-            self.min.listed(),
-            self.max.listed(),
+            self.min.to_list(),
+            self.max.to_list(),
             belief.min_exact.tolist(),
             belief.max_exact.tolist(),
             belief.trust.tolist(),
@@ -269,9 +271,11 @@ class RecordedColumn(StatisticsColumn):
 
     def take(self, positions: Indices) -> StatisticsColumn:
         """Return the statistics of some of the files, in arrays."""
-        there, held = self.there[positions].tolist(), self._held
+        there, records = self.there[positions].tolist(), self._held
         pairs = zip(positions.tolist(), there, strict=True)
-        return StatisticsColumn.from_records([held[position] if known else None for position, known in pairs])
+        return StatisticsColumn.from_records(
+            [records[position] if known else None for position, known in pairs]
+        )
 
 
 _NO_STATISTICS = ColumnStatistics()
@@ -279,11 +283,11 @@ _NO_STATISTICS = ColumnStatistics()
 
 def numbers(values: Iterable[int | None]) -> Numbers:
     """Return whole numbers as an array, with UNKNOWN for None."""
-    held = list(values)
+    listed_values = list(values)
     try:
-        return np.array(held, np.int64)
+        return np.array(listed_values, np.int64)
     except TypeError:  # a None among them
-        return np.array([UNKNOWN if value is None else value for value in held], np.int64)
+        return np.array([UNKNOWN if value is None else value for value in listed_values], np.int64)
 
 
 def optional(values: Numbers) -> list[int | None]:

@@ -63,21 +63,21 @@ class StatedTuples:
         Args:
             files: with statistics.
         """
-        found: Counter[Row] = Counter()
+        proved_rows: Counter[Row] = Counter()
         for file in files:
             row = self.only(file)
             if row is not None:
-                found[row] += file.rows or 0
+                proved_rows[row] += file.rows or 0
             elif (
                 len(self._readers) == 1
                 and (bounds := self._readers[0](file)) is not None
                 and bounds.nulls
                 and bounds.proof
             ):
-                found[None,] += bounds.nulls
+                proved_rows[None,] += bounds.nulls
                 if file.rows and not self._types[0].floating and _is_one_value(bounds):
-                    found[bounds.min,] += file.rows - bounds.nulls
-        return found
+                    proved_rows[bounds.min,] += file.rows - bounds.nulls
+        return proved_rows
 
 
 def _is_one_value(bounds: FileBounds) -> bool:

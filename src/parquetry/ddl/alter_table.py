@@ -6,7 +6,7 @@ from parquetry.ddl import clustered_by
 from parquetry.ddl.partition_spec import filter_text, read_partition
 from parquetry.ddl.session import Session, SessionTable, read_table
 from parquetry.ddl.skewed_by import NOT_DIRECTORIES, find_clause
-from parquetry.identifiers import joined_name, part_text
+from parquetry.identifiers import join_name, part_text
 from parquetry.sqltext import Edit, TokenCursor, string
 
 
@@ -27,32 +27,34 @@ def edits(cursor: TokenCursor, session: Session) -> list[Edit]:
     spec = "" if partition is None else f"{cursor.text[start : cursor.behind]} "
     if cursor.take("concatenate"):
         where = "" if partition is None else filter_text(partition)
-        found = Edit(begins, cursor.behind, _compact(table, where))
+        edit = Edit(begins, cursor.behind, _compact(table, where))
     elif cursor.take("set", "skewed", "location"):
-        place = cursor.next.start
+        clause_start = cursor.next.start
         if not cursor.skip_parentheses():
             return []
-        found = _set(start, cursor, "skewed-locations", spec + cursor.text[place : cursor.behind])
+        edit = _set_property(
+            start, cursor, "skewed-locations", spec + cursor.text[clause_start : cursor.behind]
+        )
     elif (clause := _buckets(cursor, of_partition=partition is not None)) is not None:
-        found = _set(
+        edit = _set_property(
             start, cursor, "clustered-by", spec + clause
         )  # for a partition this is refused later, with a remedy
     elif partition is not None:
         return []
     elif cursor.take("not", "clustered"):
-        found = Edit(start, cursor.behind, "UNSET TBLPROPERTIES IF EXISTS ('clustered-by')")
+        edit = Edit(start, cursor.behind, "UNSET TBLPROPERTIES IF EXISTS ('clustered-by')")
     elif cursor.take("skewed", "by"):
-        place = cursor.next.start
+        clause_start = cursor.next.start
         if not find_clause(cursor):
             return []
-        found = _set(start, cursor, "skewed-by", cursor.text[place : cursor.behind])
+        edit = _set_property(start, cursor, "skewed-by", cursor.text[clause_start : cursor.behind])
     elif cursor.take("not", "stored", "as", "directories"):
-        found = _set(start, cursor, "skewed-by", NOT_DIRECTORIES)
+        edit = _set_property(start, cursor, "skewed-by", NOT_DIRECTORIES)
     elif cursor.take("not", "skewed"):
-        found = Edit(start, cursor.behind, "UNSET TBLPROPERTIES IF EXISTS ('skewed-by')")
+        edit = Edit(start, cursor.behind, "UNSET TBLPROPERTIES IF EXISTS ('skewed-by')")
     else:
         return []
-    return [found] if cursor.ended else []
+    return [edit] if cursor.ended else []
 
 
 def _buckets(cursor: TokenCursor, *, of_partition: bool) -> str | None:
@@ -63,19 +65,19 @@ def _buckets(cursor: TokenCursor, *, of_partition: bool) -> str | None:
     if of_partition and cursor.take("not", "clustered"):
         return clustered_by.NOT_CLUSTERED
     find = clustered_by.find_clause if cursor.take("clustered", "by") else clustered_by.find_count
-    place = cursor.next.start
+    start = cursor.next.start
     if find(cursor):
-        return cursor.text[place : cursor.behind]
+        return cursor.text[start : cursor.behind]
     cursor.at = at
     return None
 
 
-def _set(start: int, cursor: TokenCursor, name: str, value: str) -> Edit:
+def _set_property(start: int, cursor: TokenCursor, name: str, value: str) -> Edit:
     return Edit(start, cursor.behind, f"SET TBLPROPERTIES ('{name}' = {string(value)})")
 
 
 def _compact(table: SessionTable, where: str) -> str:
-    given = f"table => {string(joined_name(table.table))}"
+    given = f"table => {string(join_name(table.table))}"
     if where:
         given += f", where => {string(where)}"
     return f"CALL {part_text(table.catalog)}.system.compact({given}, concatenate => true)"

@@ -62,8 +62,8 @@ def parse_clustered_by(text: str) -> ClusteredBy:
     Raises:
         ClauseError: the text is another clause; the message marks the position.
 
-    >>> found = parse_clustered_by("(id, `a b`) SORTED BY (day DESC, id) INTO 16 BUCKETS")
-    >>> found.columns, found.sorted_by, found.count
+    >>> clause = parse_clustered_by("(id, `a b`) SORTED BY (day DESC, id) INTO 16 BUCKETS")
+    >>> clause.columns, clause.sorted_by, clause.count
     (('id', 'a b'), (('day', True), ('id', False)), 16)
     >>> parse_clustered_by("into 8 buckets").count, parse_clustered_by(NOT_SORTED).sorted_by
     (8, ())
@@ -73,15 +73,15 @@ def parse_clustered_by(text: str) -> ClusteredBy:
     sorted_by: tuple[tuple[str, bool], ...] | None = None
     count, partition = None, None
     if cursor.take("partition"):
-        place = cursor.next.start
+        start = cursor.next.start
         partition = read_partition(cursor)
         if partition is None:
-            raise cursor.error("PARTITION takes a value for each column, as in (ds = '2026-01-01').", place)
+            raise cursor.error("PARTITION takes a value for each column, as in (ds = '2026-01-01').", start)
     if cursor.take("not", "sorted"):
         sorted_by = ()
     elif partition is None or not cursor.take("not", "clustered"):
         if cursor.next.word != "into":
-            columns, sorted_by = _columns(cursor), _sorted_by(cursor)
+            columns, sorted_by = _columns(cursor), _parse_sort_columns(cursor)
         count = _count(cursor)
     cursor.expect_end()
     return ClusteredBy(columns, sorted_by, count, partition)
@@ -96,19 +96,19 @@ def _columns(cursor: TokenCursor) -> tuple[str, ...]:
     return tuple(columns)
 
 
-def _sorted_by(cursor: TokenCursor) -> tuple[tuple[str, bool], ...]:
+def _parse_sort_columns(cursor: TokenCursor) -> tuple[tuple[str, bool], ...]:
     if not cursor.take("sorted"):
         return ()
     cursor.expect("by", "write SORTED BY and the columns")
     cursor.expect("(", "write the columns to sort by in parentheses")
-    columns = [_ordered(cursor)]
+    columns = [_parse_sort_column(cursor)]
     while cursor.take(","):
-        columns.append(_ordered(cursor))
+        columns.append(_parse_sort_column(cursor))
     cursor.expect(")", "write ASC or DESC, a comma and another column, or close the parenthesis")
     return tuple(columns)
 
 
-def _ordered(cursor: TokenCursor) -> tuple[str, bool]:
+def _parse_sort_column(cursor: TokenCursor) -> tuple[str, bool]:
     """Take a column and its direction.
 
     NULL is first in ascending order and last in descending order; Hive takes no other.

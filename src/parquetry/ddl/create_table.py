@@ -55,7 +55,7 @@ def edits(cursor: TokenCursor, session: Session) -> list[Edit]:
             )
         if word in _CLAUSES and cursor.take(word, "by"):
             begins = cursor.next.start
-            if not _CLAUSES[word](cursor) or any(each.name == f"{word}-by" for each in clauses):
+            if not _CLAUSES[word](cursor) or any(clause.name == f"{word}-by" for clause in clauses):
                 return []
             clauses.append(_Clause(f"{word}-by", start, begins, cursor.behind))
         elif cursor.take("tblproperties", "("):
@@ -68,14 +68,18 @@ def edits(cursor: TokenCursor, session: Session) -> list[Edit]:
         return []
     first, *others = clauses
     if properties is None:
-        entries = [_entry(cursor, first, one_line=False), *(_entry(cursor, each) for each in others)]
-        replaced = Edit(first.start, first.end, f"TBLPROPERTIES ({', '.join(entries)})")
+        entries = [_entry(cursor, first, one_line=False), *(_entry(cursor, clause) for clause in others)]
+        properties_edit = Edit(first.start, first.end, f"TBLPROPERTIES ({', '.join(entries)})")
     else:
         others = clauses
-        listed = ", ".join(_entry(cursor, each) for each in clauses)
-        replaced = Edit(properties, properties, listed if _closes(cursor.text, properties) else f"{listed}, ")
-    blanks = [Edit(each.start, each.end, blank(cursor.text[each.start : each.end])) for each in others]
-    return [replaced, *blanks]
+        listed = ", ".join(_entry(cursor, clause) for clause in clauses)
+        properties_edit = Edit(
+            properties, properties, listed if _closes(cursor.text, properties) else f"{listed}, "
+        )
+    blanks = [
+        Edit(clause.start, clause.end, blank(cursor.text[clause.start : clause.end])) for clause in others
+    ]
+    return [properties_edit, *blanks]
 
 
 def _entry(cursor: TokenCursor, clause: _Clause, *, one_line: bool = True) -> str:

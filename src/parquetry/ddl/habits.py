@@ -4,8 +4,8 @@ A habit is a pattern and an answer. Patterns of statements are matched against t
 one blank between two (`ddl.habitual_statements`); patterns of procedures against the name in CALL. The first
 pattern that matches counts.
 
-Answers have places: `{table}` for the table's name in SQL, `{call}` for `CALL lake.system`, and `{arg}` for
-`table => 'db.t'`.
+Answers have placeholders: `{table}` for the table's name in SQL, `{call}` for `CALL lake.system`, and
+`{arg}` for `table => 'db.t'`.
 """
 
 from __future__ import annotations
@@ -203,12 +203,12 @@ def procedure_answer(name: str, catalog: str, table: str | None = None) -> str |
     >>> procedure_answer("frobnicate", "lake") is None
     True
     """
-    answer = next((each.answer for each in PROCEDURES if each.pattern.fullmatch(name.lower())), None)
-    return None if answer is None else filled(answer, catalog, table or "db.t")
+    answer = next((habit.answer for habit in PROCEDURES if habit.pattern.fullmatch(name.lower())), None)
+    return None if answer is None else fill_answer(answer, catalog, table or "db.t")
 
 
-def filled(answer: str, catalog: str, table: str) -> str:
-    """Return an answer with its places filled.
+def fill_answer(answer: str, catalog: str, table: str) -> str:
+    """Return an answer with its placeholders filled.
 
     Args:
         answer: of a habit.

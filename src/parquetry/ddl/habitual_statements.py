@@ -13,7 +13,7 @@ from collections.abc import Callable
 from parquetry.ddl import habits
 from parquetry.ddl.session import Session, SessionTable, read_table
 from parquetry.errors import UnsupportedError
-from parquetry.identifiers import joined_name, parse_name, part_text
+from parquetry.identifiers import join_name, parse_name, part_text
 from parquetry.sqltext import TokenCursor
 
 _SHOWN_LENGTH = 100
@@ -46,9 +46,9 @@ purged: CALL lake.system.compact(table => 'db.t') writes small files anew.
     words = _words(cursor)
     called = habits.EXECUTE.match(words)
     if called is not None and (table := _table(called, "table", cursor, session)) is not None:
-        names = part_text(table.catalog), joined_name(table.table)
+        names = part_text(table.catalog), join_name(table.table)
         answer = habits.procedure_answer(called["procedure"], *names)
-        raise _refused(called, cursor, answer or f"procedures are called: CALL {names[0]}.system.….")
+        raise _statement_error(called, cursor, answer or f"procedures are called: CALL {names[0]}.system.….")
     for feature, statements in habits.LACKING.items():
         if (lacking := session.lacking(feature)) is not None:
             for habit in statements:
@@ -85,29 +85,29 @@ def _answer(
     """
     anchored = not habit.pattern.pattern.startswith(("(?:from|join)", "(?:hudi_)?"))
     search: Callable[[str], re.Match[str] | None] = habit.pattern.match if anchored else habit.pattern.search
-    found = search(words)
-    if found is None:
+    match = search(words)
+    if match is None:
         return
-    groups = [name for name, group in found.groupdict().items() if group is not None]
+    groups = [name for name, group in match.groupdict().items() if group is not None]
     if not groups:  # it names no table
         if session.catalogs:
             catalog = part_text(min(session.catalogs))
-            raise _refused(found, cursor, habits.filled(habit.answer, catalog, "db.t"), lacking)
+            raise _statement_error(match, cursor, habits.fill_answer(habit.answer, catalog, "db.t"), lacking)
         return
-    table = _table(found, groups[0], cursor, session)
+    table = _table(match, groups[0], cursor, session)
     if table is not None:
-        filled = habits.filled(habit.answer, part_text(table.catalog), joined_name(table.table))
-        raise _refused(found, cursor, filled, lacking)
+        answer = habits.fill_answer(habit.answer, part_text(table.catalog), join_name(table.table))
+        raise _statement_error(match, cursor, answer, lacking)
 
 
-def _table(found: re.Match[str], group: str, cursor: TokenCursor, session: Session) -> SessionTable | None:
+def _table(match: re.Match[str], group: str, cursor: TokenCursor, session: Session) -> SessionTable | None:
     """Return the table of ours that a group of a match names, or None."""
     at = cursor.at
-    cursor.at = at + _tokens_before(found, found.start(group))
+    cursor.at = at + _tokens_before(match, match.start(group))
     try:
         if group == "text":
             try:
-                return session.named(parse_name(cursor.next.text))
+                return session.resolve(parse_name(cursor.next.text))
             except ValueError:
                 return None
         return read_table(cursor, session)
@@ -115,11 +115,11 @@ def _table(found: re.Match[str], group: str, cursor: TokenCursor, session: Sessi
         cursor.at = at
 
 
-def _refused(
-    found: re.Match[str], cursor: TokenCursor, answer: str, lacking: str | None = None
+def _statement_error(
+    match: re.Match[str], cursor: TokenCursor, answer: str, lacking: str | None = None
 ) -> UnsupportedError:
-    first = cursor.at + _tokens_before(found, found.start())
-    last = cursor.at + _tokens_before(found, found.end()) - (found.string[found.end() - 1] == " ")
+    first = cursor.at + _tokens_before(match, match.start())
+    last = cursor.at + _tokens_before(match, match.end()) - (match.string[match.end() - 1] == " ")
     said = " ".join(cursor.text[cursor.tokens[first].start : cursor.tokens[last].end].split())
     said = said.rstrip("( ")
     if len(said) > _SHOWN_LENGTH:
@@ -129,5 +129,5 @@ def _refused(
     )
 
 
-def _tokens_before(found: re.Match[str], position: int) -> int:
-    return found.string.count(" ", 0, position)
+def _tokens_before(match: re.Match[str], position: int) -> int:
+    return match.string.count(" ", 0, position)

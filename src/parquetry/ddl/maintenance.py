@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from parquetry.ddl.session import Session, SessionTable, read_table
 from parquetry.errors import UnsupportedError
-from parquetry.identifiers import joined_name, part_text
+from parquetry.identifiers import join_name, part_text
 from parquetry.sqltext import Edit, TokenCursor, string
 
 WORDS = ("OPTIMIZE", "VACUUM", "RESTORE", "HISTORY", "DETAIL")
@@ -51,7 +51,7 @@ def _optimize(cursor: TokenCursor, table: SessionTable) -> str | None:
         where = cursor.text[start : cursor.behind]
     if cursor.take("zorder"):
         raise UnsupportedError(
-            f"OPTIMIZE {joined_name(table.table)} cannot order rows: ALTER TABLE {joined_name((table.catalog, *table.table))} CLUSTER BY "
+            f"OPTIMIZE {join_name(table.table)} cannot order rows: ALTER TABLE {join_name((table.catalog, *table.table))} CLUSTER BY "
             f"(…) says by which columns files are sorted, and {_call(table, 'compact')} writes small files anew. Leave ZORDER BY out."
         )
     return _call(table, "compact", *([] if where is None else [f"where => {string(where, one_line=True)}"]))
@@ -62,7 +62,7 @@ def _vacuum(cursor: TokenCursor, table: SessionTable) -> str | None:
     cursor.take("full")  # every vacuum looks at all files
     if cursor.take("lite") or cursor.take("using"):
         raise UnsupportedError(
-            f"VACUUM {joined_name(table.table)} always looks at all files of the table: say VACUUM {joined_name(table.table)} [RETAIN "
+            f"VACUUM {join_name(table.table)} always looks at all files of the table: say VACUUM {join_name(table.table)} [RETAIN "
             "168 HOURS] [DRY RUN], without LITE and USING INVENTORY."
         )
     if cursor.take("retain"):
@@ -71,7 +71,7 @@ def _vacuum(cursor: TokenCursor, table: SessionTable) -> str | None:
             return None
         if cursor.take("days") or cursor.take("day"):
             raise UnsupportedError(
-                f"VACUUM {joined_name(table.table)} counts in hours: say RETAIN {int(number) * 24} HOURS for {number} days."
+                f"VACUUM {join_name(table.table)} counts in hours: say RETAIN {int(number) * 24} HOURS for {number} days."
             )
         if not (cursor.take("hours") or cursor.take("hour")):
             return None
@@ -84,7 +84,7 @@ def _vacuum(cursor: TokenCursor, table: SessionTable) -> str | None:
 def _restore(cursor: TokenCursor, table: SessionTable) -> str | None:
     if cursor.take("to", "timestamp"):
         raise UnsupportedError(
-            f"RESTORE {joined_name(table.table)} goes to a version, not to a time: {_call(table, 'history')} lists versions with their "
+            f"RESTORE {join_name(table.table)} goes to a version, not to a time: {_call(table, 'history')} lists versions with their "
             f"times, and {_call(table, 'rollback', 'version => 3')} goes back to one."
         )
     if not (cursor.take("to", "version", "as", "of") and cursor.next.text.isdigit()):
@@ -98,13 +98,13 @@ def _history(cursor: TokenCursor, table: SessionTable) -> str | None:
         if not cursor.next.text.isdigit():
             return None
         limit = f" LIMIT {cursor.advance().text}"
-    return f"SELECT * FROM {joined_name((table.catalog, *table.table, 'history'))}{limit}"
+    return f"SELECT * FROM {join_name((table.catalog, *table.table, 'history'))}{limit}"
 
 
 def _detail(_cursor: TokenCursor, table: SessionTable) -> str | None:
-    return f"DESCRIBE TABLE EXTENDED {joined_name((table.catalog, *table.table))}"
+    return f"DESCRIBE TABLE EXTENDED {join_name((table.catalog, *table.table))}"
 
 
 def _call(table: SessionTable, procedure: str, *given: str) -> str:
-    arguments = ", ".join((f"table => {string(joined_name(table.table))}", *given))
+    arguments = ", ".join((f"table => {string(join_name(table.table))}", *given))
     return f"CALL {part_text(table.catalog)}.system.{procedure}({arguments})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parquetry.identifiers import quoted
+from parquetry.identifiers import quote_part
 from parquetry.sqltext import LiteralConstant, TokenCursor, read_constant
 from parquetry.types import STRING, sql_literal
 
@@ -36,7 +36,7 @@ def filter_text(values: dict[str, LiteralConstant]) -> str:
     >>> filter_text(read_partition(TokenCursor("(`a``b` = 'it''s', n = -5, s = NULL)")))
     "`a``b` = 'it''s' AND `n` = '-5' AND `s` IS NULL"
     """
-    return " AND ".join(f"{quoted(name)} {_condition(value)}" for name, value in values.items())
+    return " AND ".join(f"{quote_part(name)} {_condition(value)}" for name, value in values.items())
 
 
 def _condition(value: LiteralConstant) -> str:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from parquetry.ddl import alter_table, create_table, habits, habitual_statements, maintenance
 from parquetry.ddl.session import Session
 from parquetry.errors import ClauseError, UnsupportedError
-from parquetry.sqltext import END_OF_TEXT, Edit, TokenCursor, edited
+from parquetry.sqltext import END_OF_TEXT, Edit, TokenCursor, apply_edits
 
 _NO_VALUES: Mapping[str, str] = MappingProxyType({})
 
@@ -43,7 +43,7 @@ def fill_markers(text: str, named: Mapping[str, str], positional: Sequence[str])
             edits.append(Edit(token.start, token.end, next(values, "?")))
         elif token.word == ":" and following.start == token.end and following.text in named:
             edits.append(Edit(token.start, following.end, named[following.text]))
-    return edited(text, edits)
+    return apply_edits(text, edits)
 
 
 WORDS = (
@@ -103,15 +103,15 @@ def rewrite(
         cursor = TokenCursor(text)
     except ClauseError:
         return None  # Spark's parser reports the quote or comment that is not closed
-    found = []
+    changes = []
     for at in _beginnings(cursor):
         cursor.at = at
         habitual_statements.refuse_parsed(cursor, session)
         for edits in (create_table.edits, alter_table.edits, maintenance.edits):
             cursor.at = at
-            found += edits(cursor, session)
-    _refuse_markers(cursor, found, session)
-    return edited(text, found) if found else None
+            changes += edits(cursor, session)
+    _refuse_markers(cursor, changes, session)
+    return apply_edits(text, changes) if changes else None
 
 
 def _refuse_markers(cursor: TokenCursor, edits: Sequence[Edit], session: Session) -> None:

@@ -54,13 +54,13 @@ class Session:
                 return f"on Spark {self.spark}, {missing.words}"
         return None
 
-    def named(self, parts: Sequence[str]) -> SessionTable | None:
+    def resolve(self, parts: Sequence[str]) -> SessionTable | None:
         """Return the table that Spark finds for a name, or None if it is not in a Parquetry catalog.
 
         >>> session = Session(frozenset({"lake"}), frozenset(), "lake", ("db",))
-        >>> session.named(["t"]).table, session.named(["lake", "a", "t"]).table, session.named(["a", "t"]).table
+        >>> session.resolve(["t"]).table, session.resolve(["lake", "a", "t"]).table, session.resolve(["a", "t"]).table
         (('db', 't'), ('a', 't'), ('a', 't'))
-        >>> session.named(["spark_catalog", "a", "t"]) is None
+        >>> session.resolve(["spark_catalog", "a", "t"]) is None
         True
         """
         if len(parts) > 1 and parts[0] in self.catalogs:
@@ -75,7 +75,7 @@ class Session:
 def read_table(cursor: TokenCursor, session: Session) -> SessionTable | None:
     """Take the name of a table, or return None if it is not one of a Parquetry catalog."""
     parts = _identifier(cursor) if cursor.take("identifier", "(") else _parts(cursor)
-    return None if parts is None else session.named(parts)
+    return None if parts is None else session.resolve(parts)
 
 
 def _parts(cursor: TokenCursor) -> list[str] | None:

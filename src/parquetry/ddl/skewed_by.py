@@ -97,17 +97,17 @@ def _tuples(cursor: TokenCursor) -> tuple[tuple[LiteralConstant, ...], ...]:
     if cursor.take(")"):
         return ()
     nested = cursor.next.word == "("
-    found = []
+    tuples = []
     while True:
         if (cursor.next.word == "(") != nested:
             raise cursor.error(
                 f"{cursor.shown} is not expected here: write each value in parentheses of its own, or none."
             )
-        found.append(read_tuple(cursor))
+        tuples.append(read_tuple(cursor))
         if not cursor.take(","):
             break
     cursor.expect(")", "write a comma and another value, or close the parenthesis")
-    return tuple(found)
+    return tuple(tuples)
 
 
 def read_tuple(cursor: TokenCursor) -> tuple[LiteralConstant, ...]:
@@ -118,18 +118,18 @@ def read_tuple(cursor: TokenCursor) -> tuple[LiteralConstant, ...]:
     """
     if not cursor.take("("):
         return (_constant(cursor),)
-    found = [_constant(cursor)]
+    constants = [_constant(cursor)]
     while cursor.take(","):
-        found.append(_constant(cursor))
+        constants.append(_constant(cursor))
     cursor.expect(")", "write a comma and the value of the next column, or close the parenthesis")
-    return tuple(found)
+    return tuple(constants)
 
 
 def _constant(cursor: TokenCursor) -> LiteralConstant:
-    found = read_constant(cursor)
-    if found is None:
+    constant = read_constant(cursor)
+    if constant is None:
         raise NoSkewedValuesError(
             f"No skewed values. {cursor.shown} is no constant: write numbers, texts in quotes, NULL, TRUE, FALSE, "
             "DATE '…', TIMESTAMP '…' or X'…'."
         )
-    return found
+    return constant

@@ -36,17 +36,17 @@ def parse_skewed_locations(text: str) -> SkewedLocations:
         SkewedLocationPairError: an entry is not a value with a location.
         NoSkewedValuesError: a value is not a constant.
 
-    >>> found = parse_skewed_locations("PARTITION (ds = '1') (10 = 'hdfs://h/a', (20) = 'hdfs://h/b')")
-    >>> found.partition["ds"].text, [(key[0].text, uri) for key, uri in found.pairs]
+    >>> clause = parse_skewed_locations("PARTITION (ds = '1') (10 = 'hdfs://h/a', (20) = 'hdfs://h/b')")
+    >>> clause.partition["ds"].text, [(key[0].text, uri) for key, uri in clause.pairs]
     ('1', [('10', 'hdfs://h/a'), ('20', 'hdfs://h/b')])
     """
     cursor = TokenCursor(text)
     partition = None
     if cursor.take("partition"):
-        place = cursor.next.start
+        start = cursor.next.start
         partition = read_partition(cursor)
         if partition is None:
-            raise cursor.error("PARTITION takes a value for each column, as in (ds = '2026-01-01').", place)
+            raise cursor.error("PARTITION takes a value for each column, as in (ds = '2026-01-01').", start)
     cursor.expect("(", "write the values and their locations in parentheses")
     if cursor.take(")"):
         raise NoSkewedLocationsError(

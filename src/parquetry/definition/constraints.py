@@ -20,7 +20,7 @@ from parquetry.errors import (
     ConstraintNotFoundError,
     UnsupportedError,
 )
-from parquetry.identifiers import joined_name, part_text
+from parquetry.identifiers import join_name, part_text
 from parquetry.metastore import Constraint, TableMetadata, TableSnapshot
 
 _NAMES = re.compile(r"`((?:[^`]|``)+)`|(\w+)")
@@ -72,13 +72,13 @@ def drop_constraint(metadata: TableMetadata, label: str, change: DropConstraint)
         ConstraintNotFoundError: there is no such constraint, and the statement has no IF EXISTS.
     """
     name = change.name.lower()
-    left = tuple(each for each in metadata.constraints if each.name.lower() != name)
-    if len(left) == len(metadata.constraints) and not change.if_exists:
-        there = ", ".join(part_text(each.name) for each in left) or "none"
+    remaining = tuple(each for each in metadata.constraints if each.name.lower() != name)
+    if len(remaining) == len(metadata.constraints) and not change.if_exists:
+        there = ", ".join(part_text(each.name) for each in remaining) or "none"
         raise ConstraintNotFoundError(
             f"Table {label} has no constraint {part_text(change.name)}; there are: {there}."
         )
-    return msgspec.structs.replace(metadata, constraints=left)
+    return msgspec.structs.replace(metadata, constraints=remaining)
 
 
 def require_unconstrained(metadata: TableMetadata, label: str, path: Sequence[str], what: str) -> None:
@@ -95,7 +95,7 @@ def require_unconstrained(metadata: TableMetadata, label: str, path: Sequence[st
         named = any(names[: len(lower)] == lower for names in paths)
         if named or lower[-1] in _words(each.predicate or ""):
             raise ConstrainedColumnChangeError(
-                f"Column {joined_name(path)} cannot be {what}, as constraint {part_text(each.name)} of table {label} names it: say "
+                f"Column {join_name(path)} cannot be {what}, as constraint {part_text(each.name)} of table {label} names it: say "
                 f"ALTER TABLE {label} DROP CONSTRAINT {part_text(each.name)} before."
             )
 

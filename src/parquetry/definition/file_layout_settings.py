@@ -9,7 +9,7 @@ from parquetry.config import BLOOM_FILTER_COLUMNS, SORT_BY, Settings
 from parquetry.data_files import PHYSICAL_NAME, TableColumn
 from parquetry.definition.bucket_clause import has_order
 from parquetry.errors import ColumnNotFoundError, UnsupportedError
-from parquetry.identifiers import joined_name, parse_paths, paths_text
+from parquetry.identifiers import join_name, parse_paths, paths_text
 from parquetry.layout import Field, fields_from_columns
 from parquetry.metastore import TableMetadata
 from parquetry.types import type_text
@@ -44,7 +44,7 @@ def sort_paths(metadata: TableMetadata, settings: Settings) -> tuple[tuple[str, 
         try:
             fields = _sortable(metadata, path)
         except (ColumnNotFoundError, UnsupportedError) as error:
-            raise asked.refused(f": {error.message}") from None
+            raise asked.error(f": {error.message}") from None
         paths.append(tuple(_physical(field) for field in fields))
     return tuple(paths)
 
@@ -63,7 +63,7 @@ def clustering(metadata: TableMetadata) -> list[list[str]]:
         return []
 
 
-def clustered_by(label: str, metadata: TableMetadata, paths: Sequence[Sequence[str]]) -> str:
+def translate_cluster_by(label: str, metadata: TableMetadata, paths: Sequence[Sequence[str]]) -> str:
     """Return the property `sort-by` that means the same as CLUSTER BY.
 
     Raises:
@@ -88,31 +88,31 @@ def _sortable(metadata: TableMetadata, path: Sequence[str]) -> list[Field]:
     names = [column.name.lower() for column in metadata.columns]
     if len(path) > 1 and path[0].lower() not in names and ".".join(path).lower() in names:
         path = [".".join(path)]  # a name with a dot: it needed no backticks before fields could be named
-    found: list[Field] = []
+    steps: list[Field] = []
     fields: Sequence[Field] = fields_from_columns([metadata.column(path[0])])
     for depth, name in enumerate(path):
         field = next((each for each in fields if each["name"].lower() == name.lower()), None)
         if field is None:
-            above = joined_name(each["name"] for each in found)
+            above = join_name(each["name"] for each in steps)
             there = (
                 f"its fields are: {', '.join(each['name'] for each in fields)}"
                 if fields
                 else "it is no struct"
             )
             raise ColumnNotFoundError(f"Column {above} has no field {name!r}; {there}.")
-        found.append(field)
+        steps.append(field)
         of = field["type"]
         fields = (
             of["fields"] if depth + 1 < len(path) and isinstance(of, dict) and of["type"] == "struct" else []
         )
-    what, shown = ("field" if len(path) > 1 else "column"), joined_name(path)
-    if _kind(found[-1]["type"]) == "map":
+    what, shown = ("field" if len(path) > 1 else "column"), join_name(path)
+    if _kind(steps[-1]["type"]) == "map":
         raise UnsupportedError(f"{what} {shown} is a map, and maps have no order.")
-    if not has_order(found[-1]["type"]):
+    if not has_order(steps[-1]["type"]):
         raise UnsupportedError(
-            f"{what} {shown} is of type {type_text(found[-1]['type'])}, whose values have no order."
+            f"{what} {shown} is of type {type_text(steps[-1]['type'])}, whose values have no order."
         )
-    return found
+    return steps
 
 
 def _physical(field: Field) -> str:
@@ -141,9 +141,9 @@ def bloom_filter_columns(metadata: TableMetadata, settings: Settings) -> tuple[T
         try:
             column = metadata.column(name)
         except ColumnNotFoundError as error:
-            raise asked.refused(f": {error.message}") from None
+            raise asked.error(f": {error.message}") from None
         if (reason := fault(column)) is not None:
-            raise asked.refused(f": column {name} {reason}.")
+            raise asked.error(f": column {name} {reason}.")
         columns.append(column)
     return tuple(columns)
 

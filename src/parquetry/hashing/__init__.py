@@ -1,4 +1,4 @@
-"""The hashes that place rows in buckets: Hive's version 1, Hive's version 2, and Spark's, exact to the bit.
+"""The hashes that put rows into buckets: Hive's version 1, Hive's version 2, and Spark's, exact to the bit.
 
 `bucket_hash` is the entry point. `portability` names the types whose equal values may land in different
 buckets.
@@ -10,9 +10,9 @@ if FOR_TYPE_CHECKERS:
     from parquetry.hashing.bucket_hash import (
         bucket_ids as bucket_ids,
         bucket_numbers as bucket_numbers,
-        normalised as normalised,
+        normalise_zero as normalise_zero,
     )
     from parquetry.hashing.hash_types import HashType as HashType
-    from parquetry.hashing.portability import unsettled as unsettled
+    from parquetry.hashing.portability import unsettled_reason as unsettled_reason
 
 lazy_exports(__name__)

@@ -28,9 +28,9 @@ class Bytes:
     @staticmethod
     def from_rows(rows: Iterable[bytes]) -> Bytes:
         """Concatenate rows."""
-        held = list(rows)
-        lengths = np.array([len(row) for row in held], np.int64)
-        return Bytes(np.frombuffer(b"".join(held), np.uint8), np.cumsum(lengths) - lengths, lengths)
+        parts = list(rows)
+        lengths = np.array([len(row) for row in parts], np.int64)
+        return Bytes(np.frombuffer(b"".join(parts), np.uint8), np.cumsum(lengths) - lengths, lengths)
 
     @staticmethod
     def from_matrix(matrix: NDArray[np.uint8], lengths: NDArray[np.int64]) -> Bytes:
@@ -43,8 +43,8 @@ def missing(array: pa.Array) -> NDArray[np.bool_] | None:
     """Return which rows are NULL, or None if no row is."""
     if not array.null_count:
         return None
-    found: NDArray[np.bool_] = array.is_null().to_numpy(zero_copy_only=False)
-    return found
+    flags: NDArray[np.bool_] = array.is_null().to_numpy(zero_copy_only=False)
+    return flags
 
 
 def numbers(array: pa.Array, dtype: str) -> NDArray[Any]:
@@ -57,31 +57,31 @@ def numbers(array: pa.Array, dtype: str) -> NDArray[Any]:
 
 def booleans(array: pa.Array) -> NDArray[np.uint8]:
     """Return 1 for true and 0 for false."""
-    found: NDArray[np.uint8] = array.fill_null(False).cast(pa.uint8()).to_numpy()
-    return found
+    numbers: NDArray[np.uint8] = array.fill_null(False).cast(pa.uint8()).to_numpy()
+    return numbers
 
 
 def binary_rows(array: pa.Array) -> Bytes:
     """Return the bytes of text or binary."""
     wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
-    _, places, data = array.buffers()
+    _, offset_buffer, data = array.buffers()
     dtype: Any = np.int64 if wide else np.int32
     if not len(array):
         return Bytes(np.empty(0, np.uint8), np.empty(0, np.int64), np.empty(0, np.int64))
-    offsets = np.frombuffer(places, dtype, len(array) + 1, array.offset * np.dtype(dtype).itemsize)
-    held = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    offsets = np.frombuffer(offset_buffer, dtype, len(array) + 1, array.offset * np.dtype(dtype).itemsize)
+    content = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
     starts = offsets[:-1].astype(np.int64)
     lengths = offsets[1:] - starts
     null = missing(array)
-    return Bytes(held, starts, lengths if null is None else np.where(null, 0, lengths))
+    return Bytes(content, starts, lengths if null is None else np.where(null, 0, lengths))
 
 
-def stripped(rows: Bytes, width: int) -> Bytes:
+def strip_blanks(rows: Bytes, width: int) -> Bytes:
     r"""Remove the blanks at the end of each row, as Hive does for a char with `width` characters.
 
     Hive first pads a char with blanks. If a blank is then at the end, it also removes zero bytes there.
 
-    >>> stripped(Bytes.from_rows([b'a b  ', b'a\0', b'a\0bc', b'abc\0']), 4).lengths.tolist()
+    >>> strip_blanks(Bytes.from_rows([b'a b  ', b'a\0', b'a\0bc', b'abc\0']), 4).lengths.tolist()
     [3, 1, 4, 4]
     """
     lengths = rows.lengths.copy()
@@ -128,7 +128,7 @@ def decimals(array: pa.Array) -> Decimals:
     return Decimals(small, np.full(len(array), array.type.scale, np.int64), large)
 
 
-def shortened(array: Decimals) -> Decimals:
+def strip_zeros(array: Decimals) -> Decimals:
     """Remove trailing zeros after the point, as Hive does: 1.50 becomes 1.5, 0.00 becomes 0; 100 stays."""
     small, scales, large = array.small.copy(), array.scales.copy(), {}
     candidates = np.flatnonzero(scales > 0)

@@ -107,12 +107,12 @@ def bucket_numbers(
     return [int(bucket) for bucket in bucket_ids(version, count, columns, types)]
 
 
-def normalised(value: Value) -> Value:
+def normalise_zero(value: Value) -> Value:
     """Return the value that our writer hashes for all values that are equal in SQL: -0.0 becomes 0.0.
 
     NaN stays, since all hashes treat every NaN alike.
 
-    >>> normalised(-0.0), normalised('-0.0'), normalised(None)
+    >>> normalise_zero(-0.0), normalise_zero('-0.0'), normalise_zero(None)
     (0.0, '-0.0', None)
     """
     return value + 0.0 if isinstance(value, float) else value
@@ -129,7 +129,7 @@ def _rows(version: Version, columns: Sequence[pa.Array], types: Sequence[HashTyp
             hashes = spark.take(column, type, hashes)
         else:
             hashed = (hive_v1 if version == 1 else hive_v2).hash_values(column, type)
-            hashes = hive_v1.combined(hashes, hashed)
+            hashes = hive_v1.combine(hashes, hashed)
     return hashes
 
 

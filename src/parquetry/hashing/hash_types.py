@@ -53,10 +53,10 @@ class HashType:
             return HashType("decimal", pa.decimal128(type.precision, type.scale))
         if type.name in _ARROW:
             return HashType(type.name, _ARROW[type.name], length=type.length)
-        return HashType._nested(json.loads(type.name) if type.name.startswith("{") else type.name)
+        return HashType._from_nested(json.loads(type.name) if type.name.startswith("{") else type.name)
 
     @staticmethod
-    def _nested(type: Any) -> HashType:
+    def _from_nested(type: Any) -> HashType:
         match type:
             case {"type": "struct", "fields": fields}:
                 named = [

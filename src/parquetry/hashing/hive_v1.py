@@ -37,18 +37,18 @@ def hash_values(array: pa.Array, type: HashType) -> Hashes:
     """Hash each value of an array; NULL is 0."""
     array = type.cast(array)
     hashes: Hashes = _HASHERS[type.name](array, type)
-    gone = read.missing(array)
-    if gone is not None:
-        hashes = np.where(gone, np.uint32(0), hashes)
+    nulls = read.missing(array)
+    if nulls is not None:
+        hashes = np.where(nulls, np.uint32(0), hashes)
     return hashes
 
 
-def combined(hashes: Hashes, following: Hashes) -> Hashes:
+def combine(hashes: Hashes, following: Hashes) -> Hashes:
     """Combine the rows' hashes so far with the hashes of the next column."""
     return hashes * _31 + following
 
 
-def chained(hashes: Hashes, starts: NDArray[np.int64], lengths: NDArray[np.int64], first: int = 0) -> Hashes:
+def chain(hashes: Hashes, starts: NDArray[np.int64], lengths: NDArray[np.int64], first: int = 0) -> Hashes:
     """Combine the hashes of each row's parts.
 
     Args:
@@ -57,7 +57,7 @@ def chained(hashes: Hashes, starts: NDArray[np.int64], lengths: NDArray[np.int64
         lengths: the number of each row's parts.
         first: the hash of a row without parts.
 
-    >>> chained(np.array([1, 2, 3], np.uint32), np.array([0, 2]), np.array([2, 1])).tolist()  # 31 * 1 + 2 and 3
+    >>> chain(np.array([1, 2, 3], np.uint32), np.array([0, 2]), np.array([2, 1])).tolist()  # 31 * 1 + 2 and 3
     [33, 3]
     """
     weighted = np.zeros(len(hashes) + 1, np.uint32)
@@ -65,12 +65,12 @@ def chained(hashes: Hashes, starts: NDArray[np.int64], lengths: NDArray[np.int64
     longest = max(int((starts + lengths).max(initial=0)), 1)
     powers = _powers(_31, longest + 1)
     ends = starts + lengths
-    found: Hashes = (weighted[ends] - weighted[starts]) * np.where(ends > 0, powers[ends - 1], 0).astype(
+    totals: Hashes = (weighted[ends] - weighted[starts]) * np.where(ends > 0, powers[ends - 1], 0).astype(
         np.uint32
     )
     if first:
-        found += powers[lengths] * np.uint32(first)
-    return found
+        totals += powers[lengths] * np.uint32(first)
+    return totals
 
 
 def _powers(base: np.uint32, count: int) -> Hashes:
@@ -93,7 +93,7 @@ def _number(dtype: str) -> Callable[[pa.Array, HashType], Hashes]:
     return lambda array, _type: read.numbers(array, dtype).astype(np.uint32)
 
 
-def _folded(values: NDArray[np.int64]) -> Hashes:
+def _fold(values: NDArray[np.int64]) -> Hashes:
     folded: Hashes = (values ^ (values >> 32)).astype(np.uint32)
     return folded
 
@@ -105,31 +105,31 @@ def _float(array: pa.Array, _type: HashType) -> Hashes:
 
 def _double(array: pa.Array, _type: HashType) -> Hashes:
     values = read.numbers(array, "<f8")
-    return _folded(np.where(np.isnan(values), np.int64(0x7FF8 << 48), values.view(np.int64)))
+    return _fold(np.where(np.isnan(values), np.int64(0x7FF8 << 48), values.view(np.int64)))
 
 
 def _string(array: pa.Array, type: HashType) -> Hashes:
     rows = read.binary_rows(array)
     if type.name == "char":
-        rows = read.stripped(rows, type.length)
+        rows = read.strip_blanks(rows, type.length)
     if not len(rows.starts):
         return np.empty(0, np.uint32)
     begin, end = int(rows.starts.min()), int((rows.starts + rows.lengths).max())
     signed = rows.data[begin:end].view(np.int8).astype(np.int32).view(np.uint32)
-    return chained(signed, rows.starts - begin, rows.lengths, first=0 if type.name == "string" else 1)
+    return chain(signed, rows.starts - begin, rows.lengths, first=0 if type.name == "string" else 1)
 
 
 def _decimal(array: pa.Array, _type: HashType) -> Hashes:
-    values = read.shortened(read.decimals(array))
+    values = read.strip_zeros(read.decimals(array))
     size = np.abs(values.small).view(np.uint64)  # also right for the least number, which abs() keeps
     words = (size >> np.uint64(32)).astype(np.uint32) * _31 + size.astype(np.uint32)
-    found = np.where(values.small < 0, np.uint32(0) - words, words) * _31 + values.scales.astype(np.uint32)
+    hashes = np.where(values.small < 0, np.uint32(0) - words, words) * _31 + values.scales.astype(np.uint32)
     for row, value in values.large.items():
-        left, code = abs(value), 0
-        for place in range(3, -1, -1):
-            code = 31 * code + ((left >> (32 * place)) & _MASK)
-        found[row] = (31 * (-code if value < 0 else code) + int(values.scales[row])) & _MASK
-    return found
+        magnitude, code = abs(value), 0
+        for word in range(3, -1, -1):
+            code = 31 * code + ((magnitude >> (32 * word)) & _MASK)
+        hashes[row] = (31 * (-code if value < 0 else code) + int(values.scales[row])) & _MASK
+    return hashes
 
 
 def _timestamp(array: pa.Array, _type: HashType) -> Hashes:
@@ -139,28 +139,28 @@ def _timestamp(array: pa.Array, _type: HashType) -> Hashes:
         eras, day = np.divmod(days + _ERA_BEGIN, _ERA)
         julian = 3 * eras + np.minimum(day // _CENTURY, 3) - 2  # days between the calendars
         seconds = np.where(days < _FIRST_GREGORIAN, seconds + julian * _SECONDS_PER_DAY, seconds)
-    return _folded((seconds << 30) | nanos)
+    return _fold((seconds << 30) | nanos)
 
 
 def _struct(array: pa.Array, type: HashType) -> Hashes:
     hashes = np.zeros(len(array), np.uint32)
     for number, part in enumerate(type.parts):
-        hashes = combined(hashes, hash_values(array.field(number), part))
+        hashes = combine(hashes, hash_values(array.field(number), part))
     return hashes
 
 
 def _array(array: pa.Array, type: HashType) -> Hashes:
     offsets, parts = read.elements(array)
-    return chained(hash_values(parts, type.parts[0]), offsets[:-1], np.diff(offsets))
+    return chain(hash_values(parts, type.parts[0]), offsets[:-1], np.diff(offsets))
 
 
 def _map(array: pa.Array, type: HashType) -> Hashes:
     offsets, pairs = read.elements(array)
     key, value = type.parts[0].parts
-    return summed(hash_values(pairs.field(0), key) ^ hash_values(pairs.field(1), value), offsets)
+    return sum_parts(hash_values(pairs.field(0), key) ^ hash_values(pairs.field(1), value), offsets)
 
 
-def summed(hashes: Hashes, offsets: NDArray[np.int64]) -> Hashes:
+def sum_parts(hashes: Hashes, offsets: NDArray[np.int64]) -> Hashes:
     """Add up the hashes of each row's parts; `offsets` are the positions of the rows' first parts."""
     sums = np.zeros(len(hashes) + 1, np.uint32)
     np.cumsum(hashes, out=sums[1:], dtype=np.uint32)
@@ -173,7 +173,7 @@ _HASHERS: dict[str, Callable[[pa.Array, HashType], Hashes]] = {
     "smallint": _number("<i2"),
     "int": _number("<i4"),
     "date": _number("<i4"),
-    "bigint": lambda array, _type: _folded(read.numbers(array, "<i8")),
+    "bigint": lambda array, _type: _fold(read.numbers(array, "<i8")),
     "float": _float,
     "double": _double,
     **dict.fromkeys(("string", "varchar", "char", "binary"), _string),

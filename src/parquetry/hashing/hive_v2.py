@@ -34,9 +34,9 @@ def hash_values(array: pa.Array, type: HashType) -> Hashes:
         return hive_v1.hash_values(array, type)
     array = type.cast(array)
     hashes = _HASHERS[type.name](array, type)
-    gone = read.missing(array)
-    if gone is not None:
-        hashes = np.where(gone, np.uint32(0), hashes)
+    nulls = read.missing(array)
+    if nulls is not None:
+        hashes = np.where(nulls, np.uint32(0), hashes)
     return hashes
 
 
@@ -68,11 +68,11 @@ def _double(array: pa.Array, _type: HashType) -> Hashes:
 
 def _string(array: pa.Array, type: HashType) -> Hashes:
     rows = read.binary_rows(array)
-    return murmur3.hash_bytes(read.stripped(rows, type.length) if type.name == "char" else rows)
+    return murmur3.hash_bytes(read.strip_blanks(rows, type.length) if type.name == "char" else rows)
 
 
 def _decimal(array: pa.Array, _type: HashType) -> Hashes:
-    values = read.shortened(read.decimals(array))
+    values = read.strip_zeros(read.decimals(array))
     return murmur3.hash_bytes(shortest(values))
 
 
@@ -116,36 +116,36 @@ def _append(
 ) -> None:
     """Append a number to some rows in Hadoop's variable length: one byte, or a length byte and the bytes."""
     rows = np.flatnonzero(where)
-    taken, at = values[rows], lengths[rows]
-    short = (taken >= -112) & (taken <= 127)
-    size = np.where(taken < 0, ~taken, taken)
+    numbers, at = values[rows], lengths[rows]
+    short = (numbers >= -112) & (numbers <= 127)
+    size = np.where(numbers < 0, ~numbers, numbers)
     count = np.zeros(len(rows), np.int64)
     for length in range(8):
         count += (size >> (8 * length)) > 0
     count[short] = 0
-    matrix[rows, at] = np.where(short, taken, np.where(taken < 0, -120, -112) - count).astype(np.uint8)
-    for place in range(int(count.max(initial=0))):
-        these = np.flatnonzero(count > place)
-        matrix[rows[these], at[these] + 1 + place] = size[these] >> (8 * (count[these] - 1 - place))
+    matrix[rows, at] = np.where(short, numbers, np.where(numbers < 0, -120, -112) - count).astype(np.uint8)
+    for index in range(int(count.max(initial=0))):
+        these = np.flatnonzero(count > index)
+        matrix[rows[these], at[these] + 1 + index] = size[these] >> (8 * (count[these] - 1 - index))
     lengths[rows] += 1 + count
 
 
 def _struct(array: pa.Array, type: HashType) -> Hashes:
     hashes = np.zeros(len(array), np.uint32)
     for number, part in enumerate(type.parts):
-        hashes = hive_v1.combined(hashes, hash_values(array.field(number), part))
+        hashes = hive_v1.combine(hashes, hash_values(array.field(number), part))
     return hashes
 
 
 def _array(array: pa.Array, type: HashType) -> Hashes:
     offsets, parts = read.elements(array)
-    return hive_v1.chained(hash_values(parts, type.parts[0]), offsets[:-1], np.diff(offsets))
+    return hive_v1.chain(hash_values(parts, type.parts[0]), offsets[:-1], np.diff(offsets))
 
 
 def _map(array: pa.Array, type: HashType) -> Hashes:
     offsets, pairs = read.elements(array)
     key, value = type.parts[0].parts
-    return hive_v1.summed(
+    return hive_v1.sum_parts(
         hash_values(pairs.field(0), key) ^ hive_v1.hash_values(pairs.field(1), value), offsets
     )
 

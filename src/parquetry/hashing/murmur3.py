@@ -25,7 +25,7 @@ _ADDEND = np.uint32(0xE6546B64)
 _FINAL_1, _FINAL_2 = np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)
 
 
-def seeded(count: int, seed: int) -> Hashes:
+def initial_hashes(count: int, seed: int) -> Hashes:
     """Return `count` initial hashes, to be changed in place."""
     return np.full(count, seed, np.uint32)
 
@@ -57,7 +57,7 @@ def hash_words(words: Sequence[Hashes]) -> Hashes:
     >>> int(hash_words([np.array([5], '>u4').view('<u4')]).view(np.int32)[0])
     2056229551
     """
-    hashes = seeded(len(words[0]), HIVE_SEED)
+    hashes = initial_hashes(len(words[0]), HIVE_SEED)
     for word in words:
         take_word(hashes, word)
     return finish(hashes, 4 * len(words))
@@ -65,7 +65,7 @@ def hash_words(words: Sequence[Hashes]) -> Hashes:
 
 def hash_half_words(first: NDArray[Any], second: NDArray[Any]) -> Hashes:
     """Hash rows of two bytes as Hive does, given as signed numbers."""
-    hashes = seeded(len(first), HIVE_SEED)
+    hashes = initial_hashes(len(first), HIVE_SEED)
     _take_rest(hashes, _word(first) ^ (_word(second) << np.uint32(8)))
     return finish(hashes, 2)
 
@@ -76,12 +76,12 @@ def hash_bytes(rows: Bytes) -> Hashes:
     >>> int(hash_bytes(Bytes.from_rows([b'abc'])).view(np.int32)[0])
     -885266671
     """
-    hashes = seeded(len(rows.starts), HIVE_SEED)
+    hashes = initial_hashes(len(rows.starts), HIVE_SEED)
     _take_whole_words(hashes, rows)
     rest = np.zeros_like(hashes)
-    for place in range(3):
-        mask, values = _rest_words(rows, place)
-        np.bitwise_xor(rest, values << np.uint32(8 * place), out=rest, where=mask)
+    for index in range(3):
+        mask, values = _rest_words(rows, index)
+        np.bitwise_xor(rest, values << np.uint32(8 * index), out=rest, where=mask)
     _take_rest(hashes, rest)
     return finish(hashes, rows.lengths)
 
@@ -90,11 +90,11 @@ def hash_bytes_as_spark(rows: Bytes, seeds: Hashes) -> Hashes:
     """Hash rows of any number of bytes as Spark does; each row has its own seed."""
     hashes = seeds.copy()
     _take_whole_words(hashes, rows)
-    for place in range(3):
-        mask, values = _rest_words(rows, place)
-        taken = hashes.copy()
-        take_word(taken, values)
-        np.copyto(hashes, taken, where=mask)
+    for index in range(3):
+        mask, values = _rest_words(rows, index)
+        mixed_hashes = hashes.copy()
+        take_word(mixed_hashes, values)
+        np.copyto(hashes, mixed_hashes, where=mask)
     return finish(hashes, rows.lengths)
 
 
@@ -119,10 +119,10 @@ def _take_rest(hashes: Hashes, rest: Hashes) -> None:
     np.bitwise_xor(hashes, rest, out=hashes)
 
 
-def _rest_words(rows: Bytes, place: int) -> tuple[NDArray[np.bool_], Hashes]:
+def _rest_words(rows: Bytes, index: int) -> tuple[NDArray[np.bool_], Hashes]:
     """Return which rows have a byte at a position after their whole words, and the signed bytes."""
-    there = (rows.lengths & 3) > place
-    at = np.where(there, rows.starts + (rows.lengths & ~3) + place, 0)
+    there = (rows.lengths & 3) > index
+    at = np.where(there, rows.starts + (rows.lengths & ~3) + index, 0)
     if not len(rows.data):
         return there, np.zeros(len(there), np.uint32)
     return there, _word(rows.data.view(np.int8)[at])
@@ -135,21 +135,22 @@ def _take_whole_words(hashes: Hashes, rows: Bytes) -> None:
     if not most:
         return
     order = np.argsort(-words, kind="stable")
-    left = len(words) - np.cumsum(np.bincount(words, minlength=most + 1))  # rows with more than n words, by n
-    starts, found = rows.starts[order], hashes[order]
+    # rows with more than n words, by n
+    rows_longer = len(words) - np.cumsum(np.bincount(words, minlength=most + 1))
+    starts, mixed_hashes = rows.starts[order], hashes[order]
     # a word may begin at any byte, so this view has a word for each byte
     all_words = np.ndarray((len(rows.data) - 3,), "<u4", rows.data.data, strides=(1,))
     for number in range(most):
-        count = int(left[number])
+        count = int(rows_longer[number])
         if count < _MIN_ROWS_TOGETHER:
             break
-        take_word(found[:count], all_words[starts[:count] + 4 * number])
+        take_word(mixed_hashes[:count], all_words[starts[:count] + 4 * number])
     else:
         count = 0
     for row in range(count):  # the few rows that are much longer than the others, one by one
         rest = all_words[starts[row] + 4 * number : starts[row] + 4 * int(words[order[row]]) : 4]
-        found[row] = _with_words(int(found[row]), rest.copy())
-    hashes[order] = found
+        mixed_hashes[row] = _with_words(int(mixed_hashes[row]), rest.copy())
+    hashes[order] = mixed_hashes
 
 
 def _with_words(hash: int, words: Hashes) -> int:

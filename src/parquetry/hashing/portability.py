@@ -23,7 +23,7 @@ _MAP = "Spark makes no buckets by a map"
 _UNKNOWN = "values of type {} have no hash"
 
 
-def unsettled(
+def unsettled_reason(
     version: Version, types: Sequence[ColumnType], *, writers: Literal["any", "hive"] = "any"
 ) -> str | None:
     """Return why equal values of some columns may be in different buckets, or None if they never are.
@@ -34,9 +34,9 @@ def unsettled(
         writers: `hive` if only Hive, or writers that hash as it does, wrote the rows; else `any`.
 
     >>> from parquetry.types import parse_type
-    >>> unsettled(2, [parse_type('bigint'), parse_type('string')]) is None
+    >>> unsettled_reason(2, [parse_type('bigint'), parse_type('string')]) is None
     True
-    >>> unsettled(2, [parse_type('bigint'), parse_type('double')])
+    >>> unsettled_reason(2, [parse_type('bigint'), parse_type('double')])
     "-0.0 equals 0.0, and Hive's version 2 hashes it to another bucket"
     """
     for type in types:

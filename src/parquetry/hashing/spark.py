@@ -34,8 +34,8 @@ def take(array: pa.Array, type: HashType, seeds: Hashes) -> Hashes:
     """
     array = type.cast(array)
     hashes = _TAKE[type.name](array, type, seeds)
-    gone = read.missing(array)
-    return hashes if gone is None else np.where(gone, seeds, hashes)
+    nulls = read.missing(array)
+    return hashes if nulls is None else np.where(nulls, seeds, hashes)
 
 
 def _hash_4_bytes(values: NDArray[Any], seeds: Hashes) -> Hashes:
@@ -90,9 +90,9 @@ def _array(array: pa.Array, type: HashType, seeds: Hashes) -> Hashes:
     """Hash the first elements of all rows, then the second elements of rows that have two, and so on."""
     offsets, parts = read.elements(array)
     lengths, hashes = np.diff(offsets), seeds.copy()
-    for place in range(int(lengths.max(initial=0))):
-        rows = np.flatnonzero(lengths > place)
-        hashes[rows] = take(parts.take(pa.array(offsets[rows] + place)), type.parts[0], hashes[rows])
+    for index in range(int(lengths.max(initial=0))):
+        rows = np.flatnonzero(lengths > index)
+        hashes[rows] = take(parts.take(pa.array(offsets[rows] + index)), type.parts[0], hashes[rows])
     return hashes
 
 

@@ -18,7 +18,7 @@ from parquetry.joins.bucket_counts import can_read_as
 from parquetry.layout import BucketSpec, SortColumn, common
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
 from parquetry.prune import BucketReport, bucket_specs
-from parquetry.texts import counted, size_text
+from parquetry.texts import quantity, size_text
 from parquetry.types import type_text
 
 
@@ -62,7 +62,7 @@ class ScanBuckets(msgspec.Struct, frozen=True):
     def text(self, size: int) -> str:
         """Return the text for EXPLAIN; `size` is the number of bytes if Spark reads each file once."""
         by = ", ".join(column.name for column in self.columns)
-        text = f"{counted(self.in_files, 'bucket')} by {by}"
+        text = f"{quantity(self.in_files, 'bucket')} by {by}"
         if self.order:
             order = ", ".join(each.column + " DESC" * each.descending for each in self.order)
             text = f"{text}, sorted by {order}"

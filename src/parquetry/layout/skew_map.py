@@ -28,7 +28,7 @@ from parquetry.layout.cells import REST, AutoSkew, CellKey, cell_key, cell_text,
 from parquetry.layout.part import ArrangementPart, require_columns
 from parquetry.locations import MAX_NAME_BYTES, is_absolute, join_location, storage_path
 from parquetry.locations.partition_path import partition_path
-from parquetry.texts import counted
+from parquetry.texts import quantity
 from parquetry.types import STRING, ColumnType, Value, sql_literal, text_from_value
 
 DEFAULT_DIRECTORY = "HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME"
@@ -72,8 +72,8 @@ class SkewMap(ArrangementPart, msgspec.Struct, frozen=True, omit_defaults=True):
         for cell in cells:
             if len(cell) != len(self.columns):
                 raise ArrangementError(
-                    f"A skew map over {counted(len(self.columns), 'column')} ({', '.join(self.columns)}) has the cell {cell!r} of "
-                    f"{counted(len(cell), 'value')}: give one value for each column."
+                    f"A skew map over {quantity(len(self.columns), 'column')} ({', '.join(self.columns)}) has the cell {cell!r} of "
+                    f"{quantity(len(cell), 'value')}: give one value for each column."
                 )
             key = cell_key(cell)
             if key in seen:
@@ -102,8 +102,10 @@ class SkewMap(ArrangementPart, msgspec.Struct, frozen=True, omit_defaults=True):
         """Return the map with more cells, after its own."""
         if not cells:
             return self
-        places = (*self.locations, *(None,) * len(cells)) if self.locations else ()
-        return SkewMap(self.columns, (*self.cells, *map(tuple, cells)), self.directories, places, self.auto)
+        locations = (*self.locations, *(None,) * len(cells)) if self.locations else ()
+        return SkewMap(
+            self.columns, (*self.cells, *map(tuple, cells)), self.directories, locations, self.auto
+        )
 
     def values(self, types: Sequence[ColumnType]) -> tuple[tuple[Value, ...], ...]:
         """Return the cells as internal values, given the columns' types."""
@@ -152,11 +154,11 @@ class SkewMap(ArrangementPart, msgspec.Struct, frozen=True, omit_defaults=True):
         slot = self.slot_of(file)
         if slot is None or not self.directories:
             return slot is not None
-        place = self.slot_directory(slot, types)
+        directory = self.slot_directory(slot, types)
         folder = join_location(location, file.path).rpartition("/")[0]
-        if is_absolute(place):
-            return storage_path(folder) == storage_path(place)
-        return folder.endswith(f"/{place}")
+        if is_absolute(directory):
+            return storage_path(folder) == storage_path(directory)
+        return folder.endswith(f"/{directory}")
 
     def require(self, file: FileRecord) -> None:
         """Make sure that a file's cell exists; see `ArrangementPart.require`."""
@@ -200,9 +202,9 @@ class SkewMap(ArrangementPart, msgspec.Struct, frozen=True, omit_defaults=True):
 
     def properties(self, columns: Sequence[TableColumn]) -> dict[str, str]:
         """Return the properties `skewed-by`, and `skewed-locations` if a cell has a location of its own."""
-        places = self.locations_clause(columns)
+        clause = self.locations_clause(columns)
         shown = {SKEWED_BY: self.clause(columns)}
-        return shown if places is None else {**shown, SKEWED_LOCATIONS: places}
+        return shown if clause is None else {**shown, SKEWED_LOCATIONS: clause}
 
     def clause(self, columns: Sequence[TableColumn]) -> str:
         """Return the text after the words `SKEWED BY`. Columns have their current names.

@@ -101,12 +101,12 @@ class ArrowFileSystems:
                     f"file system for {scheme}."
                 ) from None
             try:
-                found, _ = fsspec.core.url_to_fs(f"{scheme}:{authority or '//'}/", **self._options)
+                file_system, _ = fsspec.core.url_to_fs(f"{scheme}:{authority or '//'}/", **self._options)
             except (ImportError, OSError, TypeError, ValueError) as error:
                 raise WarehouseError(
                     f"The location '{location}' cannot be opened by fsspec: {error}."
                 ) from error
-            self._opened[scheme, authority] = pafs.PyFileSystem(pafs.FSSpecHandler(found))
+            self._opened[scheme, authority] = pafs.PyFileSystem(pafs.FSSpecHandler(file_system))
         return self._opened[scheme, authority]
 
 
@@ -119,22 +119,22 @@ def s3_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
     >>> s3_arguments({"key": "k", "secret": "s", "client_kwargs": {"endpoint_url": "http://localhost:9000"}})
     {'access_key': 'k', 'secret_key': 's', 'scheme': 'http', 'endpoint_override': 'localhost:9000'}
     """
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     nested = options.get("client_kwargs") or {}
     for name, value in [*((n, v) for n, v in options.items() if n != "client_kwargs"), *nested.items()]:
         if name.lower() not in _S3_OPTIONS:
             raise ConfigurationError(
                 f"The storage option {name!r} is unknown for S3; known are {', '.join(sorted(_S3_OPTIONS))} and client_kwargs."
             )
-        found[_S3_OPTIONS[name.lower()]] = value
-    found.pop("allow_http", None)  # the endpoint's scheme says it
-    if "anonymous" in found:
-        found["anonymous"] = str(found["anonymous"]).lower() in _TRUE
-    if endpoint := found.pop("endpoint", None):
+        arguments[_S3_OPTIONS[name.lower()]] = value
+    arguments.pop("allow_http", None)  # the endpoint's scheme says it
+    if "anonymous" in arguments:
+        arguments["anonymous"] = str(arguments["anonymous"]).lower() in _TRUE
+    if endpoint := arguments.pop("endpoint", None):
         scheme, separator, host = str(endpoint).rpartition("://")
-        found["scheme"] = scheme if separator else "https"
-        found["endpoint_override"] = host.rstrip("/")
-    return found
+        arguments["scheme"] = scheme if separator else "https"
+        arguments["endpoint_override"] = host.rstrip("/")
+    return arguments
 
 
 def _is_native_hdfs(scheme: str) -> bool:

@@ -59,8 +59,8 @@ def is_own(path: str, table: bytes) -> bool:
     >>> is_own("000003_0_pq-00112233445566aa-7-0_00003.c000.parquet", bytes.fromhex("00112233445566aa"))
     True
     """
-    found = _OWN.match(base_name(path))
-    return found is not None and found[1] == own_prefix(table)
+    match = _OWN.match(base_name(path))
+    return match is not None and match[1] == own_prefix(table)
 
 
 def is_any_own(path: str) -> bool:
@@ -84,8 +84,8 @@ def bucket_from_name(path: str) -> int | None:
     True
     """
     name = base_name(path)
-    found = _HIVE.fullmatch(name) or _SPARK.fullmatch(name) or _TRINO.fullmatch(name)
-    return int(found[1]) if found else None
+    match = _HIVE.fullmatch(name) or _SPARK.fullmatch(name) or _TRINO.fullmatch(name)
+    return int(match[1]) if match else None
 
 
 def is_hidden(path: str) -> bool:

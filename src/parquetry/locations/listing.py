@@ -20,11 +20,11 @@ def visible_files(filesystem: pafs.FileSystem, folder: str) -> Iterator[str]:
     if (remote := remote_files(filesystem)) is not None:
         yield from _visible_below(remote.walk(folder), folder)
         return
-    found = sorted(
+    infos = sorted(
         filesystem.get_file_info(pafs.FileSelector(folder, allow_not_found=True)),
         key=lambda info: str(info.path),
     )
-    visible = [info for info in found if not is_hidden(info.base_name)]
+    visible = [info for info in infos if not is_hidden(info.base_name)]
     yield from (info.path for info in visible if info.type == pafs.FileType.File and info.size)
     for info in visible:
         if info.type == pafs.FileType.Directory:

@@ -69,7 +69,7 @@ def partition_path(names: Sequence[str], types: Sequence[ColumnType], values: Se
     'd=1970-01-01/s=__HIVE_DEFAULT_PARTITION__'
     """
     return "/".join(
-        f"{_escaped_name(name)}={_value_text(kind, value)}"
+        f"{_escape_name(name)}={_value_text(kind, value)}"
         for name, kind, value in zip(names, types, values, strict=True)
     )
 
@@ -93,11 +93,11 @@ def partition_paths(
 
 def _levels(name: str, kind: ColumnType, values: Sequence[Value]) -> list[str]:
     """Return the directory of each of a column's values."""
-    head = f"{_escaped_name(name)}="
+    head = f"{_escape_name(name)}="
     if kind.name in INTEGER_BITS:
         return [head + (DEFAULT_PARTITION if value is None else str(value)) for value in values]
-    found = {value: f"{head}{_value_text(kind, value)}" for value in set(values)}
-    return [found[value] for value in values]
+    directories = {value: f"{head}{_value_text(kind, value)}" for value in set(values)}
+    return [directories[value] for value in values]
 
 
 def parse_partition_path(
@@ -132,7 +132,7 @@ def parse_partition_path(
 
 
 @functools.lru_cache(maxsize=1024)
-def _escaped_name(column: str) -> str:
+def _escape_name(column: str) -> str:
     return escape_path_name(column)
 
 

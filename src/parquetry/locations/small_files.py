@@ -95,8 +95,8 @@ def replace_small_file(location: str, text: bytes) -> None:
     filesystem, path = open_location(location)
     if isinstance(filesystem, pafs.LocalFileSystem):
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with _temporary(path, text) as made:
-            os.replace(made, path)
+        with _temporary(path, text) as temporary:
+            os.replace(temporary, path)
     elif (remote := remote_files(filesystem)) is not None:
         remote.write_file(path, text)
     else:
@@ -113,9 +113,9 @@ def _is_missing(filesystem: pafs.FileSystem, path: str) -> bool:
 
 def _create_local(path: str, text: bytes) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with _temporary(path, text) as made:
+    with _temporary(path, text) as temporary:
         try:
-            os.link(made, path)  # whole from the first moment on
+            os.link(temporary, path)  # whole from the first moment on
             return
         except FileExistsError:
             return
@@ -128,17 +128,19 @@ def _create_local(path: str, text: bytes) -> None:
 @contextlib.contextmanager
 def _temporary(path: str, text: bytes) -> Iterator[str]:
     """Write a file beside a path, and delete it at the end of the block, unless it was moved."""
-    made = f"{path}.{uuid.uuid4().hex}"
+    temporary = f"{path}.{uuid.uuid4().hex}"
     try:
-        with open(made, "xb") as file:
+        with open(temporary, "xb") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(made, os.stat(os.path.dirname(path)).st_mode & 0o666)  # who may read the folder may read it
-        yield made
+        os.chmod(
+            temporary, os.stat(os.path.dirname(path)).st_mode & 0o666
+        )  # who may read the folder may read it
+        yield temporary
     finally:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(made)
+            os.unlink(temporary)
 
 
 def _write(filesystem: pafs.FileSystem, path: str, text: bytes) -> None:

@@ -34,7 +34,7 @@ class BelowWarehouse:
         warehouse: absolute path, or URI.
 
     >>> below = BelowWarehouse("/lake")
-    >>> below.kept("file:/lake/t"), below.kept("file:///lake/t/"), below.kept("/lake"), below.kept("/lakeside/t")
+    >>> below.stored_form("file:/lake/t"), below.stored_form("file:///lake/t/"), below.stored_form("/lake"), below.stored_form("/lakeside/t")
     ('warehouse:/t', 'warehouse:/t', 'warehouse-path:/', '/lakeside/t')
     >>> below.absolute("warehouse:/t"), below.absolute("warehouse-path:/"), below.absolute("s3://b/t")
     ('file:/lake/t', '/lake', 's3://b/t')
@@ -43,19 +43,19 @@ class BelowWarehouse:
     def __init__(self, warehouse: str) -> None:
         self._location = warehouse_location(warehouse)
         parts = take_apart(self._location)
-        place = storage_path(self._location)
-        self._roots = [place]
-        self._uri = f"file:{place.path}" if parts.is_local else self._location
+        entry = storage_path(self._location)
+        self._roots = [entry]
+        self._uri = f"file:{entry.path}" if parts.is_local else self._location
         if parts.is_local:
-            real = StoragePath("", os.path.realpath(place.path))
-            self._roots += [real] if real != place else []
+            real = StoragePath("", os.path.realpath(entry.path))
+            self._roots += [real] if real != entry else []
         self.hints = [
             (root.path.rpartition("/")[2] or root.root.rpartition("/")[2] or "/").encode()
             for root in self._roots
         ]
         """Names of the warehouse's folder. Every location below the warehouse contains one of them."""
 
-    def kept(self, location: str) -> str:
+    def stored_form(self, location: str) -> str:
         """Return the stored form of a location."""
         rest = self._below(location)
         if rest is None:
@@ -66,32 +66,32 @@ class BelowWarehouse:
     def absolute(self, location: str) -> str:
         """Return the location that a stored form stands for."""
         if location.startswith(RELATIVE_PREFIX):
-            return _joined(self._uri, location[len(RELATIVE_PREFIX) :])
+            return _join(self._uri, location[len(RELATIVE_PREFIX) :])
         if location.startswith(RELATIVE_PATH_PREFIX):
-            return _joined(self._location, location[len(RELATIVE_PATH_PREFIX) :])
+            return _join(self._location, location[len(RELATIVE_PATH_PREFIX) :])
         return location
 
-    def named(self, location: str) -> str:
+    def with_own_name(self, location: str) -> str:
         """Return a location with the warehouse's own name, if its links lead below the warehouse."""
         parts = take_apart(location)
         if not parts.is_local or self._below(location) is not None:
-            return self.absolute(self.kept(location))
+            return self.absolute(self.stored_form(location))
         real = self._below(os.path.realpath(parts.path))
         if real is None:
             return location
-        return _joined(self._uri if parts.scheme else self._location, f"/{real}")
+        return _join(self._uri if parts.scheme else self._location, f"/{real}")
 
     def _below(self, location: str) -> str | None:
         """Return a location relative to the warehouse, or None if it is elsewhere, or leaves it by `..`."""
-        place = storage_path(location)
+        entry = storage_path(location)
         for root in self._roots:
-            if place == root:
+            if entry == root:
                 return ""
-            if is_below(place, root):
-                rest = place.path[len(root.path.rstrip("/")) + 1 :]
+            if is_below(entry, root):
+                rest = entry.path[len(root.path.rstrip("/")) + 1 :]
                 return None if ".." in rest.split("/") else rest
         return None
 
 
-def _joined(warehouse: str, rest: str) -> str:
+def _join(warehouse: str, rest: str) -> str:
     return f"{warehouse.rstrip('/')}{rest}" if rest != "/" else warehouse

@@ -17,7 +17,7 @@ def _sentences(_context: Context, records: list[ms.Claimed], _arguments: Mapping
         lines.append(f"The metastore in {done.before} {state}.")
     if done.original is not None:
         verb = "is" if done.shared == 1 else "are"
-        tables = texts.counted(done.shared, "table")
+        tables = texts.quantity(done.shared, "table")
         lines.append(f"It is a copy of {done.original}: {tables} with files outside of it {verb} only read.")
     return "\n".join(lines)
 

@@ -66,7 +66,7 @@ def create_partition_index(
     """
     before = context.find(table)
     with progress_bar() as progress:
-        return _indexes(context, ms.create_index(before, _named_columns(columns), name, progress))
+        return _indexes(context, ms.create_index(before, _require_names(columns), name, progress))
 
 
 @operation(
@@ -120,10 +120,10 @@ def _index(columns: Sequence[str | None] | None, name: str | None) -> str | list
         raise UnsupportedError(
             "Say which index: either by its columns, as array('region'), or by its name, as name => 'region'."
         )
-    return str(name) if columns is None else _named_columns(columns)
+    return str(name) if columns is None else _require_names(columns)
 
 
-def _named_columns(columns: Sequence[str | None]) -> list[str]:
+def _require_names(columns: Sequence[str | None]) -> list[str]:
     """Return the columns of an index.
 
     Raises:
@@ -140,4 +140,4 @@ def _indexes(context: Context, table: ms.TableSnapshot) -> list[TableIndex]:
     """Return the indexes of a table that has just been changed."""
     metadata = context.cache(table).metadata
     ready = [index for index in metadata.indexes if index.ready]
-    return [TableIndex(each.name, ms.index_columns(metadata, each), table.version) for each in ready]
+    return [TableIndex(index.name, ms.index_columns(metadata, index), table.version) for index in ready]

@@ -198,12 +198,14 @@ def operation(
 def _arguments(run: Callable[..., Any]) -> Iterable[Argument]:
     """Yield the arguments of a function. The types in its result are not loaded."""
     _, *parameters = inspect.signature(run).parameters.values()
-    annotations = SimpleNamespace(__annotations__={each.name: each.annotation for each in parameters})
+    annotations = SimpleNamespace(
+        __annotations__={parameter.name: parameter.annotation for parameter in parameters}
+    )
     hints = get_type_hints(annotations, vars(inspect.getmodule(run)), include_extras=True)
-    for each in parameters:
-        kind, (comment, *options) = _parts(hints[each.name])
+    for parameter in parameters:
+        kind, (comment, *options) = _parts(hints[parameter.name])
         option = options[0] if options else Option()
-        yield Argument(each.name, hints[each.name], kind, comment, option, each.default)
+        yield Argument(parameter.name, hints[parameter.name], kind, comment, option, parameter.default)
 
 
 def _parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
@@ -214,7 +216,7 @@ def _parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
     """
     said = getattr(hint, "__metadata__", ())
     kind = hint.__origin__ if said else hint
-    others = [each for each in get_args(kind) if each is not type(None)]
+    others = [member for member in get_args(kind) if member is not type(None)]
     return (others[0] if type(None) in get_args(kind) else kind), said
 
 

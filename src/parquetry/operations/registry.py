@@ -18,8 +18,8 @@ from parquetry.operations.vacuum import vacuum
 from parquetry.operations.versions import history, rollback
 
 OPERATIONS = {
-    each.name: each
-    for each in (
+    operation.name: operation
+    for operation in (
         *(history, doctor, fsck, verify, sync, vacuum, rollback, compact_metadata, publish),
         *(compact, rebucket, suggest_skew),
         *(create_partition_index, drop_partition_index, rebuild_partition_index),

@@ -45,7 +45,7 @@ def compact(
         count = partial(_count, context, snapshot)
         chosen = compaction.rewrites(snapshot, size, where, progress, zone, count)
         if concatenate:
-            partitions = (each.partition for each in chosen)
+            partitions = (rewrite.partition for rewrite in chosen)
             definition.require_concatenable(context.full_name(snapshot), snapshot, partitions)
             if where is not None and not chosen:
                 compaction.require_selected(snapshot, where, zone)
@@ -65,7 +65,7 @@ def _count(
     # values that have directories keep them while they have at least this part of the share
     share = measuring.auto.share / compaction.WEIGHT_OF_KEPT_VALUES
     counts = context.engine.heavy_values(context.full_name(snapshot), snapshot, None, columns, share, paths)
-    return {snapshot.key_of(each.partition): each for each in counts}
+    return {snapshot.key_of(counted.partition): counted for counted in counts}
 
 
 @operation(
@@ -101,8 +101,8 @@ def _rewrite(
     table = context.full_name(snapshot)
     after = context.cache(context.engine.compact(table, snapshot, chosen, operation, progress))
     rows = []
-    for each in chosen:
-        before, now = each.partition, after.partition(each.partition.values)
+    for rewrite in chosen:
+        before, now = rewrite.partition, after.partition(rewrite.partition.values)
         assert now is not None  # this commit replaced it
         name = snapshot.describe(before.key) if before.values else None
         rows.append(RewrittenPartition(name, before.file_count, now.file_count, before.bytes, now.bytes))
@@ -114,8 +114,8 @@ def _sentence(_context: Context, records: list[ms.Compacted], _arguments: Mappin
     if not done.partitions:
         return "All lists of files are as they should be: nothing to do."
     partitions, chunks = (
-        texts.counted(done.partitions, "partition"),
-        texts.counted(done.chunks_before, "part"),
+        texts.quantity(done.partitions, "partition"),
+        texts.quantity(done.chunks_before, "part"),
     )
     return f"The lists of {partitions}, which had {chunks}, have {texts.count(done.chunks_after)} now."
 

@@ -89,11 +89,19 @@ def _heavy_values(
 ) -> Iterator[HeavyValue]:
     names, types = [column.name for column in columns], [column.column_type for column in columns]
     counts = context.engine.heavy_values(context.full_name(snapshot), snapshot, where, columns, auto.share)
-    for counted in sorted(counts, key=lambda each: snapshot.key_of(each.partition)):
+    for counted in sorted(counts, key=lambda suggestion: snapshot.key_of(suggestion.partition)):
         partition = snapshot.partition(counted.partition)
         if partition is None:
             continue  # an unpartitioned table without rows
         name = snapshot.describe(partition.key) if partition.values else None
-        for each in advice.suggestions(counted, partition.bytes, auto, names, types):
-            cell = None if each.cell is None else ", ".join(map(sql_literal, types, each.cell))
-            yield HeavyValue(", ".join(names), name, cell, each.rows, each.share, each.bytes, each.before)
+        for suggestion in advice.suggestions(counted, partition.bytes, auto, names, types):
+            cell = None if suggestion.cell is None else ", ".join(map(sql_literal, types, suggestion.cell))
+            yield HeavyValue(
+                ", ".join(names),
+                name,
+                cell,
+                suggestion.rows,
+                suggestion.share,
+                suggestion.bytes,
+                suggestion.before,
+            )

@@ -28,15 +28,15 @@ def readable_versions(
 ) -> Iterator[ReadableVersion]:
     """Yield each version up to this one that can be read, newest first; see `metastore.history`."""
     for commit in ms.history(snapshot, first, last):
-        held, summary = commit.totals, commit.summary
+        totals, summary = commit.totals, commit.summary
         yield ReadableVersion(
             commit.version,
             Timestamp(commit.time * 1000),
             commit.operation,
-            held.partitions,
-            held.files,
-            held.rows,
-            held.bytes,
+            totals.partitions,
+            totals.files,
+            totals.rows,
+            totals.bytes,
             json.dumps(summary, ensure_ascii=False) if summary else None,
         )
 

@@ -14,7 +14,7 @@ import msgspec
 from parquetry.config import CLUSTERED_BY, PARTITION_INDEXES, SKEWED_BY, SORT_BY, check_catalog_options
 from parquetry.definition import bucket_transform, clustering
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError, WarehouseError
-from parquetry.identifiers import column_lists_text, joined_name, parse_name, paths_text
+from parquetry.identifiers import column_lists_text, join_name, parse_name, paths_text
 from parquetry.layout import logical_schema, physical_schema
 from parquetry.locations import warehouse_location
 from parquetry.metastore import (
@@ -128,7 +128,7 @@ class Lake:
 
     def full_name(self, snapshot: TableSnapshot) -> str:
         """Return a table's name as Spark's users write it."""
-        return joined_name((self.name, snapshot.database, snapshot.name))
+        return join_name((self.name, snapshot.database, snapshot.name))
 
     def cache(self, snapshot: TableSnapshot) -> TableSnapshot:
         """Cache a version for later questions about it."""
@@ -202,7 +202,7 @@ class Lake:
         parts = _parts(name)
         if len(parts) == 1:
             if catalog != self.name or len(namespace) != 1:
-                current = joined_name([catalog, *namespace]) if catalog else "not known"
+                current = join_name([catalog, *namespace]) if catalog else "not known"
                 raise UnsupportedError(
                     f"{name!r} names no database of catalog {self.name}, and the current "
                     f"database is {current}: say 'database.{name}', or USE {self.name}.database before."
@@ -213,14 +213,14 @@ class Lake:
         if len(parts) == 3:
             raise UnsupportedError(
                 f"{name!r} names a table of catalog {parts[0]}, and the procedure called is of catalog {self.name}: "
-                f"CALL {joined_name(parts[:1])}.system.…, or say 'database.table' for a table of {self.name}."
+                f"CALL {join_name(parts[:1])}.system.…, or say 'database.table' for a table of {self.name}."
             )
         if len(parts) != 2:
             raise UnsupportedError(
                 f"{name!r} does not name a table of catalog {self.name}: say 'database.table', with backticks around "
                 "a part that holds a dot."
             )
-        return joined_name(parts)
+        return join_name(parts)
 
     def described(self, snapshot: TableSnapshot) -> LoadedTable:
         """Return a table as the bridge reads it, and cache it."""

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
-from parquetry.identifiers import joined_name
+from parquetry.identifiers import join_name
 from parquetry.layout import logical_schema
 from parquetry.locations import join_location
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
@@ -64,7 +64,7 @@ def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
     """
     name = q.name.lower()
     if len(q.namespace) == 2 and name.startswith(_ICEBERG_SELECTORS):
-        table = joined_name((lake.name, *q.namespace))
+        table = join_name((lake.name, *q.namespace))
         raise UnsupportedError(
             f"{table}.{q.name} does not exist here: tables have versions, and neither branches nor tags: {table}.history lists "
             f"versions, and {table} VERSION AS OF 3, or TIMESTAMP AS OF '…', reads one."

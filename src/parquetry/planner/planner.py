@@ -23,7 +23,7 @@ from parquetry.planner.scans import joins, scans
 from parquetry.planner.streams import streams
 from parquetry.planner.tables import namespaces, partitions, tables, views
 from parquetry.prune import reading_by_position
-from parquetry.texts import shortened
+from parquetry.texts import shorten
 
 _LOG = logging.getLogger("parquetry")
 
@@ -104,7 +104,7 @@ def _subject(question: questions.Question | None, code: str) -> list[str]:
 def _described(question: questions.Question | None) -> str:
     """Return a question's kind and table for the log, without the options and texts in it."""
     table = getattr(question, "table", None) or getattr(question, "name", None)
-    return "not decoded" if question is None else f"{type(question).__name__} {shortened(str(table or ''))}"
+    return "not decoded" if question is None else f"{type(question).__name__} {shorten(str(table or ''))}"
 
 
 class Planner:
@@ -150,7 +150,7 @@ class Planner:
             own = self._engine.failure(error)
             if own is None:
                 _LOG.exception("A question of the bridge could not be answered: %s", _described(question))
-                own = Failure("INTERNAL", shortened(f"{type(error).__name__}: {error}"))
+                own = Failure("INTERNAL", shorten(f"{type(error).__name__}: {error}"))
             failure = answers.Error(own.code, own.message, [])
         return codec.encode(failure)
 

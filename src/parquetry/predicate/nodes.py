@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from parquetry.identifiers import RESERVED, quoted
+from parquetry.identifiers import RESERVED, quote_part
 from parquetry.predicate.expression import Expression
 from parquetry.types import BOOLEAN, STRING, ColumnType, Value, order_key, sql_literal
 
@@ -337,4 +337,4 @@ def name_text(name: str) -> str:
     """
     if _PLAIN_NAME.fullmatch(name) and name.lower() not in RESERVED:
         return name
-    return quoted(name)
+    return quote_part(name)

@@ -102,7 +102,7 @@ def text_prefix(field: KeyField, data: bytes) -> str | None:
     if not field.type.textual:
         return None
     try:
-        text = unescape(field.turned(data)[1:]).decode("utf-8", "surrogatepass")
+        text = unescape(field.apply_direction(data)[1:]).decode("utf-8", "surrogatepass")
     except (ValueError, IndexError):
         return None
     return text if field.prefix(text) == data else None
@@ -114,9 +114,9 @@ def _bound(field: KeyField, data: bytes) -> Bound:
     Raises:
         ValueError: the bytes are not a bound of the column.
     """
-    if data in (b"", field.turned(VALUE_MARKER) if field.descending else field.null):
+    if data in (b"", field.apply_direction(VALUE_MARKER) if field.descending else field.null):
         return Edge.BEGIN
-    if data in (field.null, field.turned(VALUE_MARKER)):
+    if data in (field.null, field.apply_direction(VALUE_MARKER)):
         return Edge.NULLS
     data = data.ljust(fixed_width(field.type) or 0, b"\x00")
     before = [value for each in _preceding(field, data) for value in _value(field, each)]

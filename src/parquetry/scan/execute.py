@@ -187,7 +187,7 @@ class _Tests:
             field = read(key)
             if field == null:
                 return False
-            text = (key_field.turned(field) if down else field)[1:-1]
+            text = (key_field.apply_direction(field) if down else field)[1:-1]
             if b"\x01" in text:
                 text = unescape(text)
             return matches(text.decode("utf-8", "surrogatepass")) is expected

@@ -45,7 +45,7 @@ def plan_text(plan: ScanPlan, schema: KeySchema) -> str:
     """
     lines: list[str] = []
     for part in (plan, *plan.by_indexes):
-        ordered = schema if part.index is None else schema.reordered(part.index.order)
+        ordered = schema if part.index is None else schema.reorder(part.index.order)
         if part.index is not None:
             lines.append(f"by index {part.index.name}")
         lines += [scan_text(scan, ordered) for scan in part.scans]

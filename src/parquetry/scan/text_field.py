@@ -98,7 +98,7 @@ class TextField:
         return first + "".join(f"(?>.*?{one})" for one in others[:-1]) + f".*{others[-1]}{end}"
 
     def _literal(self, data: bytes) -> str:
-        return "".join(f"\\x{byte:02x}" for byte in self.field.turned(data))
+        return "".join(f"\\x{byte:02x}" for byte in self.field.apply_direction(data))
 
 
 def _runs(node: Like) -> _Runs:

@@ -43,7 +43,7 @@ def plan_by_index(filter: Filter, schema: KeySchema, index: IndexOrder) -> ScanP
         schema: the schema of the partitions' keys.
         index: the index to read.
     """
-    plan = plan_scan(filter, schema.reordered(index.order))
+    plan = plan_scan(filter, schema.reorder(index.order))
     return ScanPlan(tuple(KeyScan("index", s.start, s.stop, s.residual) for s in plan.scans), index)
 
 
@@ -89,7 +89,7 @@ class _Pieces:
     def __init__(self, filter: Filter, schema: KeySchema, indexes: Sequence[IndexOrder]) -> None:
         self.split = SplitCondition(filter, schema)
         self._schema = schema
-        self._cutters = [(index, Cutter(schema.reordered(index.order), filter.node)) for index in indexes]
+        self._cutters = [(index, Cutter(schema.reorder(index.order), filter.node)) for index in indexes]
         self._covers: dict[int, _Cover | None] = {}
 
     def plan(self, *, careful: bool) -> ScanPlan | None:

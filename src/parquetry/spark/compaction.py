@@ -21,7 +21,7 @@ from parquetry.spark.active import active_session
 from parquetry.spark.write.committed_files import Uncommitted, collect
 from parquetry.spark.write.distribution import RowArrangement
 from parquetry.spark.write.insert import file_options, write_files
-from parquetry.texts import counted
+from parquetry.texts import quantity
 
 _FILE_SIZE_MARGIN = 1.3
 """The factor on the target size of files when bucketed files are compacted.
@@ -102,6 +102,6 @@ def _require_all(snapshot: TableSnapshot, rewrite: Rewrite, rows: int) -> None:
     expected = sum(count or 0 for count in counts)
     if None not in counts and rows != expected:
         raise FileCorruptError(
-            f"Partition {snapshot.describe(rewrite.partition.key)} of table {snapshot.label}: {counted(len(counts), 'file')} "
-            f"should have {counted(expected, 'row')}, and {rows} were read; nothing was changed. CALL system.fsck for details."
+            f"Partition {snapshot.describe(rewrite.partition.key)} of table {snapshot.label}: {quantity(len(counts), 'file')} "
+            f"should have {quantity(expected, 'row')}, and {rows} were read; nothing was changed. CALL system.fsck for details."
         )

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from parquetry.errors import BridgeError, ConfigurationError
-from parquetry.identifiers import quoted
+from parquetry.identifiers import quote_part
 from parquetry.locations import take_apart
 from parquetry.prune import Report
 
@@ -49,18 +49,18 @@ def configure_remote(builder: Any, catalog: str, settings: dict[str, str]) -> An
     for key, value in settings.items():
         builder.config(key, value)
     for name in ("getOrCreate", "create"):
-        setattr(builder, name, _checked(getattr(builder, name), catalog))
+        setattr(builder, name, _with_check(getattr(builder, name), catalog))
     return builder
 
 
-def _checked(make: Any, catalog: str) -> Any:
+def _with_check(make: Any, catalog: str) -> Any:
     @functools.wraps(make)
-    def checked() -> Any:
+    def make_checked() -> Any:
         session = make()
         require_bridge(session, catalog)
         return session
 
-    return checked
+    return make_checked
 
 
 def require_bridge(session: Any, catalog: str) -> None:
@@ -75,7 +75,7 @@ def require_bridge(session: Any, catalog: str) -> None:
     reason = "its sessions are without Parquetry's extensions"
     if "ParquetryExtensions" in extensions:
         try:
-            session.sql(f"SHOW NAMESPACES IN {quoted(catalog)}").collect()
+            session.sql(f"SHOW NAMESPACES IN {quote_part(catalog)}").collect()
         except PySparkException as error:
             reason = str(error).splitlines()[0]
         else:
@@ -109,7 +109,7 @@ def report_of_sql(session: Any, query: str, *, of_run: bool = False) -> Report:
             "This Spark Connect session knows no catalog of Parquetry: make it with parquetry.configure(builder.remote(…), …)."
         )
     text = query.replace("\\", "\\\\").replace("'", "\\'")
-    call = f"CALL {quoted(catalog)}.system.explain_json(query => '{text}', of_run => {of_run})"
+    call = f"CALL {quote_part(catalog)}.system.explain_json(query => '{text}', of_run => {of_run})"
     return Report.from_dict(json.loads(session.sql(call).collect()[0][0]))
 
 

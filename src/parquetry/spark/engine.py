@@ -20,8 +20,8 @@ from parquetry.data_files import (
     FileRecord,
     FooterVisitor,
     TableColumn,
+    describe_mismatches,
     from_bridge,
-    mixed_columns,
     unknown_columns,
 )
 from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
@@ -44,7 +44,7 @@ from parquetry.spark.compaction import compact
 from parquetry.spark.hadoop_files import HadoopFileSystems
 from parquetry.spark.hive import SparkHive
 from parquetry.spark.storage_checks import storage_checks
-from parquetry.spark.write.heavy_hitters import counted
+from parquetry.spark.write.heavy_hitters import count_values
 
 _LOG = logging.getLogger("parquetry")
 _MAX_REPORTED_FILES = 5
@@ -99,8 +99,8 @@ class SparkEngine:
                 files.append(msgspec.structs.replace(from_bridge(answer), path=path))
         return files
 
-    def inferred(self, location: str, file_format: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-        """Return the columns of the files of a location; see `Engine.inferred`."""
+    def infer_columns(self, location: str, file_format: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+        """Return the columns of the files of a location; see `Engine.infer_columns`."""
         try:
             frame = active_session().read.format(file_format).load(location)
         except (Py4JJavaError, CapturedException) as error:
@@ -116,7 +116,7 @@ class SparkEngine:
         fields: list[dict[str, Any]] = frame.schema.jsonValue()["fields"]
         folders = tuple(relation.partitionSchema().fieldNames())
         if file_format == "parquet" and (
-            mixed := mixed_columns(location, columns_from_fields(fields), folders)
+            mixed := describe_mismatches(location, columns_from_fields(fields), folders)
         ):
             _LOG.warning(
                 "The columns of LOCATION %s were read from one of its files, and others differ: %s.",
@@ -160,7 +160,7 @@ class SparkEngine:
             if files is not None:
                 reader = reader.option(CHOSEN_FILES_OPTION, reads.enter_context(chosen_files(iter(files))))
             rows = reader.table(table)
-            return counted(
+            return count_values(
                 rows if where is None else rows.where(where),
                 list(zip(metadata.partition_by, snapshot.partition_types, strict=True)),
                 [column.name for column in columns],

@@ -11,7 +11,7 @@ from parquetry.planner import report_from_json
 from parquetry.prune import Report
 from parquetry.spark.connect import report_of_frame, report_of_sql
 from parquetry.spark.session import attach
-from parquetry.texts import shortened
+from parquetry.texts import shorten
 
 _SHOWN_LENGTH = 100
 
@@ -28,7 +28,7 @@ def explain(query: DataFrame | str) -> Report:
         BridgeError: the session has no bridge.
     """
     if not isinstance(query, str):
-        frame = _checked(query, "explain")
+        frame = _require_frame(query, "explain")
         if not hasattr(frame, "_jdf"):
             return report_of_frame(frame, of_run=False)
         return report_from_json(_door(attach(frame.sparkSession)).planned(frame._jdf, list(SETTINGS)))
@@ -62,13 +62,13 @@ def report(query: DataFrame | str) -> Report:
             return report_of_sql(spark, query, of_run=True)
         queries = spark._jvm.org.apache.spark.sql.parquetry.reports.FinishedQueries
         return report_from_json(queries.reportOfRun(spark._jsparkSession, query, list(SETTINGS)))
-    frame = _checked(query, "report")
+    frame = _require_frame(query, "report")
     if not hasattr(frame, "_jdf"):
         return report_of_frame(frame)
     return report_from_json(_door(attach(frame.sparkSession)).of(frame._jdf, list(SETTINGS)))
 
 
-def _checked(frame: Any, function: str) -> DataFrame:
+def _require_frame(frame: Any, function: str) -> DataFrame:
     if isinstance(frame, DataFrame):
         return frame
     if isinstance(frame, list | tuple | Row) or hasattr(frame, "to_dict"):  # collected, or of pandas or Arrow
@@ -76,7 +76,7 @@ def _checked(frame: Any, function: str) -> DataFrame:
             f"A {type(frame).__name__} has rows, and not the query that gave them: keep the DataFrame, and say "
             f"parquetry.{function}(query) after query.collect()."
         )
-    shown = shortened(repr(frame), _SHOWN_LENGTH)
+    shown = shorten(repr(frame), _SHOWN_LENGTH)
     raise TypeError(
         f"{shown} is of type {type(frame).__name__}: parquetry.{function} takes a DataFrame, or SQL as text."
     )

@@ -8,7 +8,12 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
     from parquetry.sqltext.cursor import TokenCursor as TokenCursor
-    from parquetry.sqltext.edit import Edit as Edit, blank as blank, edited as edited, string as string
+    from parquetry.sqltext.edit import (
+        Edit as Edit,
+        apply_edits as apply_edits,
+        blank as blank,
+        string as string,
+    )
     from parquetry.sqltext.literals import (
         LiteralConstant as LiteralConstant,
         constants as constants,

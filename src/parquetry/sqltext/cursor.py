@@ -62,9 +62,9 @@ class TokenCursor:
         token = self.next
         return "the end" if token.kind == END_OF_TEXT else repr(self.text[token.start : token.end])
 
-    def error(self, message: str, place: int | None = None) -> ClauseError:
+    def error(self, message: str, position: int | None = None) -> ClauseError:
         """Return an error that marks a position in the text, by default the next token's position."""
-        return ClauseError(message, self.text, self.next.start if place is None else place)
+        return ClauseError(message, self.text, self.next.start if position is None else position)
 
     def advance(self) -> Token:
         """Take the next token of any kind; the end is never taken."""
@@ -74,8 +74,8 @@ class TokenCursor:
 
     def take(self, *words: str) -> bool:
         """Take some words or signs if all of them are next, in this order; else take none."""
-        found = self.tokens[self.at : self.at + len(words)]
-        if [token.word for token in found] != list(words):
+        following = self.tokens[self.at : self.at + len(words)]
+        if [token.word for token in following] != list(words):
             return False
         self.at += len(words)
         return True

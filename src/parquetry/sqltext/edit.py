@@ -18,13 +18,13 @@ class Edit:
     text: str
 
 
-def edited(text: str, edits: Iterable[Edit]) -> str:
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     """Return a text with some parts replaced; the parts must not overlap.
 
-    >>> edited("a b c", [Edit(4, 5, "C"), Edit(0, 1, "A")])
+    >>> apply_edits("a b c", [Edit(4, 5, "C"), Edit(0, 1, "A")])
     'A b C'
     """
-    for edit in sorted(edits, key=lambda each: each.start, reverse=True):
+    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text
 

@@ -72,17 +72,17 @@ def tokenise(text: str) -> list[Token]:
     try:
         # At the beginning of a text, sqlglot takes words such as SHOW for commands and the rest for their
         # argument, but not after an opening parenthesis.
-        found: Sequence[Any] = Spark().tokenize(f"({text}")[1:]
+        items: Sequence[Any] = Spark().tokenize(f"({text}")[1:]
     except TokenError:
-        raise _unfinished(text) from None
+        raise _unfinished_error(text) from None
     if "{#" in text:  # sqlglot also skips Jinja's comments
-        place = _unquoted(text).find("{#")
-        if place >= 0:
-            raise FilterError("'{#' is not expected here: comments are --… or /*…*/.", text, place)
+        position = _blank_out(text).find("{#")
+        if position >= 0:
+            raise FilterError("'{#' is not expected here: comments are --… or /*…*/.", text, position)
     tokens: list[Token] = []
-    ends = {item.end for item in found}
+    ends = {item.end for item in items}
     end = -1
-    for item in found:
+    for item in items:
         kind, start = item.token_type.name, item.start - 1
         previous = tokens[-1] if tokens else None
         if previous is not None and start <= end:
@@ -104,24 +104,24 @@ def tokenise(text: str) -> list[Token]:
         else:
             tokens.append(Token(kind, item.text, start, item.end))
         end = item.end - 1
-    place = len(text.rstrip())
-    return [*tokens, Token(END_OF_TEXT, "", place, place)]
+    position = len(text.rstrip())
+    return [*tokens, Token(END_OF_TEXT, "", position, position)]
 
 
-def _unquoted(text: str) -> str:
+def _blank_out(text: str) -> str:
     """Replace quoted texts and comments by blanks."""
     return _QUOTED.sub(lambda match: " " * len(match[0]), text)
 
 
-def _unfinished(text: str) -> FilterError:
+def _unfinished_error(text: str) -> FilterError:
     """Return the error for a quote or comment without an end, or for a literal that sqlglot cannot read."""
-    rest = _unquoted(text)
-    place = min((at for at in map(rest.find, ("'", '"', "`", "/*")) if at >= 0), default=-1)
-    if place >= 0:
-        return FilterError("The filter ends within a text: close the quote.", text, place)
+    rest = _blank_out(text)
+    position = min((at for at in map(rest.find, ("'", '"', "`", "/*")) if at >= 0), default=-1)
+    if position >= 0:
+        return FilterError("The filter ends within a text: close the quote.", text, position)
     digits = _NO_HEXADECIMAL.search(text)
-    place = digits.start() if digits else 0
-    return FilterError("A literal cannot be read: X'…' takes pairs of hexadecimal digits.", text, place)
+    position = digits.start() if digits else 0
+    return FilterError("A literal cannot be read: X'…' takes pairs of hexadecimal digits.", text, position)
 
 
 def is_name(token: Token) -> bool:

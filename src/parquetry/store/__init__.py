@@ -37,9 +37,9 @@ if FOR_TYPE_CHECKERS:
         METASTORE_FOLDER as METASTORE_FOLDER,
         open_store as open_store,
         others_nearby as others_nearby,
-        recorded_url as recorded_url,
         reopen_store as reopen_store,
         split_store as split_store,
+        url_for_mark as url_for_mark,
     )
     from parquetry.store.passwords import (
         NO_PASSWORDS as NO_PASSWORDS,

@@ -77,10 +77,10 @@ class Groups:
         """
         kept: list[Range] = []
         for start, stop in ranges:
-            place = max(0, bisect_left(self.known_keys, start) - 1)  # the one before may reach into the range
-            while place < len(self.known_keys) and (stop is None or self.known_keys[place] < stop):
-                key = self.known_keys[place]
-                place += 1
+            index = max(0, bisect_left(self.known_keys, start) - 1)  # the one before may reach into the range
+            while index < len(self.known_keys) and (stop is None or self.known_keys[index] < stop):
+                key = self.known_keys[index]
+                index += 1
                 group = key[: -self.width]
                 if start < group:
                     kept.append((start, group))
@@ -183,7 +183,7 @@ def first_rows(groups: Groups, start: bytes, reader: PageReader, limit: int | No
             return
         remaining = None if remaining is None else remaining - len(rows)
         start = groups.after(rows, last)
-        if not (crowded(groups, rows) if reader.pays is None else reader.pays(rows, skipped)):
+        if not (is_crowded(groups, rows) if reader.pays is None else reader.pays(rows, skipped)):
             if size > MIN_PAGE_ROWS:
                 fewest = reader.several
             size = max(MIN_PAGE_ROWS, min(size * _PAGE_GROWTH_FACTOR, reader.page_size(rows)))
@@ -192,7 +192,7 @@ def first_rows(groups: Groups, start: bytes, reader: PageReader, limit: int | No
         if remaining is not None and remaining <= 0:
             return
         rows, last = reader.skipping(start, fewest if remaining is None else min(fewest, remaining))
-        unwanted = next((place for place, row in enumerate(rows) if not groups.wants(row[0])), None)
+        unwanted = next((index for index, row in enumerate(rows) if not groups.wants(row[0])), None)
         if unwanted is None:
             fewest = min(fewest * 2, _MAX_GROUPS_PER_PAGE)
         else:  # the wanted row may be behind it in its group
@@ -241,8 +241,8 @@ def one_by_one(groups: Groups, plain: ReadPage) -> ReadPage:
     return skipping
 
 
-def crowded(groups: Groups, rows: Sequence[Row]) -> bool:
+def is_crowded(groups: Groups, rows: Sequence[Row]) -> bool:
     """Return whether more than a quarter of a sample of the rows belong to the group of the row before."""
     step = max(1, (len(rows) - 1) // _SAMPLED_ROWS)
-    places = range(len(rows) - 1, 0, -step)
-    return 4 * sum(groups.alike(rows[place][0], rows[place - 1][0]) for place in places) > len(places)
+    indices = range(len(rows) - 1, 0, -step)
+    return 4 * sum(groups.alike(rows[index][0], rows[index - 1][0]) for index in indices) > len(indices)

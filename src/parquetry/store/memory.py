@@ -124,8 +124,8 @@ class MemoryStore:
 
         def first(start: bytes) -> bytes | None:
             with self._lock:
-                place = bisect_left(self._keys, start)
-                key = self._keys[place] if place < len(self._keys) else None
+                index = bisect_left(self._keys, start)
+                key = self._keys[index] if index < len(self._keys) else None
             return key if key is not None and (stop is None or key < stop) else None
 
         return one_by_one_keys(first, start, stop, leading, limit)

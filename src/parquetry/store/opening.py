@@ -161,7 +161,7 @@ def others_nearby(url: str | None, warehouse: str) -> list[str]:
     return [folder for folder in (parent, *beside) if os.path.exists(os.path.join(folder, SQLITE_FILE))]
 
 
-def recorded_url(url: str | None, store: Store, warehouse: str) -> str:
+def url_for_mark(url: str | None, store: Store, warehouse: str) -> str:
     """Return a store's URL as a warehouse's mark records it.
 
     Args:

@@ -67,15 +67,15 @@ def without_password(url: str) -> str:
     """
     url = url.strip()
     if plain := _PLAIN.fullmatch(url):
-        shown = _shown_parts(plain)
+        shown = _show_parts(plain)
     elif url.startswith("sqlite:") and not _HIDDEN_OPTION.search(url):
         shown = url
     else:
-        shown = _shown_beginning(url)
+        shown = _show_beginning(url)
     return shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}…"
 
 
-def _shown_parts(url: re.Match[str]) -> str:
+def _show_parts(url: re.Match[str]) -> str:
     """Return a URL whose parts are sure, without its password."""
     user = url["user"]
     credentials = "" if user is None else f"{user}:***@" if url["password"] else f"{user}@"
@@ -89,7 +89,7 @@ def _shown_parts(url: re.Match[str]) -> str:
     return f"{url['scheme']}://{credentials}{url['hosts']}{url['path'] or ''}{options}"
 
 
-def _shown_beginning(text: str) -> str:
+def _show_beginning(text: str) -> str:
     """Return of any other text what comes before and behind all that may be a secret."""
     scheme = re.match(r"[A-Za-z][A-Za-z0-9+.-]*:(//)?", text)
     if option := _HIDDEN_OPTION.search(text):
@@ -110,7 +110,12 @@ def without_passwords(text: str, passwords: Iterable[str]) -> str:
     >>> without_passwords("no password 'p%40ss' or 'p@ss'", ["p@ss"])
     "no password '***' or '***'"
     """
-    forms = {form for each in passwords for form in (each, quote(each, safe=""), quote(each)) if form}
+    forms = {
+        form
+        for password in passwords
+        for form in (password, quote(password, safe=""), quote(password))
+        if form
+    }
     for form in sorted(forms, key=len, reverse=True):
         # a password of a letter or two is a word of its own, or the message would be nothing but asterisks
         pattern = re.escape(form) if len(form) > 2 else rf"(?<!\w){re.escape(form)}(?!\w)"
@@ -147,16 +152,16 @@ def split_passwords(url: str) -> tuple[str, dict[str, str]]:
     authority, slash, path = rest.partition("/")
     userinfo, at, hosts = authority.rpartition("@")
     user, _, password = userinfo.partition(":")
-    found = {"password": unquote(password)} if password else {}
+    passwords = {"password": unquote(password)} if password else {}
     kept = []
     for option in query.split("&"):
         name, _, value = option.partition("=")
         if (known := unquote(name).lower()) in PASSWORDS:
-            found[known] = unquote(value)
+            passwords[known] = unquote(value)
         elif option:
             kept.append(option)
     options = f"{question}{'&'.join(kept)}" if kept else ""
-    return f"{scheme}://{user}{at}{hosts}{slash}{path}{options}", found
+    return f"{scheme}://{user}{at}{hosts}{slash}{path}{options}", passwords
 
 
 def _ambiguity(url: str) -> str | None:
@@ -183,7 +188,7 @@ def _ambiguity(url: str) -> str | None:
     return None
 
 
-def resolved_passwords(url: str, given: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+def resolve_passwords(url: str, given: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Return a URL of PostgreSQL without passwords, and the passwords that hold.
 
     Passwords apart from the URL come first, then the URL's, then the environment's. Without any, libpq looks

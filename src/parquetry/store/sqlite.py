@@ -137,17 +137,17 @@ class SQLiteStore:
                 os.mkdir(folder, rights)
         if os.path.exists(self.path):
             return
-        made = f"{self.path}.{uuid.uuid4().hex}"
-        os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_RDWR, rights & 0o666))
+        temporary = f"{self.path}.{uuid.uuid4().hex}"
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, rights & 0o666))
         try:
-            os.link(made, self.path)
+            os.link(temporary, self.path)
         except FileExistsError:  # another process, or another thread, was quicker
             pass
         except OSError:  # a file system without hard links
             with contextlib.suppress(FileExistsError):
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, rights & 0o666))
         finally:
-            os.unlink(made)
+            os.unlink(temporary)
 
     @staticmethod
     def _switch_to_wal(connection: sqlite3.Connection) -> None:
@@ -200,7 +200,7 @@ class SQLiteStore:
         return connection
 
     def _open_file(self) -> tuple[sqlite3.Connection, tuple[int, int, bool] | None]:
-        """Open the file. If SQLite cannot place its side files, open it as a file that does not change.
+        """Open the file. If SQLite cannot write its side files, open it as a file that does not change.
 
         Returns:
             the connection; and, if the file is opened as unchanging, its signature, which shows later

@@ -160,12 +160,12 @@ def put(connection: sqlite3.Connection, layout: Layout, rows: Iterable[Row]) -> 
     """Write rows. If a key comes twice, its last value wins."""
     if layout is Layout.INLINE:
         rows = list(rows)
-        layout = _raised(connection, layout, (value for _, value in rows))
+        layout = _raise_layout(connection, layout, (value for _, value in rows))
     placed: list[tuple[bytes, bytes | int]] = []
 
     def placing() -> Iterator[tuple[bytes, bytes | int]]:
         for key, value in rows:
-            placed.append((key, _stored_value(connection, layout, key, value)))
+            placed.append((key, _store_value(connection, layout, key, value)))
             yield placed[-1]
 
     # Most rows are new. A trigger that removes old large values would make each write three times as slow.
@@ -186,8 +186,8 @@ def swap(
     elif expected is None:
         put(connection, layout, [(key, value)])
     else:
-        layout = _raised(connection, layout, [value])
-        _update(connection, layout, key, _stored_value(connection, layout, key, value))
+        layout = _raise_layout(connection, layout, [value])
+        _update(connection, layout, key, _store_value(connection, layout, key, value))
     return True
 
 
@@ -199,7 +199,7 @@ def delete(connection: sqlite3.Connection, layout: Layout, keys: Iterable[bytes]
     connection.executemany(f"DELETE FROM {_TABLES[layout]} WHERE k = ?", some)
 
 
-def _raised(connection: sqlite3.Connection, layout: Layout, values: Iterable[bytes]) -> Layout:
+def _raise_layout(connection: sqlite3.Connection, layout: Layout, values: Iterable[bytes]) -> Layout:
     """Raise the layout if the values to be written need it, and return it."""
     if layout is Layout.APART or all(len(value) <= MAX_VALUE_BYTES_IN_VERSION_0 for value in values):
         return layout
@@ -208,7 +208,7 @@ def _raised(connection: sqlite3.Connection, layout: Layout, values: Iterable[byt
     return Layout.APART
 
 
-def _stored_value(connection: sqlite3.Connection, layout: Layout, key: bytes, value: bytes) -> bytes | int:
+def _store_value(connection: sqlite3.Connection, layout: Layout, key: bytes, value: bytes) -> bytes | int:
     """Return the value to store beside a key: the bytes themselves, or their id in `large`."""
     if layout is Layout.INLINE or len(key) + len(value) <= MAX_ROW_BYTES_IN_PAGE:
         return value

@@ -25,20 +25,20 @@ def row(group: bytes, age: int) -> Row:
     return PREFIX + group + mark(age), b"value %d of " % age + group
 
 
-def wanted(rows: Sequence[Row], groups: Groups) -> dict[bytes, Row]:
+def find_wanted(rows: Sequence[Row], groups: Groups) -> dict[bytes, Row]:
     """Find by brute force the row wanted of each group."""
-    found: dict[bytes, Row] = {}
+    first: dict[bytes, Row] = {}
     for key, value in sorted(rows):
         if groups.wants(key):
-            found.setdefault(key[: -groups.width], (key, value))
-    return found
+            first.setdefault(key[: -groups.width], (key, value))
+    return first
 
 
 def first_wanted(yielded: Iterator[Row], groups: Groups) -> dict[bytes, Row]:
     """Take the first row wanted of each group, of rows that must come in order, and once."""
     rows = list(yielded)
     assert rows == sorted(set(rows))
-    return wanted(rows, groups)
+    return find_wanted(rows, groups)
 
 
 # The bytes of a field that ends a group's key: no group's key begins another's.
@@ -83,7 +83,7 @@ class GroupSuite:
         rows = [row(group, age) for group, some in history.items() for age in some]
         rows += [row(b"\x50" + number.to_bytes(2, "big"), 7) for number in range(many)]
         store.put_many([(b"o", b"before"), (b"q", b"behind"), *rows])
-        expected = wanted(rows, groups)
+        expected = find_wanted(rows, groups)
         candidates = {
             group: [key for key, _ in rows if key[:-2] == group and groups.wants(key)] for group in expected
         }
@@ -94,8 +94,8 @@ class GroupSuite:
         assert first_wanted(store.scan_ranges(whole, groups=groups), groups) == expected
         halves = [(PREFIX, PREFIX + middle), (PREFIX + middle, b"q")]
         assert first_wanted(store.scan_ranges(halves, groups=groups), groups) == expected
-        each = [(group, group + b"\xff\xff\x00") for group in sorted({key[:-2] for key, _ in rows})]
-        assert first_wanted(store.scan_ranges(each, each=1, groups=groups), groups) == expected
+        group_ranges = [(group, group + b"\xff\xff\x00") for group in sorted({key[:-2] for key, _ in rows})]
+        assert first_wanted(store.scan_ranges(group_ranges, each=1, groups=groups), groups) == expected
         limited = list(store.scan_ranges(whole, groups=groups, limit=3))
         assert len(limited) == min(3, len(list(store.scan_ranges(whole, groups=groups))))
         assert set(limited) <= set(rows)
@@ -113,9 +113,9 @@ class GroupSuite:
         store.put_many(rows)
         groups = Groups(2, mark(50), rows=500)
         seen = []
-        for number, found in enumerate(store.scan_ranges([(PREFIX, b"q")], groups=groups)):
-            seen.append(found)
+        for number, pair in enumerate(store.scan_ranges([(PREFIX, b"q")], groups=groups)):
+            seen.append(pair)
             if number % 40 == 0:
                 store.put_many(row(b"%03d" % group, max(0, 49 - number // 40)) for group in range(400))
-        assert wanted(seen, groups) == wanted(rows, groups)
+        assert find_wanted(seen, groups) == find_wanted(rows, groups)
         assert seen == sorted(set(seen))

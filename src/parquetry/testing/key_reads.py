@@ -27,8 +27,8 @@ def letters(count: int) -> Leading:
 def fields_of(key: bytes) -> list[bytes]:
     """Return the fields of a row of these tests: its letters, up to the first other character."""
     rest = key[len(PREFIX) :]
-    found = [rest[place : place + 1] for place in range(len(rest))]
-    return found if rest.isalpha() else []
+    fields = [rest[index : index + 1] for index in range(len(rest))]
+    return fields if rest.isalpha() else []
 
 
 def groups_of(keys: list[bytes], groups: Leading) -> list[bytes]:
@@ -97,12 +97,12 @@ class KeyReaderSuite:
         last = b"q" if stop is None else PREFIX + stop
         keys = [PREFIX + word for word in some | without if PREFIX + start <= PREFIX + word < last]
         groups = letters(count)
-        found: list[bytes] = []
+        keys_read: list[bytes] = []
         after: bytes | None = PREFIX + start
         while after is not None:
             page: KeyPage = cast(KeyReader, store).first_keys(after, last, groups, limit)
             assert len(page.keys) <= limit
             assert page.keys or page.after is None
-            found += page.keys
+            keys_read += page.keys
             after = page.after
-        assert found == groups_of(keys, groups)
+        assert keys_read == groups_of(keys, groups)

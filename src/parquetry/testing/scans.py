@@ -44,12 +44,12 @@ leaves = st.one_of(
 )
 
 
-def _joined(inner: st.SearchStrategy[Condition]) -> st.SearchStrategy[Condition]:
+def _join_conditions(inner: st.SearchStrategy[Condition]) -> st.SearchStrategy[Condition]:
     several = st.lists(inner, min_size=1, max_size=3).map(tuple)
     return st.one_of(st.builds(AllOf, several), st.builds(AnyOf, several))
 
 
-conditions: st.SearchStrategy[Condition] = st.recursive(leaves, _joined, max_leaves=5)
+conditions: st.SearchStrategy[Condition] = st.recursive(leaves, _join_conditions, max_leaves=5)
 
 
 def fill(store: Store) -> list[tuple[bytes, bytes]]:
@@ -105,9 +105,9 @@ class ScanSuite:
     def test_wanted_rows_of_each_range(self, store: Store) -> None:
         """`each` may leave out rows of a range, but none of the first ones."""
         rows = fill(store)
-        found = list(store.scan_ranges([(b"a", b"b"), (b"\xff", None)], each=2))
+        scanned_rows = list(store.scan_ranges([(b"a", b"b"), (b"\xff", None)], each=2))
         first = [row for row in rows if row[0] in (b"a", b"a\x00", b"\xff", b"\xff\x00")]
-        assert [row for row in found if row in first] == first
+        assert [row for row in scanned_rows if row in first] == first
         assert list(store.scan_ranges([(b"a", b"b"), (b"\xff", None)], each=2, limit=1)) == first[:1]
 
     def test_scans_cross_batches(self, store: Store) -> None:
@@ -187,17 +187,17 @@ class ScanSuite:
         wanted = [row for row in rows if holds(where, fields[row[0]])]
         assert [row for row in rows if not fields[row[0]] and row not in wanted] == []
         for ranges in ([(b"", None)], [(b"", middle), (middle, None)]):
-            found = list(store.scan_ranges(ranges, where=where))
-            assert found == sorted(set(found) & set(rows))
-            assert set(wanted) <= set(found)
+            scanned_rows = list(store.scan_ranges(ranges, where=where))
+            assert scanned_rows == sorted(set(scanned_rows) & set(rows))
+            assert set(wanted) <= set(scanned_rows)
             # Rows that need not come may count, so only the first rows of all, or of each range, are sure.
-            found = list(store.scan_ranges(ranges, limit=limit, where=where))
-            assert set(wanted) & set(rows[:limit]) <= set(found) <= set(rows)
-            assert limit is None or len(found) <= limit
-            found = list(store.scan_ranges(ranges, each=each, where=where))
+            scanned_rows = list(store.scan_ranges(ranges, limit=limit, where=where))
+            assert set(wanted) & set(rows[:limit]) <= set(scanned_rows) <= set(rows)
+            assert limit is None or len(scanned_rows) <= limit
+            scanned_rows = list(store.scan_ranges(ranges, each=each, where=where))
             for start, stop in ranges:
                 within = [row for row in rows if row[0] >= start and (stop is None or row[0] < stop)]
-                assert set(wanted) & set(within[:each]) <= set(found) <= set(rows)
+                assert set(wanted) & set(within[:each]) <= set(scanned_rows) <= set(rows)
 
     def test_fields_go_with_their_row(self, store: Store) -> None:
         """A removed row leaves no fields behind for a later row with the same key."""
@@ -212,8 +212,8 @@ class ScanSuite:
         ]
         rows = [(b"a", b"3"), (b"b", b"3"), (b"c", b"3")]
         store.put_many(rows)
-        found = list(store.scan_ranges([(b"", None)], where=other))
-        assert [row for row in found if row[0] != b"d"] == rows
+        scanned_rows = list(store.scan_ranges([(b"", None)], where=other))
+        assert [row for row in scanned_rows if row[0] != b"d"] == rows
 
     def test_fields_stay_with_their_row(self, store: Store) -> None:
         """A row that was written with fields is found by them, however often its value was changed since."""
@@ -222,6 +222,6 @@ class ScanSuite:
         assert store.compare_and_set(b"b", b"1", b"2")
         assert store.compare_and_set(b"c", None, b"2")
         for key in (b"a", b"b"):
-            found = list(store.scan_ranges([(b"", None)], where=FieldCompare(0, "=", key * 2)))
-            assert (key, b"2") in found
-            assert (b"c", b"2") in found
+            scanned_rows = list(store.scan_ranges([(b"", None)], where=FieldCompare(0, "=", key * 2)))
+            assert (key, b"2") in scanned_rows
+            assert (b"c", b"2") in scanned_rows

@@ -143,14 +143,14 @@ class StoreSuite(ScanSuite, GroupSuite):
 
     def test_connections_see_each_other(self, open_store: OpenStore) -> None:
         """A second connection reads a row at once, and its compare-and-set goes by that row."""
-        one, other = open_store(), open_store()
+        first, second = open_store(), open_store()
         for number in range(20):
             value = b"%d" % number
-            one.put_many([(b"k", value)])
-            assert other.get(b"k") == value
-            assert list(other.scan(b"", None)) == [(b"k", value)]
-            assert not other.compare_and_set(b"k", value + b"x", None)
-            assert other.compare_and_set(b"k", value, None)
-            assert one.get(b"k") is None
-        one.close()
-        other.close()
+            first.put_many([(b"k", value)])
+            assert second.get(b"k") == value
+            assert list(second.scan(b"", None)) == [(b"k", value)]
+            assert not second.compare_and_set(b"k", value + b"x", None)
+            assert second.compare_and_set(b"k", value, None)
+            assert first.get(b"k") is None
+        first.close()
+        second.close()

@@ -62,7 +62,7 @@ def check_buckets(
     columns: Sequence[TableColumn],
     *,
     most: int | None = None,
-    theirs: bool = False,
+    foreign: bool = False,
 ) -> BucketCheck:
     """Check the rows of a file.
 
@@ -73,7 +73,7 @@ def check_buckets(
         spec: the buckets, and their sort order.
         columns: of the table, all that are in files, in their order.
         most: how many rows to read in a larger file, whose order then stays unknown; or None for all.
-        theirs: whether another program wrote the file, and may have used another calendar for old days.
+        foreign: whether another program wrote the file, and may have used another calendar for old days.
 
     Raises:
         UnsupportedError: Spark may read other values of the bucket columns; the message says why.
@@ -82,7 +82,7 @@ def check_buckets(
     """
     physical = {column.physical: column for column in columns}
     keys = [physical[name] for name in spec.columns]
-    order = [physical[each.column] for each in spec.sort]
+    order = [physical[sort_column.column] for sort_column in spec.sort]
     if not all(has_known_order(column.column_type) for column in order):
         order = []
     read = list({column.physical: column for column in (*keys, *order)}.values())
@@ -90,18 +90,18 @@ def check_buckets(
     filesystem, name = open_location(path)
     try:
         with filesystem.open_input_file(name) as source:
-            batches, unlike = _opened(source, file_format, read, positions)
+            batches, unlike = _open_columns(source, file_format, read, positions)
             if any(column.physical in unlike for column in order):
                 order = []
                 read = keys
-                batches, unlike = _opened(source, file_format, read, positions)
+                batches, unlike = _open_columns(source, file_format, read, positions)
             for column in keys:
                 if column.physical in unlike:
                     raise UnsupportedError(f"{unlike[column.physical]}.")
             whole = most is None or batches.rows <= most
             # Spark writes ORC's days before 1582 in the Julian calendar; PyArrow reads them as Gregorian
             checker = _BucketChecker(
-                bucket, spec, read, keys, order if whole else [], theirs or file_format == "orc"
+                bucket, spec, read, keys, order if whole else [], foreign or file_format == "orc"
             )
             for arrays in batches.batches(most):
                 checker.take(arrays)
@@ -114,7 +114,7 @@ def check_buckets(
         raise FileCorruptError(f"The file '{path}' cannot be read: {error}. Remove or restore it.") from error
 
 
-def _opened(
+def _open_columns(
     source: Any, file_format: str, read: Sequence[TableColumn], positions: dict[str, int]
 ) -> tuple[ColumnBatches, dict[str, str]]:
     """Return some columns of a file, and by physical name why Spark may read other values of some."""
@@ -143,7 +143,7 @@ class _BucketChecker:
         self._keys, self._order = keys, order
         self._positions = {column.physical: at for at, column in enumerate(read)}
         self._types = [column.column_type for column in keys]
-        self._descending = [each.descending for each in spec.sort][: len(order)]
+        self._descending = [sort_column.descending for sort_column in spec.sort][: len(order)]
         self._last: list[pa.Array] | None = None
         self.result = BucketCheck(0, sorted=True if order else None)
 
@@ -152,7 +152,7 @@ class _BucketChecker:
         if not rows:
             return
         before = self.result
-        wrong, example = self._misplaced(arrays)
+        wrong, example = self._find_misplaced(arrays)
         unsorted = self._out_of_order(arrays) if before.sorted else before.unsorted
         self.result = BucketCheck(
             before.rows + rows,
@@ -162,30 +162,30 @@ class _BucketChecker:
             unsorted,
         )
 
-    def _misplaced(self, arrays: Sequence[pa.Array]) -> tuple[int, str | None]:
-        mine = [arrays[self._positions[column.physical]] for column in self._keys]
+    def _find_misplaced(self, arrays: Sequence[pa.Array]) -> tuple[int, str | None]:
+        key_arrays = [arrays[self._positions[column.physical]] for column in self._keys]
         if self._recent:
-            _require_recent(self._keys, mine)
-        settled = [_settled(array) for array in mine]
+            _require_recent(self._keys, key_arrays)
+        settled = [_normalise_zeros(array) for array in key_arrays]
         buckets = bucket_ids(self._spec.version, self._spec.count, settled, self._types)
         wrong = np.flatnonzero(buckets != self._bucket)
         if not len(wrong):
             return 0, None
         row = int(wrong[0])
-        return len(wrong), f"{_shown(self._keys, mine, row)} belongs in bucket {buckets[row]}"
+        return len(wrong), f"{_row_text(self._keys, key_arrays, row)} belongs in bucket {buckets[row]}"
 
     def _out_of_order(self, arrays: Sequence[pa.Array]) -> str | None:
-        mine = [
+        sort_arrays = [
             sortable(arrays[self._positions[column.physical]], column.column_type) for column in self._order
         ]
         if self._last is not None:
-            mine = [pa.concat_arrays(pair) for pair in zip(self._last, mine, strict=True)]
-        self._last = [array.slice(len(array) - 1) for array in mine]
-        row = first_out_of_order(mine, self._descending)
+            sort_arrays = [pa.concat_arrays(pair) for pair in zip(self._last, sort_arrays, strict=True)]
+        self._last = [array.slice(len(array) - 1) for array in sort_arrays]
+        row = first_out_of_order(sort_arrays, self._descending)
         if row is None:
             return None
-        above = _shown(self._order, mine, row - 1)
-        return f"{_shown(self._order, mine, row)} stands below {above}"
+        above = _row_text(self._order, sort_arrays, row - 1)
+        return f"{_row_text(self._order, sort_arrays, row)} stands below {above}"
 
 
 def _require_recent(columns: Sequence[TableColumn], arrays: Sequence[pa.Array]) -> None:
@@ -222,21 +222,23 @@ def _temporal(array: pa.Array) -> Iterator[pa.Array]:
         yield from _temporal(array.flatten())
 
 
-def _settled(array: pa.Array) -> pa.Array:
+def _normalise_zeros(array: pa.Array) -> pa.Array:
     """Return values that have equal hashes if they are equal: 0.0 replaces -0.0, also inside nested ones."""
     type = array.type
     if pa.types.is_floating(type):
         return pc.add(array, pa.scalar(0.0, type))
     if pa.types.is_struct(type):
-        parts = [_settled(part) for part in array.flatten()]
+        parts = [_normalise_zeros(part) for part in array.flatten()]
         return pa.StructArray.from_arrays(parts, fields=list(type), mask=array.is_null())
     if pa.types.is_list(type) or pa.types.is_large_list(type):
         kind: Any = pa.ListArray if pa.types.is_list(type) else pa.LargeListArray
-        return kind.from_arrays(array.offsets, _settled(array.values), type=type, mask=array.is_null())
+        return kind.from_arrays(
+            array.offsets, _normalise_zeros(array.values), type=type, mask=array.is_null()
+        )
     return array
 
 
-def _shown(columns: Sequence[TableColumn], arrays: Sequence[pa.Array], row: int) -> str:
+def _row_text(columns: Sequence[TableColumn], arrays: Sequence[pa.Array], row: int) -> str:
     return ", ".join(
         f"{column.name} = {_text(array[row])}" for column, array in zip(columns, arrays, strict=True)
     )

@@ -54,14 +54,14 @@ class ColumnBatches:
 
     def _spellings(self, name: str, at: int, positions: Sequence[int] | None) -> list[str]:
         known: list[str] = self._schema.names
-        if positions is not None and known and all(each.startswith("_col") for each in known):
+        if positions is not None and known and all(known_name.startswith("_col") for known_name in known):
             return known[positions[at] : positions[at] + 1]
-        return [each for each in known if each.lower() == name.lower()]
+        return [known_name for known_name in known if known_name.lower() == name.lower()]
 
     @property
     def complete(self) -> bool:
         """Return whether the file has each of the columns exactly once."""
-        return all(len(found) == 1 for found in self._spelled)
+        return all(len(spellings) == 1 for spellings in self._spelled)
 
     @property
     def rows(self) -> int:
@@ -74,12 +74,12 @@ class ColumnBatches:
         Args:
             columns: of the table, in the order of the names.
         """
-        found = {}
+        reasons = {}
         for column, spelled in zip(columns, self._spelled, strict=True):
             reason = self._unlike(column, spelled)
             if reason is not None:
-                found[column.physical] = reason
-        return found
+                reasons[column.physical] = reason
+        return reasons
 
     def _unlike(self, column: TableColumn, spelled: list[str]) -> str | None:
         if len(spelled) != 1:
@@ -94,8 +94,8 @@ class ColumnBatches:
         if self._orc:
             return "unknown"
         leaves = (self._file.schema.column(at) for at in range(len(self._file.schema)))
-        mine = (leaf for leaf in leaves if f"{leaf.path}.".startswith(f"{name}."))
-        return "instants" if any(leaf.physical_type == "INT96" for leaf in mine) else "local"
+        own_leaves = (leaf for leaf in leaves if f"{leaf.path}.".startswith(f"{name}."))
+        return "instants" if any(leaf.physical_type == "INT96" for leaf in own_leaves) else "local"
 
     def batches(self, most: int | None = None) -> Iterator[list[pa.Array]]:
         """Yield the columns, batch by batch, in the order of the names. Needs `complete`.
@@ -104,21 +104,21 @@ class ColumnBatches:
             most: how many rows to read in a file that has more, from its first and its last part; or None for
                 all.
         """
-        names = [found[0] for found in self._spelled]
+        names = [spellings[0] for spellings in self._spelled]
         count = int(self._file.nstripes if self._orc else self._file.num_row_groups)
         if most is None or self.rows <= most:
-            parts, each = list(range(count)), None
+            parts, rows_of_part = list(range(count)), None
         else:
             parts = sorted({0, count - 1})
-            each = most // len(parts)
+            rows_of_part = most // len(parts)
         for part in parts:
-            left = each
+            remaining = rows_of_part
             for batch in self._part(part, names):
                 arrays = [_plain(batch.column(name)) for name in names]
-                yield arrays if left is None else [array.slice(0, left) for array in arrays]
-                if left is not None:
-                    left -= len(arrays[0])
-                    if left <= 0:
+                yield arrays if remaining is None else [array.slice(0, remaining) for array in arrays]
+                if remaining is not None:
+                    remaining -= len(arrays[0])
+                    if remaining <= 0:
                         break
 
     def _part(self, part: int, names: list[str]) -> Iterator[pa.RecordBatch]:

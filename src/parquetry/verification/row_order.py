@@ -51,8 +51,8 @@ def first_out_of_order(columns: Sequence[pa.Array], descending: Sequence[bool]) 
         return None
     signs = np.zeros(count - 1, np.int8)
     for column, down in zip(columns, descending, strict=True):
-        found = _signs(column)
-        signs = np.where(signs == 0, -found if down else found, signs)
+        column_signs = _signs(column)
+        signs = np.where(signs == 0, -column_signs if down else column_signs, signs)
     wrong = np.flatnonzero(signs > 0)
     return int(wrong[0]) + 1 if len(wrong) else None
 
@@ -64,8 +64,8 @@ def _signs(array: pa.Array) -> NDArray[np.int8]:
     if pa.types.is_floating(array.type):
         signs = _greatest(signs, _flags(pc.is_nan(array)))
     if array.null_count:
-        gone = _flags(array.is_null())
-        signs = np.where(gone[:-1] | gone[1:], gone[1:].astype(np.int8) - gone[:-1], signs)
+        nulls = _flags(array.is_null())
+        signs = np.where(nulls[:-1] | nulls[1:], nulls[1:].astype(np.int8) - nulls[:-1], signs)
     return signs
 
 
@@ -76,5 +76,5 @@ def _greatest(signs: NDArray[np.int8], these: NDArray[np.bool_]) -> NDArray[np.i
 
 
 def _flags(array: Any) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = array.fill_null(False).to_numpy(zero_copy_only=False)
-    return found
+    flags: NDArray[np.bool_] = array.fill_null(False).to_numpy(zero_copy_only=False)
+    return flags

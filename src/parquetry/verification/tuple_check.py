@@ -47,7 +47,7 @@ def _lacks(
         return False
     filesystem, path = open_location(join_location(location, file.path))
     try:
-        wanted = [_WantedValues(type, [row[place] for row in tuples]) for place, type in enumerate(types)]
+        wanted = [_WantedValues(type, [row[index] for row in tuples]) for index, type in enumerate(types)]
         with filesystem.open_input_file(path) as source:
             there = ColumnBatches(source, file_format, [column.physical for column in columns])
             return there.complete and not any(_has_some(wanted, batch) for batch in there.batches())
@@ -89,17 +89,17 @@ class _WantedValues:
 
     def mask(self, array: pa.Array) -> pa.Array:
         """Return which rows have one of the values."""
-        found = pc.is_null(array)
+        flags = pc.is_null(array)
         if not self._null:
-            found = pc.and_(found, False)
+            flags = pc.and_(flags, False)
         if not pa.types.is_null(self._some.type):
             plain = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-            wide = _widened(plain)
-            found = pc.or_(found, pc.is_in(wide, value_set=self._some.cast(wide.type), skip_nulls=True))
-        return found
+            wide = _widen(plain)
+            flags = pc.or_(flags, pc.is_in(wide, value_set=self._some.cast(wide.type), skip_nulls=True))
+        return flags
 
 
-def _widened(array: pa.Array) -> pa.Array:
+def _widen(array: pa.Array) -> pa.Array:
     """Return an array in a type that holds every value of its kind."""
     if pa.types.is_integer(array.type):
         return array.cast(pa.int64())
@@ -122,12 +122,12 @@ def _is_decimal(type: pa.DataType) -> bool:
 
 def _has_some(wanted: Sequence[_WantedValues], batch: Sequence[pa.Array]) -> bool:
     """Return whether a row has all values of one tuple, or may have them."""
-    if not all(each.comparable(array.type) for each, array in zip(wanted, batch, strict=True)):
+    if not all(values.comparable(array.type) for values, array in zip(wanted, batch, strict=True)):
         return True
-    masks = [each.mask(array) for each, array in zip(wanted, batch, strict=True)]
-    places = pc.indices_nonzero(functools.reduce(pc.and_, masks))
-    if len(masks) == 1 or not len(places):
-        return bool(len(places))
-    sought = set(zip(*(each.values for each in wanted), strict=True))
-    rows = zip(*(array.take(places).to_pylist() for array in batch), strict=True)
+    masks = [values.mask(array) for values, array in zip(wanted, batch, strict=True)]
+    candidates = pc.indices_nonzero(functools.reduce(pc.and_, masks))
+    if len(masks) == 1 or not len(candidates):
+        return bool(len(candidates))
+    sought = set(zip(*(values.values for values in wanted), strict=True))
+    rows = zip(*(array.take(candidates).to_pylist() for array in batch), strict=True)
     return any(row in sought for row in rows)

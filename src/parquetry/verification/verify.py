@@ -18,13 +18,13 @@ from parquetry.compaction.partition_condition import partition_condition
 from parquetry.data_files import FileRecord, TableColumn
 from parquetry.definition.bucket_begin import bucket_begin
 from parquetry.errors import FileCorruptError, FileMissingError, UnsupportedError
-from parquetry.hashing import unsettled
+from parquetry.hashing import unsettled_reason
 from parquetry.layout import BucketSpec
 from parquetry.locations import current_file_systems, join_location, set_file_systems
 from parquetry.metastore import PartitionSnapshot, TableSnapshot, row_sum
 from parquetry.predicate import Filter, KnownValues, Match, match
 from parquetry.progress import Progress, silent, track
-from parquetry.texts import counted
+from parquetry.texts import quantity
 from parquetry.verification.bucket_check import check_buckets
 from parquetry.verification.misplacement import Misplacement
 
@@ -52,17 +52,17 @@ def verify(
     Raises:
         FilterError: the condition cannot be used.
     """
-    return _misplacements(snapshot, _chosen(snapshot, where, zone), progress)
+    return _misplacements(snapshot, _choose_partitions(snapshot, where, zone), progress)
 
 
-def _chosen(snapshot: TableSnapshot, where: str | None, zone: str) -> list[PartitionSnapshot]:
+def _choose_partitions(snapshot: TableSnapshot, where: str | None, zone: str) -> list[PartitionSnapshot]:
     every = list(snapshot.partitions())
     if where is None:
         return every
     condition = partition_condition(snapshot, where, zone)
-    known = KnownValues(snapshot.metadata.partition_by, [each.values for each in every])
+    known = KnownValues(snapshot.metadata.partition_by, [partition.values for partition in every])
     answers = match(condition, known) == Match.MUST
-    return [each for each, wanted in zip(every, answers, strict=True) if wanted]
+    return [partition for partition, wanted in zip(every, answers, strict=True) if wanted]
 
 
 def _misplacements(
@@ -100,20 +100,21 @@ def _check_partition(
     if spec.unsettled:
         physical = {column.physical: column.column_type for column in columns}
         reason = (
-            unsettled(spec.version, [physical[each] for each in spec.columns]) or "others wrote the files"
+            unsettled_reason(spec.version, [physical[column] for column in spec.columns])
+            or "others wrote the files"
         )
         yield Misplacement("not judged", name, None, None, partition.rows, f"{reason}.")
         return
     strays: list[FileRecord] = []
 
-    def one(file: FileRecord) -> list[Misplacement]:
+    def check_file(file: FileRecord) -> list[Misplacement]:
         return _check_file(name, partition.location, snapshot.metadata.format, file, spec, columns)
 
     files = partition.each_file()
     while some := list(islice(files, _FILES_PER_BATCH)):
         strays += (file for file in some if file.bucket is None)
-        for found in pool.map(one, some):
-            yield from found
+        for misplacements in pool.map(check_file, some):
+            yield from misplacements
     if strays:
         few = f"{strays[0].path}{f' and {len(strays) - 1} more' if len(strays) > 1 else ''}"
         remedy = "CALL system.compact puts their rows into buckets."
@@ -139,7 +140,7 @@ def _check_file(
         return [Misplacement("unreadable", partition, file.path, file.bucket, file.rows, error.message)]
     misplacements = []
     if check.wrong:
-        detail = f"{check.example}, of {counted(check.rows, 'row')}."
+        detail = f"{check.example}, of {quantity(check.rows, 'row')}."
         misplacements.append(
             Misplacement("wrong bucket", partition, file.path, file.bucket, check.wrong, detail)
         )

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import event, given, settings, strategies as st
 
 from parquetry.data_files.bounds import FileBounds, bounds_reader
-from parquetry.data_files.bounds_vectorized import bounds_in_files, each_in_files
+from parquetry.data_files.bounds_vectorized import bounds_in_files, list_bounds_in_files
 from parquetry.data_files.file_batch import FileColumns, RecordedFiles
 from parquetry.data_files.interleave import Interleaving
-from parquetry.data_files.projected_files import joined, project_files
+from parquetry.data_files.projected_files import interleave_files, project_files
 from parquetry.data_files.records import ColumnStatistics, FileRecord, TableColumn
 from parquetry.metastore.manifest.entries import encode_files
 from parquetry.metastore.manifest.inline import files_in_lists
@@ -102,7 +102,7 @@ def check(column: TableColumn, records: list[FileRecord]) -> Bounds | None:
     for files in _held_in_all_ways(column, records):
         found = bounds_in_files(column, files)
         assert (found is None) == (expected is None)
-        assert repr(each_in_files(column, files)) == repr(alone)
+        assert repr(list_bounds_in_files(column, files)) == repr(alone)
         if found is not None and expected is not None:
             assert _told(found.bounds) == _told(expected)
             assert found.some == any(
@@ -120,7 +120,7 @@ def _held_in_all_ways(column: TableColumn, records: list[FileRecord]) -> list[Fi
     everything = [list(range(half)), list(range(half, len(records)))]
     parts = [project_files(inline, np.array(places, np.intp), names) for places in everything]
     turns = Interleaving([np.full(part.count, place, np.int32) for place, part in enumerate(parts)])
-    return [recorded, inline, joined(parts, names, turns)]
+    return [recorded, inline, interleave_files(parts, names, turns)]
 
 
 def _bounds(column: TableColumn, found: list[FileBounds | None]) -> Bounds | None:

@@ -102,7 +102,7 @@ def test_fields_in_another_order_are_the_same_fields(data: st.DataObject) -> Non
     )
     order = data.draw(st.permutations(range(len(columns))))
     row = data.draw(st.tuples(*(free_values(type) for _, type in columns)))
-    other = schema.reordered(order)
+    other = schema.reorder(order)
     fields = split_fields(schema.encode(row), len(columns))
     moved = split_fields(other.encode([row[position] for position in order]), len(columns))
     assert moved == [fields[position] for position in order]

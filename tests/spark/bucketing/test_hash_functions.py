@@ -16,7 +16,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession, functions as sf
 
 from parquetry.hashing.bucket_hash import bucket_ids, hive_hash
-from parquetry.hashing.portability import unsettled
+from parquetry.hashing.portability import unsettled_reason
 from parquetry.layout.bucket_spec import Version
 from parquetry.types import type_from_json, type_text
 from tests.support.hive.oracle import hive_hashes
@@ -302,5 +302,5 @@ def test_what_is_claimed_of_version_1_holds_of_what_spark_writes_for_hive(
         for name in WITHOUT_MAPS
         if found[name] == [each & 0x7FFFFFFF for each in expected(1, padded, [name])]
     }
-    claimed = {name for name in WITHOUT_MAPS if unsettled(1, [type_from_json(TYPES[name])]) is None}
+    claimed = {name for name in WITHOUT_MAPS if unsettled_reason(1, [type_from_json(TYPES[name])]) is None}
     assert claimed == agreeing

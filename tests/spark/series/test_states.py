@@ -64,7 +64,7 @@ def test_column_ids(spark: SparkSession, db: str) -> None:
     assert [tuple(row) for row in spark.table(f"{db}.t").collect()] == [(1, None)]
 
 
-@pytest.mark.lacks("options by place")
+@pytest.mark.lacks("options of each table")
 def test_options_by_place(spark: SparkSession, db: str, rows: Rows) -> None:
     """A query that names a table twice reads both with the options of the first place. Wrong options of the
     second place raise no error.

@@ -97,7 +97,7 @@ def test_dataframes_that_write(
     assert codecs(spark, table) == expected
 
 
-@pytest.mark.needs("options by place")
+@pytest.mark.needs("options of each table")
 def test_reads(spark: SparkSession, rows: Rows, table: str) -> None:
     """An option of a read applies to that table alone, in SQL, in a DataFrame, in joins, in subqueries and
     below a write.

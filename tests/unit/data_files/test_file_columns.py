@@ -65,7 +65,7 @@ def test_numbers_of_one_type_are_arrays(values: list[Any], kind: Any) -> None:
     held = Bound.from_values(values)
     assert isinstance(held.values, np.ndarray)
     assert held.values.dtype == kind
-    assert held.listed() == values
+    assert held.to_list() == values
     assert isinstance(Bound.from_values([1, 0.5]).values, list)
 
 

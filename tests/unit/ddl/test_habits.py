@@ -254,8 +254,8 @@ def test_answers_name_only_what_there_is() -> None:
     """Each procedure in an answer exists, and no name of ours is taken for a habit."""
     every = [*habits.PROCEDURES, *habits.UNPARSED, *habits.PARSED, *itertools.chain(*habits.LACKING.values())]
     for habit in every:
-        answer = habits.filled(habit.answer, "lake", "`a'b`.t")
+        answer = habits.fill_answer(habit.answer, "lake", "`a'b`.t")
         assert answer.endswith("."), answer
         assert set(re.findall(r"CALL lake\.system\.(\w+)", answer)) <= OPERATIONS.keys()
-    assert "table => '`a\\'b`.t'" in habits.filled("{arg}.", "lake", "`a'b`.t")
+    assert "table => '`a\\'b`.t'" in habits.fill_answer("{arg}.", "lake", "`a'b`.t")
     assert habits.procedure_answer("frobnicate", "lake") is None

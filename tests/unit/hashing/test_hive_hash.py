@@ -21,7 +21,7 @@ from pyarrow import orc, parquet
 from parquetry.errors import ArrangementError, UnsupportedError, ValueTypeError
 from parquetry.hashing.bucket_hash import ROWS_PER_BATCH, bucket_ids, bucket_numbers, hive_hash
 from parquetry.hashing.hash_types import HashType
-from parquetry.hashing.portability import unsettled
+from parquetry.hashing.portability import unsettled_reason
 from parquetry.layout.bucket_spec import Version
 from parquetry.temporal import timestamp_from_text
 from parquetry.types import ColumnType, Value, parse_type, type_from_json
@@ -248,11 +248,11 @@ CLAIMED = {
 @pytest.mark.parametrize("name", CLAIMED)
 def test_what_the_hash_does_not_settle_is_not_claimed(name: str) -> None:
     """By type and version; a nested type claims what all its parts claim."""
-    reasons = [unsettled(version, [parse_type("int"), parse_type(name)]) for version in VERSIONS]
+    reasons = [unsettled_reason(version, [parse_type("int"), parse_type(name)]) for version in VERSIONS]
     assert tuple(reason is None for reason in reasons) == CLAIMED[name]
     deep = type_from_json(struct_with("integer", array(name)))
-    assert [unsettled(version, [deep]) for version in VERSIONS] == reasons
-    assert unsettled("spark", [type_from_json(mapping("string", "integer"))]) is not None
+    assert [unsettled_reason(version, [deep]) for version in VERSIONS] == reasons
+    assert unsettled_reason("spark", [type_from_json(mapping("string", "integer"))]) is not None
 
 
 @pytest.mark.parametrize("type", ["float", "double"])
@@ -262,7 +262,7 @@ def test_where_both_zeros_and_all_nans_lie(type: str) -> None:
     dtype = {"float": np.uint32, "double": np.uint64}[type]
     for version in VERSIONS:
         places = {tuple(bucket_numbers(version, n, [signed], [(0.0,), (-0.0,)])) for n in range(1, 50)}
-        assert all(a == b for a, b in places) == (unsettled(version, [signed]) is None)
+        assert all(a == b for a, b in places) == (unsettled_reason(version, [signed]) is None)
         patterns = {
             "float": [0x7FC00000, 0xFFC00001, 0x7F800001],
             "double": [0x7FF8 << 48, (0xFFF8 << 48) + 9],

@@ -1,6 +1,6 @@
 """Turn what an ORC file's footer states into a record, as far as its writer is believed.
 
-PyArrow does not read ORC's statistics, so the bridge hands them over. This is the one place that decides
+PyArrow does not read ORC's statistics, so the bridge hands them over. This module alone decides
 about them. What is not believed is not recorded. The rules:
 
 - **The file.** A file of an unstable version, or one whose stripes have another number of rows than its
@@ -92,15 +92,15 @@ def _column(
     if bounds is None:
         return ColumnStatistics(size=size, nulls=nulls, trust=recorded, stored=stored)
     low, high, occur = bounds
-    found = column_statistics(size, nulls, low, high, occur, occur)
+    statistics = column_statistics(size, nulls, low, high, occur, occur)
     exact = trust == Trust.EXACT
     return ColumnStatistics(
         size,
         nulls,
-        found.min,
-        found.max,
-        exact and found.min_exact,
-        exact and found.max_exact,
+        statistics.min,
+        statistics.max,
+        exact and statistics.min_exact,
+        exact and statistics.max_exact,
         recorded,
         stored,
     )

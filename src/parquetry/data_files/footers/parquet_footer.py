@@ -183,7 +183,7 @@ class ParquetFooter:
         """Return the number of columns of values."""
         return sum(column.leaves for column in self.columns)
 
-    def ordered(self, leaf: int) -> bool:
+    def is_ordered(self, leaf: int) -> bool:
         """Whether the bounds of a column of values follow the order that its type defines.
 
         Files without the list of orders are old. Their readers decide by the kind of the statistics.

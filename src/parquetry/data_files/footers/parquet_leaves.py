@@ -20,7 +20,7 @@ Convert = Callable[[bytes], Any]
 
 
 class Leaf(NamedTuple):
-    """A top-level column, and its place among the columns of values.
+    """A top-level column, and its position among the columns of values.
 
     Attributes:
         node: the column.
@@ -77,7 +77,7 @@ def _integer_meaning(physical: str, annotation: str) -> tuple[Convert | None, bo
         return _unpacker("<I" if physical == "INT32" else "<Q"), False, None
     factor = _MICROS_PER_UNIT.get(annotation)
     if factor is not None and physical == "INT64":
-        return _scaled(signed, factor), True, "timestamp"
+        return _scale(signed, factor), True, "timestamp"
     return None, False, None
 
 
@@ -101,7 +101,7 @@ def _text(raw: bytes) -> str | None:
         return None
 
 
-def _scaled(unpack: Convert, factor: int) -> Convert:
+def _scale(unpack: Convert, factor: int) -> Convert:
     def convert(raw: bytes) -> int | None:
         number = unpack(raw)
         return number * factor if number is not None and -(1 << 63) <= number * factor < 1 << 63 else None

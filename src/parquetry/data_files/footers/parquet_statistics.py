@@ -1,6 +1,6 @@
 """Read the statistics in a Parquet file's footer: rows, and for each column size, NULLs, minimum and maximum.
 
-This is the one place that decides how far a Parquet file's statistics are believed. What is not believed is
+This module alone decides how far a Parquet file's statistics are believed. What is not believed is
 not recorded. The rules:
 
 - **The file.** A footer that contradicts itself tells the file's size alone. It counts other rows than its
@@ -279,12 +279,12 @@ class _FooterColumns:
         columns: dict[str, ColumnStatistics] = {}
         try:
             for leaf in top_level(self._footer):
-                found = self._column(leaf)
+                statistics = self._column(leaf)
                 # Two columns of one name cannot be distinguished.
                 columns[leaf.node.name] = (
-                    ColumnStatistics(size=found.size, trust=found.trust)
+                    ColumnStatistics(size=statistics.size, trust=statistics.trust)
                     if leaf.node.name in columns
-                    else found
+                    else statistics
                 )
         except _ContradictionError:
             return None
@@ -297,7 +297,7 @@ class _FooterColumns:
             for position in range(leaf.position, leaf.position + leaf.leaves)
             for chunk in self._footer.chunks(position)
         ]
-        size = None if None in sizes else sum(each for each in sizes if each is not None)
+        size = None if None in sizes else sum(part for part in sizes if part is not None)
         if leaf.node.nested:
             return ColumnStatistics(size=size, trust=trust)
         stored = f"parquet {leaf.node.stored_type}"
@@ -306,15 +306,15 @@ class _FooterColumns:
         bounds = self._bounds(leaf, chunks)
         if bounds is None:
             return ColumnStatistics(size=size, nulls=nulls, trust=trust, stored=stored)
-        found = column_statistics(size, nulls, *bounds)
+        statistics = column_statistics(size, nulls, *bounds)
         exact = trust == Trust.EXACT
         return ColumnStatistics(
             size,
             nulls,
-            found.min,
-            found.max,
-            exact and found.min_exact,
-            exact and found.max_exact,
+            statistics.min,
+            statistics.max,
+            exact and statistics.min_exact,
+            exact and statistics.max_exact,
             trust,
             stored,
         )
@@ -349,7 +349,7 @@ class _FooterColumns:
     ) -> tuple[Any, Any, bool, bool] | None:
         """Return the least and the greatest value, and whether each occurs, or None if they are unknown."""
         trust = self._trust(leaf)
-        if leaf.convert is None or trust == Trust.UNKNOWN or not self._footer.ordered(leaf.position):
+        if leaf.convert is None or trust == Trust.UNKNOWN or not self._footer.is_ordered(leaf.position):
             return None
         lows, highs, min_exact, max_exact = [], [], True, True
         for rows, chunk in chunks:

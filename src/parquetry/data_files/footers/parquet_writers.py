@@ -68,8 +68,8 @@ def parquet_writer(created_by: str) -> ParquetWriter:
     name = created_by.strip().lower()
     for begin, least, writer in _BY_VERSION:
         if name.startswith(begin):
-            found = _VERSION.search(name)
-            version = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+            match = _VERSION.search(name)
+            version = (int(match[1]), int(match[2] or 0)) if match else (0, 0)
             if version >= least:
                 return writer
     return _BOUNDS if name.startswith(_BELIEVED_IN_BOUNDS) else _NOT_BELIEVED

@@ -95,8 +95,8 @@ def twice_named(names: Iterable[str], columns: Sequence[TableColumn]) -> Iterato
     for name in names:
         spelled.setdefault(name.lower(), []).append(name)
     for column in columns:
-        if len(found := spelled.get(column.physical.lower(), ())) > 1:
-            yield _twice(column.name, found)
+        if len(spellings := spelled.get(column.physical.lower(), ())) > 1:
+            yield _twice(column.name, spellings)
 
 
 def _twice_in_structs(footer: ParquetFooter, columns: Sequence[TableColumn]) -> Iterator[str]:
@@ -122,7 +122,7 @@ def _twice_within(kind: Any, node: SchemaNode, path: str) -> Iterator[str]:
                 same = [child for child in node.children if child.name.lower() == stored]
                 name = f"{path}.{field['name']}"
                 if len(same) > 1:
-                    yield _twice(name, [each.name for each in same])
+                    yield _twice(name, [child.name for child in same])
                 elif same:
                     yield from _twice_within(field["type"], same[0], name)
         case {"type": "array", "elementType": element} if len(node.children) == 1:
@@ -158,15 +158,15 @@ def unknown_columns(location: str) -> str | None:
         for path in itertools.islice(visible_files(filesystem, root), _MAX_FILES_READ):
             with footer_errors(path):
                 footer = open_footer(filesystem, path)
-                told = [text for node in footer.columns for text in _unknown(node, node.name)]
-            if told:
-                return f"in {posixpath.basename(path)}, {'; '.join(told)}"
+                sentences = [text for node in footer.columns for text in _unknown(node, node.name)]
+            if sentences:
+                return f"in {posixpath.basename(path)}, {'; '.join(sentences)}"
     except (ParquetryError, OSError):
         pass  # Spark's own error says enough
     return None
 
 
-def mixed_columns(
+def describe_mismatches(
     location: str, columns: Sequence[TableColumn], partition_by: Collection[str] = ()
 ) -> list[str]:
     """Return a sentence for each difference between the columns of Parquet files and of a new table.
@@ -179,7 +179,7 @@ def mixed_columns(
     filesystem, root = open_location(location)
     known = {column.name.lower() for column in columns}
     data = [column for column in columns if column.name not in partition_by]
-    told: dict[str, str] = {}
+    sentences: dict[str, str] = {}
     try:
         for path in itertools.islice(visible_files(filesystem, root), _MAX_FILES_READ):
             # MSCK REPAIR TABLE reports what is wrong with the file
@@ -187,15 +187,15 @@ def mixed_columns(
                 footer = open_footer(filesystem, path)
                 name = path.removeprefix(f"{root.rstrip('/')}/")
                 for sentence in unfit_columns(footer, data):
-                    told.setdefault(sentence, f"{name}: {sentence}")
+                    sentences.setdefault(sentence, f"{name}: {sentence}")
                 for node in footer.columns:
                     if node.name.lower() not in known:
-                        told.setdefault(
+                        sentences.setdefault(
                             node.name, f"{name}: column {node.name} is not in the table; ADD COLUMN adds it"
                         )
     except OSError:
         pass  # MSCK REPAIR TABLE reports what cannot be listed
-    return list(told.values())
+    return list(sentences.values())
 
 
 def _unknown(node: SchemaNode, path: str) -> Iterator[str]:

@@ -51,14 +51,14 @@ class _Decoder:
     def struct(self, depth: int) -> Struct:
         if depth > _MAX_DEPTH:
             raise ValueError(f"values are nested more than {_MAX_DEPTH} deep")
-        data, found, number = self.data, Struct(), 0
+        data, fields, number = self.data, Struct(), 0
         while header := data[self.position]:
             self.position += 1
             number = number + (header >> 4) if header >> 4 else self._integer()
             kind = header & 0x0F
-            found[number] = kind == _TRUE if kind in (_TRUE, _FALSE) else self._value(kind, depth)
+            fields[number] = kind == _TRUE if kind in (_TRUE, _FALSE) else self._value(kind, depth)
         self.position += 1
-        return found
+        return fields
 
     def _value(self, kind: int, depth: int) -> Any:
         if kind == _BINARY:
@@ -100,13 +100,13 @@ class _Decoder:
         self._require(count)
         kinds = self.data[self.position]
         self.position += 1
-        found = {}
+        entries = {}
         for _ in range(count):
             key = self._value(kinds >> 4, depth)
             value = self._value(kinds & 0x0F, depth)
             if isinstance(key, (str, bytes, int, float)):
-                found[key] = value
-        return found
+                entries[key] = value
+        return entries
 
     def _binary(self) -> bytes:
         length = self._varint()

@@ -49,13 +49,13 @@ def without_table_types(file: FileRecord, columns: Iterable[TableColumn]) -> Fil
     if not file.columns:
         return file
     types = {column.physical: column.column_type for column in columns}
-    found = {
+    statistics_by_name = {
         name: msgspec.structs.replace(statistics, stored=None)
         if statistics.stored is not None and name in types and _is_own_type(statistics.stored, types[name])
         else statistics
         for name, statistics in file.columns.items()
     }
-    return msgspec.structs.replace(file, columns=found)
+    return msgspec.structs.replace(file, columns=statistics_by_name)
 
 
 def _is_own_type(stored: str, kind: ColumnType) -> bool:

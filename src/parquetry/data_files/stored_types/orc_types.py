@@ -94,7 +94,7 @@ def _is_in_decimal(file: ColumnType, kind: ColumnType) -> bool:
 
 
 def _is_in_text(file: ColumnType, kind: ColumnType) -> bool:
-    """Return whether a text is read whole. `padded_bounds` cares for the blanks at the end of a CHAR."""
+    """Return whether a text is read whole. `pad_bounds` cares for the blanks at the end of a CHAR."""
     if file.name not in _TEXTUAL:
         return False
     return file.name == "string" or kind.name == "string" or file.length <= kind.length

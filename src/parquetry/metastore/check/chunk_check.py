@@ -21,7 +21,7 @@ from parquetry.metastore.storage.keyspace import (
 from parquetry.metastore.storage.model import FileChunk, TableMetadata
 from parquetry.metastore.storage.wire import decoder
 from parquetry.store import Store, in_batches
-from parquetry.texts import counted
+from parquetry.texts import quantity
 from parquetry.types import ColumnType
 
 _CHUNKS_PER_BATCH = 32
@@ -53,7 +53,7 @@ def check_chunks(
                     "missing file list",
                     wanted[chunk],
                     None,
-                    f"a list of {counted(chunk.files, 'file')}, written by ticket {chunk.ticket}, cannot be read; "
+                    f"a list of {quantity(chunk.files, 'file')}, written by ticket {chunk.ticket}, cannot be read; "
                     "take the partition's files in again: drop it, then CALL system.sync",
                 )
             elif (says := _wrong(store, table, chunk, summarise(files, types), types)) is not None:
@@ -94,8 +94,8 @@ class ColumnTypesByTicket:
 
     def types_at(self, ticket: int) -> Types:
         """Return the types of the columns in the files that a ticket's commit lists."""
-        place = bisect.bisect_right(self._replacements, ticket, key=lambda each: each[0])
-        return self._types[self._replacements[place - 1][1]] if place else {}
+        position = bisect.bisect_right(self._replacements, ticket, key=lambda each: each[0])
+        return self._types[self._replacements[position - 1][1]] if position else {}
 
 
 def _readable(value: bytes) -> FileColumns | None:
@@ -110,7 +110,7 @@ def _readable(value: bytes) -> FileColumns | None:
 
 def _wrong(store: Store, table: bytes, chunk: FileChunk, true: FileRecord, types: Types) -> str | None:
     """Return what is wrong with a chunk's summary row, or None if it is right."""
-    what = f"of a list of {counted(chunk.files, 'file')}, written by ticket {chunk.ticket},"
+    what = f"of a list of {quantity(chunk.files, 'file')}, written by ticket {chunk.ticket},"
     try:
         (summary,) = read_summaries(store, table, [chunk])
     except MetastoreDamagedError:

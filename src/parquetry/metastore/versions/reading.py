@@ -90,14 +90,14 @@ def read_by_union(
     keys = plan.row_keys
     if keys is None:
         parts = [filter(None, entries(visible, part, schema, examined)) for part in plan.by_indexes]
-        keys = united(plan, parts)
+        keys = unite_keys(plan, parts)
     read_by_index = _rows(visible, keys, examined)
     if not plan.scans:
         return read_by_index
     return merge(read_by_keys(visible, plan, schema, examined), read_by_index, key=itemgetter(0))
 
 
-def united(plan: ScanPlan, parts: Iterable[Iterable[bytes]]) -> tuple[bytes, ...]:
+def unite_keys(plan: ScanPlan, parts: Iterable[Iterable[bytes]]) -> tuple[bytes, ...]:
     """Return the keys that the indexes of a union lead to, in order, without keys in the union's own ranges.
 
     Args:
@@ -132,7 +132,7 @@ def entries(
     assert plan.index is not None
     if not plan.scans:
         return
-    schema = schema.reordered(plan.index.order)
+    schema = schema.reorder(plan.index.order)
     visible = visible.index_entries(plan.index.id)
     for scans in skip_scan(visible, plan.scans, schema, examined) if tested else [plan.scans]:
         where = scans_condition(scans, schema) if tested else None

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from parquetry.errors import UnsupportedError
-from parquetry.identifiers import joined_name
+from parquetry.identifiers import join_name
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.signature import schema_of, wire_rows
 from parquetry.planner.protocol import answers, questions
-from parquetry.texts import counted
+from parquetry.texts import quantity
 
 _RESULT_SCHEMA = schema_of(
     (
@@ -45,11 +45,11 @@ def _analyze(lake: Lake, q: questions.Analyze) -> answers.Called:
                 )
         totals = table.totals
         unknown = (
-            f" The rows of {counted(totals.uncounted, 'partition')} are not known."
+            f" The rows of {quantity(totals.uncounted, 'partition')} are not known."
             if totals.uncounted
             else ""
         )
-        shown = joined_name((lake.name, table.database, table.name))
+        shown = join_name((lake.name, table.database, table.name))
         rows.append(
             (shown, totals.partitions, totals.files, totals.rows, totals.bytes, _NOTHING_TO_COMPUTE + unknown)
         )

@@ -35,7 +35,7 @@ from parquetry.prune import (
     found_values,
     reductions,
 )
-from parquetry.texts import counted
+from parquetry.texts import quantity
 from parquetry.types import sql_literal
 
 TUPLES = "TUPLES"
@@ -154,7 +154,7 @@ def _runtime_condition(condition: Condition, tree: dict[str, Any]) -> RuntimeCon
     count = _count(node)
     if count is None:
         if isinstance(node, Or) and len(node.children) > LIMITS.listed_values:
-            written = f"{', '.join(sorted(condition.about))} IN {counted(len(node.children), 'range')}"
+            written = f"{', '.join(sorted(condition.about))} IN {quantity(len(node.children), 'range')}"
             condition = Condition(condition.filter, condition.about, written, condition.origin)
         return RuntimeCondition(condition, found_values(condition.text, None))
     assert isinstance(node, In | Compare)
@@ -181,7 +181,7 @@ def _count(node: Predicate) -> int | None:
 
 def _summary(node: In) -> str:
     least, greatest = (sql_literal(node.type, value) for value in (node.values[0], node.values[-1]))
-    return f"{name_text(node.column)} IN ({counted(len(node.values), 'value')} from {least} to {greatest})"
+    return f"{name_text(node.column)} IN ({quantity(len(node.values), 'value')} from {least} to {greatest})"
 
 
 def runtime_report(

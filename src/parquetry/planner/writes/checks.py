@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parquetry.definition import Occasion, refuse_values, require_rules
-from parquetry.identifiers import joined_name
+from parquetry.identifiers import join_name
 from parquetry.metastore import Successor, TableSnapshot, require_own_folder
 from parquetry.planner.lake import Lake
 from parquetry.predicate import Compare, Filter
@@ -26,7 +26,7 @@ def require_writable_so(lake: Lake, snapshot: TableSnapshot, mode: str, where: S
     """
     require_own_folder(snapshot, snapshot.metadata.location)
     staged = lake.staged.get(snapshot.id.hex())
-    label = joined_name((lake.name, staged.database, staged.name)) if staged else lake.full_name(snapshot)
+    label = join_name((lake.name, staged.database, staged.name)) if staged else lake.full_name(snapshot)
     is_made = staged is not None or isinstance(snapshot, Successor)
     occasion: Occasion = "create as" if is_made else "append" if mode == "append" else "overwrite"
     require_rules(label, snapshot.metadata, occasion)

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.data_files import UNKNOWN
-from parquetry.hashing import unsettled
+from parquetry.hashing import unsettled_reason
 from parquetry.layout import BucketSpec
 from parquetry.metastore import FileBlock, PartitionSnapshot, TableMetadata, TableSnapshot
 from parquetry.prune.report.buckets import BucketReport
 from parquetry.prune.rules.arrangements import bucket_specs
-from parquetry.texts import counted
+from parquetry.texts import quantity
 from parquetry.types import type_text
 
 
@@ -48,7 +48,7 @@ def without_buckets(
         return (
             f"partition {first}"
             if len(parts) == 1
-            else f"partition {first} and {counted(len(parts) - 1, 'other')}"
+            else f"partition {first} and {quantity(len(parts) - 1, 'other')}"
         )
 
     columns = {column.physical: column for column in snapshot.metadata.columns}
@@ -85,7 +85,7 @@ def _differing(metadata: TableMetadata, specs: Sequence[BucketSpec]) -> str | No
     for spec in specs:
         if spec.unsettled:
             types = [columns[name].column_type for name in spec.columns if name in columns]
-            why = unsettled(spec.version, types) or "others wrote the files"
+            why = unsettled_reason(spec.version, types) or "others wrote the files"
             return f"equal values may lie in different buckets: {why}"
     if len({spec.columns for spec in specs}) > 1:
         return "its partitions are in buckets by different columns"

@@ -26,7 +26,7 @@ import numpy as np
 
 from parquetry.data_files import UNKNOWN, Numbers, TableColumn
 from parquetry.errors import UnsupportedError, ValueTypeError
-from parquetry.hashing import bucket_numbers, normalised, unsettled
+from parquetry.hashing import bucket_numbers, normalise_zero, unsettled_reason
 from parquetry.layout import BucketSpec
 from parquetry.metastore import FileBlock, PartitionSnapshot, TableMetadata
 from parquetry.predicate import Filter, Row, allowed_values
@@ -282,7 +282,7 @@ class _BucketEvaluator:
             return self._values[about].reason(condition) or served
         for spec, columns in zip(self._specs, self._columns, strict=True):
             if columns is not None and spec.unsettled:
-                why = unsettled(spec.version, [column.column_type for column in columns])
+                why = unsettled_reason(spec.version, [column.column_type for column in columns])
                 return f"equal values may lie in different buckets: {why or 'others wrote the files'}"
         return "the partitions are not in buckets by its columns" if len(self._of) else None
 
@@ -304,7 +304,7 @@ def _hashes_padding(spec: BucketSpec, columns: Sequence[TableColumn]) -> bool:
 def _buckets(spec: BucketSpec, columns: Sequence[TableColumn], rows: Iterable[Row]) -> list[int] | None:
     """Return the buckets of rows with some values, or None if the buckets cannot be computed."""
     types = [column.column_type for column in columns]
-    normalised_rows = [tuple(map(normalised, row)) for row in rows]
+    normalised_rows = [tuple(map(normalise_zero, row)) for row in rows]
     if _hashes_padding(spec, columns):
         return None
     try:

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from parquetry._version import __version__
-from parquetry.config import SPARK_SERIES, listed_series, series_of
+from parquetry.config import SPARK_SERIES, series_of, series_text
 from parquetry.errors import BridgeError, ConfigurationError
 
 SPARK_HOME = "SPARK_HOME"
@@ -26,11 +26,11 @@ _SPARK_CORE = re.compile(r"spark-core_[\d.]+-(.+)\.jar")
 def version_of_home(home: Path) -> str | None:
     """Return the version of the Spark in a folder, by its file RELEASE or its jars, or None."""
     try:
-        found = _RELEASE.match((home / "RELEASE").read_text(encoding="utf-8", errors="replace"))
+        match = _RELEASE.match((home / "RELEASE").read_text(encoding="utf-8", errors="replace"))
     except OSError:
-        found = None
-    if found is not None:
-        return found[1]
+        match = None
+    if match is not None:
+        return match[1]
     names = (_SPARK_CORE.fullmatch(path.name) for path in sorted(home.glob("jars/spark-core_*.jar")))
     return next((name[1] for name in names if name), None)
 
@@ -80,7 +80,7 @@ def jar_for(spark: str) -> Path:
     series = series_of(f"{spark}.")
     if series is None:
         raise ConfigurationError(
-            f"Parquetry {__version__} does not work with Spark {spark!r}: name one of {listed_series()}."
+            f"Parquetry {__version__} does not work with Spark {spark!r}: name one of {series_text()}."
         )
     installed = installed_pyspark()
     if installed and series_of(installed[0]) == series:

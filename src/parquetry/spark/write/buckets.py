@@ -12,7 +12,7 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as sf
 
-from parquetry.identifiers import quoted
+from parquetry.identifiers import quote_part
 from parquetry.layout import BucketSpec, physical_schema
 from parquetry.metastore import TableSnapshot
 
@@ -61,9 +61,9 @@ class RowBuckets:
 
     def bucket(self, number: int) -> Column:
         """Return the column with the buckets of a number, or 0 for rows without buckets."""
-        return sf.lit(0) if number == NO_BUCKETS else sf.col(quoted(self._name(number)))
+        return sf.lit(0) if number == NO_BUCKETS else sf.col(quote_part(self._name(number)))
 
-    def chosen(self, number: Column) -> Column:
+    def choose(self, number: Column) -> Column:
         """Return the bucket of each row, by a column with the number of its bucket specification."""
         chosen = None
         for each in self._numbers.values():

@@ -20,7 +20,7 @@ from pyspark.sql.types import DataType, StructType
 
 from parquetry.config import Settings
 from parquetry.definition import sort_paths
-from parquetry.identifiers import quoted
+from parquetry.identifiers import quote_part
 from parquetry.layout import physical_schema
 from parquetry.metastore import TableMetadata, TableSnapshot
 from parquetry.spark.write.slots import RowSlots
@@ -99,7 +99,7 @@ class RowArrangement:
         """
         return cls(
             tuple(column.physical for column in metadata.partition_columns),
-            tuple(".".join(map(quoted, path)) for path in sort_paths(metadata, settings)),
+            tuple(".".join(map(quote_part, path)) for path in sort_paths(metadata, settings)),
             settings["target-file-size"],
             settings["distribution"] == "auto",
             gathered,
@@ -127,7 +127,7 @@ class RowArrangement:
                 return ArrangedRows(rows, self._tasks(rows), one_partition=True)
             if self.clustered:
                 rows = self._cluster(rows)
-            first = [sf.col(quoted(name)) for name in self.partition_columns]
+            first = [sf.col(quote_part(name)) for name in self.partition_columns]
             then = [sf.col(name) for name in self.sort_by]
             return ArrangedRows(rows.sortWithinPartitions(*first, *order, *then))
         if self.gathered:
@@ -208,7 +208,7 @@ def stored_rows(snapshot: TableSnapshot, rows: DataFrame) -> DataFrame:
         return rows
     columns = []
     for field in StructType.fromJson(schema).fields:
-        column = sf.col(quoted(field.name))
+        column = sf.col(quote_part(field.name))
         if field.name in in_path:
             column = _in_path(snapshot, field.name, column, field.dataType).alias(field.name)
         elif field.name in floats:

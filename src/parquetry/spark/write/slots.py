@@ -18,7 +18,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, functions as sf
 
 from parquetry.data_files import FileRecord
-from parquetry.identifiers import quoted
+from parquetry.identifiers import quote_part
 from parquetry.layout import NO_SLOT, BucketSpec, SkewMap, SlotLayout, SlotNumbers
 from parquetry.metastore import TableSnapshot
 from parquetry.planner import Destinations
@@ -57,7 +57,7 @@ class RowSlots:
         self._default = self.numbers.add(destinations.default)
         self._own = {key: self.numbers.add(each) for key, each in destinations.own.items()}
         for layout in self.numbers.firsts:
-            self._spread(layout)
+            self._bucket_number(layout)
 
     @property
     def has_slots(self) -> bool:
@@ -73,15 +73,15 @@ class RowSlots:
         """Return rows, which have the columns of the files, with one more column for their slots, if any."""
         if not self.has_slots:
             return rows
-        names = [rows[quoted(name)] for name in rows.columns]
+        names = [rows[quote_part(name)] for name in rows.columns]
         rows = self._buckets.add(rows)
         first = sf.lit(NO_SLOT) if self._default is None else self._case(rows, self._default)
-        spread = self._spread(self._default)
+        spread = self._bucket_number(self._default)
         bucket = self._buckets.bucket(spread)
         if self._own:
-            rows, own_first, own_spread = self._joined(rows)
+            rows, own_first, own_spread = self._join_own_slots(rows)
             first = sf.coalesce(own_first, first)
-            bucket = self._buckets.chosen(sf.coalesce(own_spread, sf.lit(spread)))
+            bucket = self._buckets.choose(sf.coalesce(own_spread, sf.lit(spread)))
         return rows.select(*names, (first.cast("bigint") + bucket).alias(self.column))
 
     def order(self) -> list[Column]:
@@ -97,13 +97,13 @@ class RowSlots:
             else:
                 runs.append((sort, first, last))
         if len(runs) == 1 and not self._may_be_unassigned:
-            return [_sorted(sf.col(quoted(name)), descending) for name, descending in runs[0][0]]
-        slot = sf.col(quoted(self.column))
+            return [_sort_order(sf.col(quote_part(name)), descending) for name, descending in runs[0][0]]
+        slot = sf.col(quote_part(self.column))
         return [
-            _sorted(
+            _sort_order(
                 sf.when(
                     _any(slot.between(first, last) for its, first, last in runs if its == sort),
-                    sf.col(quoted(name)),
+                    sf.col(quote_part(name)),
                 ),
                 descending,
             )
@@ -126,7 +126,7 @@ class RowSlots:
         """Return whether some rows may have no slot."""
         return self._default is None or None in self._own.values()
 
-    def _spread(self, layout: SlotLayout | None) -> int:
+    def _bucket_number(self, layout: SlotLayout | None) -> int:
         """Return the number of a layout's buckets in `RowBuckets`."""
         return self._buckets.number(None if layout is None else layout.part(BucketSpec))
 
@@ -148,7 +148,7 @@ class RowSlots:
                 number = (sf if number is None else number).when(_all(equal), slot)
         return sf.lit(first) if number is None else number.otherwise(sf.lit(first))
 
-    def _joined(self, rows: DataFrame) -> tuple[DataFrame, Column, Column]:
+    def _join_own_slots(self, rows: DataFrame) -> tuple[DataFrame, Column, Column]:
         """Join rows with the numbers of their partitions' own arrangements, or NULL for other partitions.
 
         Returns:
@@ -161,7 +161,7 @@ class RowSlots:
             values = self._snapshot.placement.values_of(key)
             texts = [text_of(type, value) for type, value in zip(types, values, strict=True)]
             first = NO_SLOT if layout is None else self.numbers.firsts[layout]
-            rest.append((*texts, first, self._spread(layout)))
+            rest.append((*texts, first, self._bucket_number(layout)))
             if layout is None or (skew := layout.part(SkewMap)) is None:
                 continue
             kinds = self._types_of(skew)
@@ -195,25 +195,27 @@ class RowSlots:
         """
         partition_by = [column.physical for column in self._snapshot.metadata.partition_columns]
         types = list(self._snapshot.partition_types)
-        names = [quoted(f"{prefix}.{i}") for i in range(len(partition_by) + len(columns) + count)]
-        texts, found = names[:-count], names[-count:]
-        schema = ", ".join([*(f"{name} string" for name in texts), *(f"{name} bigint" for name in found)])
+        names = [quote_part(f"{prefix}.{i}") for i in range(len(partition_by) + len(columns) + count)]
+        texts, number_names = names[:-count], names[-count:]
+        schema = ", ".join(
+            [*(f"{name} string" for name in texts), *(f"{name} bigint" for name in number_names)]
+        )
         side = rows.sparkSession.createDataFrame(numbers, schema)
         equal = [
-            key_column(type, rows[quoted(name)]).eqNullSafe(value_column(type, sf.col(text)))
+            key_column(type, rows[quote_part(name)]).eqNullSafe(value_column(type, sf.col(text)))
             for name, type, text in zip(partition_by, types, texts, strict=False)
         ]
         equal += [
             self._comparable(rows, name).eqNullSafe(value_column(self._types[name], sf.col(text)))
             for name, text in zip(columns, texts[len(partition_by) :], strict=True)
         ]
-        return rows.join(sf.broadcast(side), _all(equal), "left"), [sf.col(name) for name in found]
+        return rows.join(sf.broadcast(side), _all(equal), "left"), [sf.col(name) for name in number_names]
 
     def _comparable(self, rows: DataFrame, name: str) -> Column:
-        return comparable(self._types[name], rows[quoted(name)])
+        return comparable(self._types[name], rows[quote_part(name)])
 
 
-def _sorted(values: Column, descending: bool) -> Column:
+def _sort_order(values: Column, descending: bool) -> Column:
     return values.desc() if descending else values.asc()  # NULL is the least
 
 

@@ -31,7 +31,7 @@ def put_cell(value: bytes) -> bytes:
     return _PUT + value
 
 
-def swapped_cell(value: bytes | None) -> bytes:
+def swap_cell(value: bytes | None) -> bytes:
     """Return the cell of a compare-and-set, different each time: a tombstone if the value is None."""
     nonce = os.urandom(_NONCE_BYTES)
     return _TOMBSTONE + nonce if value is None else _SWAPPED + nonce + value

@@ -138,7 +138,7 @@ class Connections:
             answer = getattr(connection.client, method)(*arguments)
         except thrift.TIOError as error:
             self._reached = True
-            raise self._refused(method, error) from error
+            raise self._request_error(method, error) from error
         except TimeoutError as error:
             self._drop(connection)
             raise RequestError(
@@ -185,7 +185,7 @@ class Connections:
         self._local.connection = None
         connection.close()
 
-    def _refused(self, method: str, error: Any) -> RequestError:
+    def _request_error(self, method: str, error: Any) -> RequestError:
         text = str(error.message or "no reason given")
         hopeless = any(name in text for name in FATAL_EXCEPTIONS)
         return RequestError(

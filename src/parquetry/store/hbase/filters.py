@@ -81,7 +81,7 @@ def any_of(filters: Sequence[bytes]) -> bytes:
 
 
 def _list(operator: int, filters: Sequence[bytes]) -> bytes:
-    return _class(b"FilterList", _number(1, operator) + b"".join(_field(2, each) for each in filters))
+    return _class(b"FilterList", _number(1, operator) + b"".join(_field(2, filter) for filter in filters))
 
 
 def satisfying(condition: Condition) -> bytes:

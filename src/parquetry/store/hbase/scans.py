@@ -22,9 +22,9 @@ from parquetry.store.groups import (
     Range,
     ReadPage,
     RowPage,
-    crowded,
     first_row,
     first_rows,
+    is_crowded,
     one_by_one,
 )
 from parquetry.store.hbase.cells import Row, present
@@ -179,7 +179,7 @@ def leading(
 
         def pays(rows: Sequence[Row], skipped: int) -> bool:
             if large and skipped < MAX_UNVERIFIED_GROUPS:
-                return crowded(groups, rows)
+                return is_crowded(groups, rows)
             seeks, old = 0, 0
             before = None
             for key, value in rows:
@@ -232,16 +232,16 @@ def _reader(table: HBaseTable, ranges: Sequence[Range], where: Condition | None)
 
     def read(start: bytes, count: int) -> RowPage:
         rows: list[Row] = []
-        place = max(0, bisect_right(starts, start) - 1)
+        index = max(0, bisect_right(starts, start) - 1)
         window = (
             RANGES_PER_REQUEST if count > 1 else MAX_SINGLE_RANGE_REQUESTS
         )  # for one row, a request with few ranges is enough
-        while place < len(ranges) and len(rows) < count:
-            if window_ranges := _after(ranges[place : place + window], start):
+        while index < len(ranges) and len(rows) < count:
+            if window_ranges := _after(ranges[index : index + window], start):
                 missing = count - len(rows)
                 filter = _filter(window_ranges, where, missing / ROWS_EXAMINED_PER_REQUEST)
                 rows += table.scan(window_ranges[0][0], window_ranges[-1][1], missing, filter=filter)
-            place += window
+            index += window
         return RowPage(list(present(rows)), rows[-1][0] if len(rows) == count else None)
 
     return read
@@ -253,10 +253,10 @@ def _largest_page(rows: Sequence[Row]) -> int:
 
 def _first_each(rows: Iterable[Row], ranges: Sequence[Range], each: int) -> Iterator[Row]:
     starts = [start for start, _ in ranges]
-    place = count = 0
+    index = count = 0
     for row in rows:
         now = bisect_right(starts, row[0])
-        place, count = now, count + 1 if now == place else 1
+        index, count = now, count + 1 if now == index else 1
         if count <= each:
             yield row
 

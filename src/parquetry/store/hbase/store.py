@@ -12,7 +12,7 @@ from parquetry.errors import ConfigurationError, StoreError, WarehouseError
 from parquetry.store.base import Fields
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups, Range
-from parquetry.store.hbase.cells import Row, put_cell, swapped_cell, value_of
+from parquetry.store.hbase.cells import Row, put_cell, swap_cell, value_of
 from parquetry.store.hbase.client import Cell, HBaseTable
 from parquetry.store.hbase.connection import Connections, RequestError
 from parquetry.store.hbase.scans import (
@@ -200,7 +200,7 @@ class HBaseStore:
         """
         if expected is None and value is None:
             return self.get(key) is None
-        stored = swapped_cell(value)
+        stored = swap_cell(value)
         if not self._swap(key, expected, stored):
             return False
         if value is None:

@@ -11,7 +11,7 @@ from parquetry.errors import ConfigurationError
 from parquetry.store.passwords import (
     NO_PASSWORDS,
     PASSWORDS,
-    resolved_passwords,
+    resolve_passwords,
     without_password,
     without_passwords,
 )
@@ -76,10 +76,10 @@ class Address:
         Raises:
             ConfigurationError: the URL is not understood.
         """
-        plain, apart = resolved_passwords(url, passwords)
+        plain, apart = resolve_passwords(url, passwords)
         try:
             base, _, query = plain.partition("?")
-            pairs = (each.partition("=") for each in query.split("&") if each)
+            pairs = (assignment.partition("=") for assignment in query.split("&") if assignment)
             options = {unquote(name): unquote(value) for name, _, value in pairs}
             table = tuple(options.pop("table", DEFAULT_TABLE).split("."))
             timeout = float(options.pop("timeout", STATEMENT_SECONDS))

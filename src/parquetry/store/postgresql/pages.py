@@ -190,9 +190,9 @@ class Pages:
         def skipping(start: bytes, count: int) -> RowPage:
             statement, arguments = self._statements.leading(stop is not None, where)
             end = groups.end(bytes(groups.width))
-            found = self._rows(statement, [start, *bound, groups.width, end, *bound, *arguments, count])
-            rows = [(key, value) for key, value in found if value is not None]
-            return RowPage(rows, found[-1][0] if len(found) == count else None)
+            page = self._rows(statement, [start, *bound, groups.width, end, *bound, *arguments, count])
+            rows = [(key, value) for key, value in page if value is not None]
+            return RowPage(rows, page[-1][0] if len(page) == count else None)
 
         def pays(rows: Sequence[Row], _: int) -> bool:
             few = MIN_PAGE_ROWS if looked_at <= MIN_PAGE_ROWS else CROWDED_ROWS

@@ -27,11 +27,11 @@ class Statements:
     def __init__(self, table: Sequence[str]) -> None:
         name = sql.Identifier(*table)
 
-        def written(text: str) -> sql.Composed:
+        def compose(text: str) -> sql.Composed:
             return sql.SQL(text).format(table=name)
 
         self.table = name
-        self.create = written(
+        self.create = compose(
             "CREATE TABLE IF NOT EXISTS {table} (key bytea PRIMARY KEY, value bytea NOT NULL, fields bytea[])"
         )
         self.columns = sql.SQL(
@@ -39,21 +39,21 @@ class Statements:
             "WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
         )
         self.time = sql.SQL("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
-        self.get = written("SELECT value FROM {table} WHERE key = %b")
-        self.get_many = written("SELECT key, value FROM {table} WHERE key = ANY(%b)")
-        self.put = written(
+        self.get = compose("SELECT value FROM {table} WHERE key = %b")
+        self.get_many = compose("SELECT key, value FROM {table} WHERE key = ANY(%b)")
+        self.put = compose(
             "INSERT INTO {table} AS old SELECT * FROM unnest(%b::bytea[], %b::bytea[]) "
             "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
         )
-        self.put_with_fields = written(
+        self.put_with_fields = compose(
             "INSERT INTO {table} AS old SELECT key, value, fields::bytea[] "
             "FROM unnest(%b::bytea[], %b::bytea[], %s::text[]) AS row (key, value, fields) "
             "ON CONFLICT (key) DO UPDATE SET value = excluded.value, fields = coalesce(excluded.fields, old.fields)"
         )
-        self.delete = written("DELETE FROM {table} WHERE key = ANY(%b)")
-        self.insert = written("INSERT INTO {table} (key, value) VALUES (%b, %b) ON CONFLICT (key) DO NOTHING")
-        self.swap = written("UPDATE {table} SET value = %b WHERE key = %b AND value = %b")
-        self.remove = written("DELETE FROM {table} WHERE key = %b AND value = %b")
+        self.delete = compose("DELETE FROM {table} WHERE key = ANY(%b)")
+        self.insert = compose("INSERT INTO {table} (key, value) VALUES (%b, %b) ON CONFLICT (key) DO NOTHING")
+        self.swap = compose("UPDATE {table} SET value = %b WHERE key = %b AND value = %b")
+        self.remove = compose("DELETE FROM {table} WHERE key = %b AND value = %b")
 
     def page(self, bounded: bool, reverse: bool, where: Condition | None) -> tuple[sql.Composed, list[Any]]:
         """Return the statement that reads rows of a range, and the condition's arguments.

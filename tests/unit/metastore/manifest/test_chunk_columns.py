@@ -139,7 +139,7 @@ def test_a_column_is_decoded_when_it_is_asked_for() -> None:
     files = ChunkColumns(value)
     found = files.statistics("x")
     assert found is not None
-    assert found.min.listed() == ["aaa"]
+    assert found.min.to_list() == ["aaa"]
     with pytest.raises(MetastoreDamagedError):
         files.statistics("y")
     assert files.statistics("z") is None
@@ -185,10 +185,10 @@ def test_bounds_of_several(parts: list[list[object]]) -> None:
     whole = Bound.from_values([value for part in parts for value in part])
     packed, counts = [pack_bound(Bound.from_values(part)) for part in parts], list(map(len, parts))
     found = bounds_together(packed, counts)
-    assert repr(found.listed()) == repr(whole.listed())
+    assert repr(found.to_list()) == repr(whole.to_list())
     assert kind(found) == kind(whole)
     last = np.array([sum(counts) - 1, 0], np.intp)
-    assert repr(bounds_together(packed, counts, last).listed()) == repr(whole.take(last).listed())
+    assert repr(bounds_together(packed, counts, last).to_list()) == repr(whole.take(last).to_list())
 
 
 def test_several_with_too_few_bytes_are_damaged() -> None:
@@ -201,7 +201,7 @@ def test_several_with_too_few_bytes_are_damaged() -> None:
 def test_the_least_number_is_a_bound() -> None:
     """The number that stands for UNKNOWN elsewhere is a bound like any other."""
     bound = Bound.from_values([-(1 << 63), None, 5])
-    assert unpack_bound(pack_bound(bound), 3).listed() == [-(1 << 63), None, 5]
+    assert unpack_bound(pack_bound(bound), 3).to_list() == [-(1 << 63), None, 5]
 
 
 def test_paths_share_what_they_share() -> None:

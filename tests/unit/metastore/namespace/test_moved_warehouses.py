@@ -198,8 +198,8 @@ def test_what_lies_below_a_warehouse(warehouse: str, location: str, kept: str | 
     If that is uncertain, it stays absolute.
     """
     below = BelowWarehouse(warehouse)
-    assert below.kept(location) == (kept or location)
-    assert below.kept(below.absolute(below.kept(location))) == below.kept(location)
+    assert below.stored_form(location) == (kept or location)
+    assert below.stored_form(below.absolute(below.stored_form(location))) == below.stored_form(location)
 
 
 def test_a_warehouse_that_links_lead_to(tmp_path: Path) -> None:
@@ -219,9 +219,9 @@ def test_a_warehouse_that_links_lead_to(tmp_path: Path) -> None:
             f"file:{name}/b",
         ]
     below = BelowWarehouse(str(link))
-    assert below.named(f"file:{other}/c") == f"file:{link}/c"
-    assert below.named(f"{other}/c") == f"{link}/c"
-    assert below.named(f"file:{tmp_path}/elsewhere") == f"file:{tmp_path}/elsewhere"
+    assert below.with_own_name(f"file:{other}/c") == f"file:{link}/c"
+    assert below.with_own_name(f"{other}/c") == f"{link}/c"
+    assert below.with_own_name(f"file:{tmp_path}/elsewhere") == f"file:{tmp_path}/elsewhere"
 
 
 def test_a_copy_deletes_nothing_of_the_original(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ CHANGES: dict[str, Callable[[Metastore], object]] = {
     "create": lambda m: make(m, "u"),
     "drop": lambda m: m.drop_table("default", "t"),
     "rename": lambda m: m.rename_table("default", "t", "default", "u"),
-    "replace": lambda m: Replacement(m.table("default", "t"), metadata()).publish(),
+    "replace": lambda m: Replacement(m.table("default", "t"), metadata()).make_visible(),
     "create database": lambda m: m.create_database("x"),
     "alter database": lambda m: m.alter_database("default", {"a": "b"}),
     "vacuum": lambda m: vacuum(m.table("default", "t"), older_than=1 << 50),
@@ -231,10 +231,10 @@ def test_a_damaged_mark(lake: Path) -> None:
 
 def test_passwords_are_not_in_the_mark(tmp_path: Path) -> None:
     """The mark and the refusal have the store's URL without its password."""
-    from parquetry.store.opening import recorded_url
+    from parquetry.store.opening import url_for_mark
     from parquetry.store.postgresql.store import PostgreSQLStore
 
-    recorded = recorded_url("postgresql://ann:secret@db/lake", object.__new__(PostgreSQLStore), str(tmp_path))
+    recorded = url_for_mark("postgresql://ann:secret@db/lake", object.__new__(PostgreSQLStore), str(tmp_path))
     assert recorded == "postgresql://ann@db/lake"
 
 
