@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from parquetry.prune.runtime.tuples import placement_columns
 
 from parquetry.compaction.compact import worth_rewriting
 from parquetry.data_files.records import FileRecord, TableColumn
 from parquetry.errors import ArrangementError
+from parquetry.joins.runtime.tuples import placement_columns
 from parquetry.layout.arrangement import PLAIN, ArrangementSpec
 from parquetry.layout.bucket_spec import BucketSpec
 from parquetry.layout.cells import REST

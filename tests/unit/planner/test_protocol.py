@@ -9,9 +9,9 @@ from typing import NoReturn, get_type_hints
 
 import pytest
 from msgspec.inspect import is_struct_type
-from parquetry.prune.runtime.candidates import Build, Candidate, Part, PlanNode, PlanTimeValues, Verdict
 
 from parquetry.errors import BridgeError
+from parquetry.joins.runtime.candidates import Build, Candidate, Part, PlanNode, PlanTimeValues, Verdict
 from parquetry.metastore.storage.model import Constraint
 from parquetry.planner import planner, statements
 from parquetry.planner.protocol import answers, codec, questions

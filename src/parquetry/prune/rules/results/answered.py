@@ -47,7 +47,7 @@ class AnsweredRule(Rule):
         blocks = remaining.blocks
         if blocks is None:
             blocks = [block.project(None, names) for block in remaining.files(scan, names)]
-        block = FileBlock.joined(blocks, names)
+        block = FileBlock.concatenate(blocks, names)
         found = [
             values_in_files(scan.snapshot.metadata, remaining.partitions, block, call)
             for call in wanted.calls

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Any, Final
 
-from parquetry.data_files import UNKNOWN, FileBounds, each_in_files
+from parquetry.data_files import UNKNOWN, FileBounds, list_bounds_in_files
 from parquetry.metastore import FileBlock, PartitionSnapshot, TableMetadata
 from parquetry.prune.needed_rows import AggregateCall
 from parquetry.prune.rules.file_knowledge import names_identify_columns
@@ -61,7 +61,7 @@ def values_in_files(
         ]
     if not names_identify_columns(metadata):
         return [NOT_EXACT] * len(rows)
-    found = each_in_files(column, block.files)
+    found = list_bounds_in_files(column, block.files)
     if function == "count":
         return [_not_null(number, each) for number, each in zip(rows, found, strict=True)]
     if function not in ("min", "max") or not has_extremes(column.column_type):

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.data_files import Flags, Indices, Numbers, each_in_files
+from parquetry.data_files import Flags, Indices, Numbers, list_bounds_in_files
 from parquetry.metastore import FileBlock, TableMetadata
 from parquetry.predicate import NO_NULL, ONLY_NULL, SOME_NULL, Bounds
 from parquetry.prune.needed_rows import SortKey
@@ -143,7 +143,7 @@ def _null_counts(metadata: TableMetadata, block: FileBlock, name: str, places: I
     """Return how many rows of some files are NULL, or -1 where it is not known."""
     if not len(places):
         return np.zeros(0, np.int64)
-    found = each_in_files(metadata.column(name), block.files.take(places))
+    found = list_bounds_in_files(metadata.column(name), block.files.take(places))
     return np.array([-1 if each is None or each.nulls is None else each.nulls for each in found], np.int64)
 
 

@@ -44,7 +44,7 @@ class TopKRule(Rule):
             return remaining, unused_step(first, of, reason)
         names = statistics_names(scan, _names(scan))
         blocks = remaining.blocks or [block.project(None, names) for block in remaining.files(scan, names)]
-        block = FileBlock.joined(blocks, names)
+        block = FileBlock.concatenate(blocks, names)
         found = sort_positions(scan, remaining, block, key, fully_matching(scan, remaining, block))
         if found is None:
             return replace(remaining, blocks=[block]), unused_step(
