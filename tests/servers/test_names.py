@@ -36,7 +36,7 @@ def _replace(
         transaction.append((1, "a"), [file(f"{who}-{number}")])
         commit(transaction)
         try:
-            replacement.publish()
+            replacement.make_visible()
         except CommitConflictError:
             _count(refused)
         else:

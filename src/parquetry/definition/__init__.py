@@ -28,16 +28,16 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.definition.constraints import with_constraints as with_constraints
     from parquetry.definition.drop_columns import (
-        elementary_changes as elementary_changes,
-        in_order as in_order,
+        order_columns as order_columns,
         require_droppable as require_droppable,
+        split_into_elementary_changes as split_into_elementary_changes,
     )
     from parquetry.definition.file_layout_settings import (
         bloom_filter_options as bloom_filter_options,
-        clustered_by as clustered_by,
         clustering as clustering,
         require_columns as require_columns,
         sort_paths as sort_paths,
+        translate_cluster_by as translate_cluster_by,
     )
     from parquetry.definition.list_bucketing_rules import (
         Occasion as Occasion,
@@ -50,15 +50,15 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.definition.skew import (
         is_relaxed as is_relaxed,
-        recorded as recorded,
+        record_skew as record_skew,
         refuse_values as refuse_values,
-        relocate as relocate,
+        relocate_directories as relocate_directories,
+        remove_skew_property as remove_skew_property,
         require_concatenable as require_concatenable,
         require_rules as require_rules,
         require_unskewed as require_unskewed,
+        rules_subject as rules_subject,
         set_skew as set_skew,
-        subject as subject,
-        without as without,
     )
 
 lazy_exports(__name__)

@@ -59,17 +59,17 @@ def bucket_spec(
         downwards = (descending for _, descending in clause.sorted_by)
         order = tuple(SortColumn(name, down) for name, down in zip(sort_by, downwards, strict=True))
     count = clause.count if clause.count is not None else now.count if now is not None else 1
-    found = BucketSpec(names, count, version, order)
-    require_hashable(found, columns)
+    buckets = BucketSpec(names, count, version, order)
+    require_hashable(buckets, columns)
     by_physical = {column.physical: column for column in columns}
-    for each in found.sort:
+    for each in buckets.sort:
         column = by_physical[each.column]
         if not has_order(column.type):
             raise BucketError(
                 f"Column {column.name} is of type {type_text(column.type)}, whose values have no order: leave it out of "
                 "SORTED BY."
             )
-    return found
+    return buckets
 
 
 def has_order(type: Any) -> bool:

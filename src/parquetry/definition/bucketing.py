@@ -36,7 +36,7 @@ def with_buckets(metadata: TableMetadata, buckets: BucketSpec | None) -> TableMe
     return msgspec.structs.replace(metadata, arrangement=arrangement)
 
 
-def declared(metadata: TableMetadata, clause: ClusteredBy) -> TableMetadata:
+def declare_buckets(metadata: TableMetadata, clause: ClusteredBy) -> TableMetadata:
     """Return metadata with the buckets that a clause defines.
 
     Raises:
@@ -46,7 +46,7 @@ def declared(metadata: TableMetadata, clause: ClusteredBy) -> TableMetadata:
     return with_buckets(metadata, bucket_spec(clause, metadata.data_columns, version, now))
 
 
-def recorded(label: str, metadata: TableMetadata) -> TableMetadata:
+def record_buckets(label: str, metadata: TableMetadata) -> TableMetadata:
     """Return metadata with its record made from the properties about buckets.
 
     Args:
@@ -64,7 +64,7 @@ def recorded(label: str, metadata: TableMetadata) -> TableMetadata:
     if clause is not None:
         parsed = parse_clustered_by(clause)
         _refuse_partition(label, parsed)
-        metadata = declared(metadata, parsed)
+        metadata = declare_buckets(metadata, parsed)
     elif (now := metadata.arrangement.buckets) is not None and now.version != _version(metadata):
         changed = msgspec.structs.replace(now, version=_version(metadata))
         require_hashable(changed, metadata.data_columns)
@@ -98,7 +98,7 @@ def _version(metadata: TableMetadata) -> Version:
     return version
 
 
-def without(metadata: TableMetadata, name: str) -> TableMetadata:
+def remove_bucket_property(metadata: TableMetadata, name: str) -> TableMetadata:
     """Return metadata without one of the properties.
 
     Raises:
@@ -146,7 +146,7 @@ def set_buckets(
     if columns:
         if count is None:
             raise BucketError("The number of buckets is not given: give a number from 1 on.")
-        metadata = declared(metadata, ClusteredBy(tuple(columns), _order(sorted_by), count))
+        metadata = declare_buckets(metadata, ClusteredBy(tuple(columns), _order(sorted_by), count))
     else:
         metadata = with_buckets(metadata, None)
     require_rules(snapshot.label, metadata, "define")

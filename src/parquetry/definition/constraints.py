@@ -72,13 +72,13 @@ def drop_constraint(metadata: TableMetadata, label: str, change: DropConstraint)
         ConstraintNotFoundError: there is no such constraint, and the statement has no IF EXISTS.
     """
     name = change.name.lower()
-    left = tuple(each for each in metadata.constraints if each.name.lower() != name)
-    if len(left) == len(metadata.constraints) and not change.if_exists:
-        there = ", ".join(part_text(each.name) for each in left) or "none"
+    remaining = tuple(each for each in metadata.constraints if each.name.lower() != name)
+    if len(remaining) == len(metadata.constraints) and not change.if_exists:
+        there = ", ".join(part_text(each.name) for each in remaining) or "none"
         raise ConstraintNotFoundError(
             f"Table {label} has no constraint {part_text(change.name)}; there are: {there}."
         )
-    return msgspec.structs.replace(metadata, constraints=left)
+    return msgspec.structs.replace(metadata, constraints=remaining)
 
 
 def require_unconstrained(metadata: TableMetadata, label: str, path: Sequence[str], what: str) -> None:

@@ -43,7 +43,7 @@ def require_droppable(snapshot: TableSnapshot, metadata: TableMetadata, path: Se
         SkewedColumnChangeError: rows have directories by its values, in the table or in a partition.
         BucketColumnChangeError: rows have buckets or an order by its values.
     """
-    column = _named(metadata, path[0])
+    column = _find_column(metadata, path[0])
     if column is None:
         return  # the change itself reports it
     label = ".".join([column.name, *path[1:]])
@@ -77,7 +77,7 @@ def require_droppable(snapshot: TableSnapshot, metadata: TableMetadata, path: Se
         raise BucketColumnChangeError(message)
 
 
-def elementary_changes(
+def split_into_elementary_changes(
     metadata: TableMetadata, changes: Sequence[TableChange]
 ) -> list[TableChange | OrderColumns]:
     """Return changes with simple ones instead of REPLACE COLUMNS.
@@ -100,7 +100,7 @@ def elementary_changes(
     simple: list[TableChange | OrderColumns] = []
     kept: list[str] = []
     for change in added:
-        column = _named(metadata, change.column[0])
+        column = _find_column(metadata, change.column[0])
         if column is None:
             simple.append(change)
         else:
@@ -128,9 +128,9 @@ def _differences(column: TableColumn, new: AddColumn) -> Iterator[TableChange]:
         yield UpdateColumnDefault(path, default)
 
 
-def in_order(metadata: TableMetadata, names: Sequence[str]) -> tuple[TableColumn, ...]:
+def order_columns(metadata: TableMetadata, names: Sequence[str]) -> tuple[TableColumn, ...]:
     """Return columns in an order. Columns that it does not name are partition columns, and come last."""
-    wanted = {name.lower(): place for place, name in enumerate(names)}
+    wanted = {name.lower(): index for index, name in enumerate(names)}
     return tuple(
         sorted(metadata.columns, key=lambda column: wanted.get(column.name.lower(), len(wanted)))
     )  # stable: keeps the order of the others
@@ -151,5 +151,5 @@ def _within_keys(type_: Any, path: Sequence[str]) -> bool:
     )
 
 
-def _named(metadata: TableMetadata, name: str) -> TableColumn | None:
+def _find_column(metadata: TableMetadata, name: str) -> TableColumn | None:
     return next((column for column in metadata.columns if column.name.lower() == name.lower()), None)

@@ -63,7 +63,7 @@ def clustering(metadata: TableMetadata) -> list[list[str]]:
         return []
 
 
-def clustered_by(label: str, metadata: TableMetadata, paths: Sequence[Sequence[str]]) -> str:
+def translate_cluster_by(label: str, metadata: TableMetadata, paths: Sequence[Sequence[str]]) -> str:
     """Return the property `sort-by` that means the same as CLUSTER BY.
 
     Raises:
@@ -88,31 +88,31 @@ def _sortable(metadata: TableMetadata, path: Sequence[str]) -> list[Field]:
     names = [column.name.lower() for column in metadata.columns]
     if len(path) > 1 and path[0].lower() not in names and ".".join(path).lower() in names:
         path = [".".join(path)]  # a name with a dot: it needed no backticks before fields could be named
-    found: list[Field] = []
+    steps: list[Field] = []
     fields: Sequence[Field] = fields_from_columns([metadata.column(path[0])])
     for depth, name in enumerate(path):
         field = next((each for each in fields if each["name"].lower() == name.lower()), None)
         if field is None:
-            above = joined_name(each["name"] for each in found)
+            above = joined_name(each["name"] for each in steps)
             there = (
                 f"its fields are: {', '.join(each['name'] for each in fields)}"
                 if fields
                 else "it is no struct"
             )
             raise ColumnNotFoundError(f"Column {above} has no field {name!r}; {there}.")
-        found.append(field)
+        steps.append(field)
         of = field["type"]
         fields = (
             of["fields"] if depth + 1 < len(path) and isinstance(of, dict) and of["type"] == "struct" else []
         )
     what, shown = ("field" if len(path) > 1 else "column"), joined_name(path)
-    if _kind(found[-1]["type"]) == "map":
+    if _kind(steps[-1]["type"]) == "map":
         raise UnsupportedError(f"{what} {shown} is a map, and maps have no order.")
-    if not has_order(found[-1]["type"]):
+    if not has_order(steps[-1]["type"]):
         raise UnsupportedError(
-            f"{what} {shown} is of type {type_text(found[-1]['type'])}, whose values have no order."
+            f"{what} {shown} is of type {type_text(steps[-1]['type'])}, whose values have no order."
         )
-    return found
+    return steps
 
 
 def _physical(field: Field) -> str:

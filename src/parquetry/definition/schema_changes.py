@@ -31,8 +31,8 @@ from parquetry.layout import (
     check_fields,
     columns_from_fields,
     fields_from_columns,
+    remove_collation,
     struct_type,
-    without_collation,
 )
 from parquetry.metastore import TableMetadata
 from parquetry.types import type_from_json, type_text
@@ -112,12 +112,12 @@ def _last_partition_columns(fields: Sequence[Field], partition_by: Sequence[str]
 def physical_path(metadata: TableMetadata, path: Sequence[str]) -> tuple[str, ...]:
     """Return the path of an existing or a new column or field, in the names of the files."""
     fields = fields_from_columns(metadata.columns)
-    found = []
+    names = []
     for depth, part in enumerate(path, 1):
         siblings = _siblings_if_any(fields, list(path[:depth]))
         field = next((each for each in siblings if each["name"].lower() == part.lower()), None)
-        found.append(part.lower() if field is None else _physical(field))
-    return tuple(found)
+        names.append(part.lower() if field is None else _physical(field))
+    return tuple(names)
 
 
 def _siblings_if_any(fields: list[Field], path: list[str]) -> list[Field]:
@@ -192,7 +192,7 @@ def _add(fields: list[Field], change: AddColumn, table: TableMetadata) -> None:
         )
     field = {
         "name": path[-1],
-        "type": without_collation(change.type),
+        "type": remove_collation(change.type),
         "nullable": True,
         "metadata": metadata,
     }
@@ -212,12 +212,12 @@ def _drop(fields: list[Field], change: DropColumn, table: TableMetadata) -> None
     path = change.column
     try:
         siblings = _siblings(fields, path)
-        place = _index(siblings, path)
+        index = _index(siblings, path)
     except ColumnNotFoundError:
         if change.if_exists:
             return
         raise
-    left = [field for field in siblings if field is not siblings[place]]
+    left = [field for field in siblings if field is not siblings[index]]
     if len(path) == 1 and all(_among([field["name"]], table.partition_by) for field in left):
         raise UnsupportedError(
             f"Column {path[0]} is the last that is in the files, and a table has one: add another before, or drop the table."
@@ -226,7 +226,7 @@ def _drop(fields: list[Field], change: DropColumn, table: TableMetadata) -> None
         raise UnsupportedError(
             f"Field {'.'.join(path)} is the last of its struct, which would be empty: drop {'.'.join(path[:-1])}."
         )
-    del siblings[place]
+    del siblings[index]
 
 
 def _rename(fields: list[Field], change: RenameColumn) -> None:
@@ -245,8 +245,8 @@ def _update_type(fields: list[Field], change: UpdateColumnType, table: TableMeta
         raise UnsupportedError(
             f"{path[0]} is a partition column: its type is part of the partitions' keys and cannot change."
         )
-    holder, key = _typed(fields, path)
-    new = without_collation(change.type)
+    holder, key = _type_holder(fields, path)
+    new = remove_collation(change.type)
     if not _widens(holder[key], new, file_format):
         raise UnsupportedError(
             f"Column {'.'.join(path)} is {type_text(holder[key])} and cannot become {type_text(new)}: {file_format} files "
@@ -261,11 +261,11 @@ def _update_type(fields: list[Field], change: UpdateColumnType, table: TableMeta
         )
 
 
-def _typed(fields: list[Field], path: list[str]) -> tuple[dict[str, Any], str]:
+def _type_holder(fields: list[Field], path: list[str]) -> tuple[dict[str, Any], str]:
     """Return the field, array or map that a path leads to, and the key of the type in it."""
     key = _STEPS.get(path[-1].lower(), "")
     if key and len(path) > 1:
-        holder, within = _typed(fields, path[:-1])
+        holder, within = _type_holder(fields, path[:-1])
         inside = holder[within]
         if isinstance(inside, dict) and key in inside:
             return inside, key

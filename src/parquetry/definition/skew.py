@@ -23,7 +23,7 @@ from parquetry.ddl import (
     parse_skewed_locations,
 )
 from parquetry.definition.list_bucketing_rules import Occasion, Subject, require_allowed
-from parquetry.definition.skew_clause import Zone, located, skew_map
+from parquetry.definition.skew_clause import Zone, set_cell_locations, skew_map
 from parquetry.errors import (
     NotSkewedError,
     PartitionNotFoundError,
@@ -50,7 +50,7 @@ def with_skew(metadata: TableMetadata, skew: SkewMap | None) -> TableMetadata:
     return msgspec.structs.replace(metadata, arrangement=arrangement)
 
 
-def declared(metadata: TableMetadata, clause: SkewedBy, zone: Zone) -> TableMetadata:
+def declare_skew(metadata: TableMetadata, clause: SkewedBy, zone: Zone) -> TableMetadata:
     """Return metadata with the heavy values that a clause defines.
 
     Raises:
@@ -64,7 +64,7 @@ def _auto(metadata: TableMetadata) -> AutoSkew:
     return AutoSkew(settings["auto-skew-share"], settings["auto-skew-values"])
 
 
-def recorded(metadata: TableMetadata, zone: Zone) -> tuple[TableMetadata, SkewedLocations | None]:
+def record_skew(metadata: TableMetadata, zone: Zone) -> tuple[TableMetadata, SkewedLocations | None]:
     """Return metadata whose properties about heavy values became its record.
 
     Returns:
@@ -76,24 +76,26 @@ def recorded(metadata: TableMetadata, zone: Zone) -> tuple[TableMetadata, Skewed
         SkewError: the heavy values or locations in it cannot be used.
     """
     kept = dict(metadata.properties)
-    clause, places = kept.pop(SKEWED_BY, None), kept.pop(SKEWED_LOCATIONS, None)
+    clause, locations_text = kept.pop(SKEWED_BY, None), kept.pop(SKEWED_LOCATIONS, None)
     metadata = msgspec.structs.replace(metadata, properties=kept)
     if clause is not None and is_not_directories(clause):
-        skew = _skewed(metadata)
+        skew = _require_skew(metadata)
         metadata = with_skew(metadata, msgspec.structs.replace(skew, directories=False, locations=()))
     elif clause is not None:
-        metadata = declared(metadata, parse_skewed_by(clause), zone)
+        metadata = declare_skew(metadata, parse_skewed_by(clause), zone)
     elif (now := metadata.arrangement.skew) is not None and now.auto is not None:
         metadata = with_skew(metadata, msgspec.structs.replace(now, auto=_auto(metadata)))
-    if places is None:
+    if locations_text is None:
         return metadata, None
-    locations = parse_skewed_locations(places)
+    locations = parse_skewed_locations(locations_text)
     if locations.partition is not None:
         return metadata, locations
-    return with_skew(metadata, located(_skewed(metadata), locations.pairs, metadata.data_columns, zone)), None
+    return with_skew(
+        metadata, set_cell_locations(_require_skew(metadata), locations.pairs, metadata.data_columns, zone)
+    ), None
 
 
-def without(metadata: TableMetadata, name: str) -> TableMetadata:
+def remove_skew_property(metadata: TableMetadata, name: str) -> TableMetadata:
     """Return metadata without one of the two properties."""
     skew = metadata.arrangement.skew
     if name == SKEWED_BY or skew is None:
@@ -101,7 +103,7 @@ def without(metadata: TableMetadata, name: str) -> TableMetadata:
     return with_skew(metadata, msgspec.structs.replace(skew, locations=()))
 
 
-def relocate(transaction: Transaction, locations: SkewedLocations, zone: Zone) -> ArrangementSpec:
+def relocate_directories(transaction: Transaction, locations: SkewedLocations, zone: Zone) -> ArrangementSpec:
     """Make a transaction give directories of a partition other locations, for files written from now on.
 
     Existing files stay where they are, and are read as before.
@@ -127,7 +129,7 @@ def relocate(transaction: Transaction, locations: SkewedLocations, zone: Zone) -
         skew = part.arrangement.skew
         if skew is None:
             raise _not_skewed()
-        placed = located(skew, locations.pairs, snapshot.metadata.data_columns, zone)
+        placed = set_cell_locations(skew, locations.pairs, snapshot.metadata.data_columns, zone)
         arrangement = msgspec.structs.replace(part.arrangement, skew=placed)
         transaction.replace(part.values, part.files, part.location, arrangement)
         return arrangement
@@ -142,7 +144,7 @@ def _filter(snapshot: TableSnapshot, text: str, zone: Zone) -> Filter:
     return parse_filter(text, types, zone() if needed else "UTC")
 
 
-def _skewed(metadata: TableMetadata) -> SkewMap:
+def _require_skew(metadata: TableMetadata) -> SkewMap:
     skew = metadata.arrangement.skew
     if skew is None:
         raise _not_skewed()
@@ -170,7 +172,7 @@ def is_relaxed(properties: Mapping[str, str], *, measured: bool) -> bool:
     return measured if rules.level == "default" else rules.value == "relaxed"
 
 
-def _relaxed(metadata: TableMetadata) -> bool:
+def _has_relaxed_rules(metadata: TableMetadata) -> bool:
     skew = metadata.arrangement.skew
     return is_relaxed(metadata.properties, measured=skew is not None and skew.auto is not None)
 
@@ -194,7 +196,7 @@ def set_skew(
     metadata = with_skew(snapshot.metadata, None)
     if columns:
         tuples = None if values is None else tuple(map(constants, values))
-        metadata = declared(metadata, SkewedBy(tuple(columns), tuples, directories), lambda: "UTC")
+        metadata = declare_skew(metadata, SkewedBy(tuple(columns), tuples, directories), lambda: "UTC")
     require_rules(snapshot.label, metadata, "define")
     transaction = Transaction(snapshot, "alter")
     transaction.set_metadata(metadata)
@@ -216,7 +218,7 @@ def require_unskewed(label: str, metadata: TableMetadata, column: str, *, rename
     """
     skew = metadata.arrangement.skew
     physical = next((each.physical for each in metadata.columns if each.name.lower() == column.lower()), None)
-    if skew is None or physical not in skew.columns or (renamed and _relaxed(metadata)):
+    if skew is None or physical not in skew.columns or (renamed and _has_relaxed_rules(metadata)):
         return
     lifted = f", or set the table property '{LIST_BUCKETING_RULES}' = 'relaxed'" if renamed else ""
     raise SkewedColumnChangeError(
@@ -225,7 +227,7 @@ def require_unskewed(label: str, metadata: TableMetadata, column: str, *, rename
     )
 
 
-def subject(label: str, metadata: TableMetadata) -> Subject:
+def rules_subject(label: str, metadata: TableMetadata) -> Subject:
     """Return the properties of a table that the rules of list bucketing examine."""
     skew = metadata.arrangement.skew
     return Subject(
@@ -235,7 +237,7 @@ def subject(label: str, metadata: TableMetadata) -> Subject:
         external=metadata.external,
         partitioned=bool(metadata.partition_by),
         file_format=metadata.format,
-        relaxed=_relaxed(metadata),
+        relaxed=_has_relaxed_rules(metadata),
     )
 
 
@@ -245,7 +247,7 @@ def require_rules(label: str, metadata: TableMetadata, occasion: Occasion) -> No
     Raises:
         ListBucketingError: it breaks a rule.
     """
-    require_allowed(subject(label, metadata), occasion)
+    require_allowed(rules_subject(label, metadata), occasion)
 
 
 def require_concatenable(
@@ -258,7 +260,7 @@ def require_concatenable(
     Raises:
         ListBucketingError: partitions have directories, and a rule forbids the merge.
     """
-    asked = subject(label, snapshot.metadata)
+    asked = rules_subject(label, snapshot.metadata)
     skews = (partition.arrangement.skew for partition in partitions)
     directories = asked.directories or any(skew is not None and skew.directories for skew in skews)
     require_allowed(replace(asked, directories=directories), "concatenate")

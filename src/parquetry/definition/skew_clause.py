@@ -83,7 +83,7 @@ def skew_map(clause: SkewedBy, columns: Sequence[TableColumn], auto: AutoSkew, z
             f"SKEWED BY names {len(clause.tuples)} values, and at most {MAX_CELLS} can be: each costs a comparison for "
             "every row that is written. Name the heaviest, or say ON AUTO."
         )
-    cells = tuple(_typed(each, chosen, zone) for each in clause.tuples)
+    cells = tuple(_parse_values(each, chosen, zone) for each in clause.tuples)
     if len(set(map(_same, cells))) < len(cells):
         twice = next(cell for i, cell in enumerate(cells) if _same(cell) in map(_same, cells[:i]))
         shown = cell_text(twice, [column.column_type for column in chosen])
@@ -94,7 +94,7 @@ def skew_map(clause: SkewedBy, columns: Sequence[TableColumn], auto: AutoSkew, z
     return skew
 
 
-def located(
+def set_cell_locations(
     skew: SkewMap,
     pairs: Sequence[tuple[tuple[LiteralConstant, ...], str]],
     columns: Sequence[TableColumn],
@@ -119,7 +119,7 @@ def located(
         )
     chosen = skew.columns_among(columns)
     types = [column.column_type for column in chosen]
-    places = {_same(cell): place for place, cell in enumerate(skew.values(types))}
+    positions = {_same(cell): position for position, cell in enumerate(skew.values(types))}
     locations = list(skew.locations or [None] * len(skew.cells))
     seen = set()
     for key, uri in pairs:
@@ -128,19 +128,19 @@ def located(
                 f"{DEFAULT_KEY} cannot be given a location: the rows of all other values stay below their partition."
             )
         _check_width(len(chosen), key)
-        values = _typed(key, chosen, zone)
-        place = places.get(_same(values))
-        if place is None:
+        values = _parse_values(key, chosen, zone)
+        position = positions.get(_same(values))
+        if position is None:
             raise SkewedValueError(
-                f"{cell_text(values, types)} is none of the skewed values, which are {_listed(skew, types)}."
+                f"{cell_text(values, types)} is none of the skewed values, which are {_list_values(skew, types)}."
             )
-        if place in seen:
+        if position in seen:
             raise SkewedValueError(
                 f"The skewed value {cell_text(values, types)} is given two locations: give one."
             )
         _check_location(uri)
-        seen.add(place)
-        locations[place] = uri
+        seen.add(position)
+        locations[position] = uri
     return msgspec.structs.replace(skew, locations=tuple(locations))
 
 
@@ -162,19 +162,19 @@ def _check_width(width: int, values: Sequence[LiteralConstant]) -> None:
         )
 
 
-def _typed(
+def _parse_values(
     values: Sequence[LiteralConstant], columns: Sequence[TableColumn], zone: Zone
 ) -> tuple[Value, ...]:
-    found = []
+    typed = []
     for value, column in zip(values, columns, strict=True):
         type = column.column_type
         try:
-            found.append(_value(value, type, zone() if type.name == "timestamp" else "UTC"))
+            typed.append(_value(value, type, zone() if type.name == "timestamp" else "UTC"))
         except ValueTypeError as error:
             raise SkewedValueError(
                 f"The skewed value {value.text!r} does not fit column {column.name}: {error.message}"
             ) from None
-    return tuple(found)
+    return tuple(typed)
 
 
 def _value(constant: LiteralConstant, type: ColumnType, zone: str) -> Value:
@@ -249,7 +249,7 @@ def _check_location(uri: str) -> None:
         )
 
 
-def _listed(skew: SkewMap, types: Sequence[ColumnType]) -> str:
+def _list_values(skew: SkewMap, types: Sequence[ColumnType]) -> str:
     shown = [cell_text(values, types) for values in skew.values(types)[:_MAX_SHOWN_VALUES]]
     more = len(skew.cells) - len(shown)
     return (", ".join(shown) or "found anew for each partition") + (f" and {more} more" if more else "")

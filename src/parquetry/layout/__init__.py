@@ -38,12 +38,12 @@ if FOR_TYPE_CHECKERS:
         Field as Field,
         check_fields as check_fields,
         columns_from_fields as columns_from_fields,
-        declared as declared,
+        declare_columns as declare_columns,
         fields_from_columns as fields_from_columns,
         logical_schema as logical_schema,
         physical_schema as physical_schema,
+        remove_collation as remove_collation,
         struct_type as struct_type,
-        without_collation as without_collation,
     )
     from parquetry.layout.skew_map import (
         DEFAULT_DIRECTORY as DEFAULT_DIRECTORY,

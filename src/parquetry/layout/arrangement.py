@@ -115,7 +115,9 @@ class ArrangementSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def locations(self) -> frozenset[str]:
         """Return the absolute locations of its directories that are not below the partition."""
-        return frozenset(place for part in self.parts for place in part.locations if place is not None)
+        return frozenset(
+            location for part in self.parts for location in part.locations if location is not None
+        )
 
     @property
     def divides(self) -> bool:

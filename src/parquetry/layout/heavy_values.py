@@ -84,16 +84,16 @@ def choose(
     return tuple(heavy[: auto.most])
 
 
-def measured_map(skew: SkewMap, cells: Sequence[Heavy]) -> SkewMap:
+def make_measured_map(skew: SkewMap, cells: Sequence[Heavy]) -> SkewMap:
     """Return the map of a new partition from its measured tuples, in a table that measures heavy values.
 
-    >>> measured_map(SkewMap(("x",), (), directories=True, auto=AutoSkew(0.05, 16)), [(10,)]).cells
+    >>> make_measured_map(SkewMap(("x",), (), directories=True, auto=AutoSkew(0.05, 16)), [(10,)]).cells
     ((10,),)
     """
     return SkewMap(skew.columns, tuple(cells), skew.directories)
 
 
-def extended_map(skew: SkewMap, counted: Counted, auto: AutoSkew, types: Sequence[ColumnType]) -> SkewMap:
+def extend_map(skew: SkewMap, counted: Counted, auto: AutoSkew, types: Sequence[ColumnType]) -> SkewMap:
     """Return the map of a partition with the tuples that are heavy by now, as long as it has room.
 
     Args:
@@ -104,7 +104,7 @@ def extended_map(skew: SkewMap, counted: Counted, auto: AutoSkew, types: Sequenc
 
     >>> from parquetry.types import parse_type
     >>> skew, int_ = SkewMap(("x",), ((10,),), directories=True), parse_type("int")
-    >>> extended_map(skew, Counted((), 100, {(10,): 50, (20,): 30, (30,): 5}), AutoSkew(0.05, 2), [int_]).cells
+    >>> extend_map(skew, Counted((), 100, {(10,): 50, (20,): 30, (30,): 5}), AutoSkew(0.05, 2), [int_]).cells
     ((10,), (20,))
     """
     there = skew.numbers()

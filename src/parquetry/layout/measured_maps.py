@@ -15,7 +15,7 @@ import msgspec
 from parquetry.data_files import MAX_DAY, TableColumn
 from parquetry.layout.arrangement import ArrangementSpec
 from parquetry.layout.cells import AutoSkew
-from parquetry.layout.heavy_values import Counted, choose, extended_map, measured_map
+from parquetry.layout.heavy_values import Counted, choose, extend_map, make_measured_map
 from parquetry.layout.skew_map import SkewMap
 from parquetry.types import STORED_BITS, ColumnType
 
@@ -81,7 +81,7 @@ class Measuring:
     def new_arrangement(self, counted: Counted) -> ArrangementSpec:
         """Return the arrangement of a new partition, given how often values occur in its rows."""
         cells = choose(counted.counts, counted.rows, self.auto, self.skew.columns, self.types)
-        return msgspec.structs.replace(self.arrangement, skew=measured_map(self.skew, cells))
+        return msgspec.structs.replace(self.arrangement, skew=make_measured_map(self.skew, cells))
 
     def extend(self, arrangement: ArrangementSpec, counted: Counted) -> ArrangementSpec:
         """Return a partition's arrangement with the values that are heavy by now.
@@ -92,7 +92,7 @@ class Measuring:
         """
         own = arrangement.skew
         assert own is not None  # else it does not follow
-        return msgspec.structs.replace(arrangement, skew=extended_map(own, counted, self.auto, self.types))
+        return msgspec.structs.replace(arrangement, skew=extend_map(own, counted, self.auto, self.types))
 
 
 def _is_recorded(type: ColumnType, value: Any) -> bool:

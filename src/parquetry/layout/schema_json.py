@@ -39,7 +39,7 @@ def columns_from_fields(fields: Iterable[Field]) -> tuple[TableColumn, ...]:
 def logical_schema(columns: Iterable[TableColumn]) -> dict[str, Any]:
     """Return the schema that queries see, without our own marks."""
     return struct_type(
-        _walk(fields_from_columns(columns), lambda f: {**f, "metadata": _unmarked(f["metadata"])})
+        _walk(fields_from_columns(columns), lambda f: {**f, "metadata": _remove_marks(f["metadata"])})
     )
 
 
@@ -51,13 +51,13 @@ def physical_schema(columns: Iterable[TableColumn]) -> dict[str, Any]:
             lambda f: {
                 **f,
                 "name": f["metadata"].get(PHYSICAL_NAME, f["name"]),
-                "metadata": _unmarked(f["metadata"]),
+                "metadata": _remove_marks(f["metadata"]),
             },
         )
     )
 
 
-def declared(fields: Iterable[Field], file_format: str) -> tuple[TableColumn, ...]:
+def declare_columns(fields: Iterable[Field], file_format: str) -> tuple[TableColumn, ...]:
     """Return the columns of a new table, without marks from another table's schema.
 
     Raises:
@@ -65,7 +65,7 @@ def declared(fields: Iterable[Field], file_format: str) -> tuple[TableColumn, ..
         UnsupportedError: files of the format cannot hold a column's type.
     """
     unmarked = _walk(
-        list(fields), lambda f: {**f, "metadata": _unmarked(f.get("metadata", {}))}, without_collation
+        list(fields), lambda f: {**f, "metadata": _remove_marks(f.get("metadata", {}))}, remove_collation
     )
     check_fields(unmarked, file_format)
     return columns_from_fields(unmarked)
@@ -119,14 +119,14 @@ def struct_type(fields: list[Field]) -> dict[str, Any]:
     return {"type": "struct", "fields": fields}
 
 
-def _unmarked(metadata: dict[str, Any]) -> dict[str, Any]:
+def _remove_marks(metadata: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in metadata.items() if key != PHYSICAL_NAME}
 
 
-def without_collation(type_: Any) -> Any:
+def remove_collation(type_: Any) -> Any:
     """Return a type without `COLLATE UTF8_BINARY`. SHOW CREATE TABLE writes it, and it means no collation.
 
-    >>> without_collation({"type": "array", "elementType": "string collate UTF8_BINARY", "containsNull": True})
+    >>> remove_collation({"type": "array", "elementType": "string collate UTF8_BINARY", "containsNull": True})
     {'type': 'array', 'elementType': 'string', 'containsNull': True}
     """
     return _walk_type(type_, lambda field: field, lambda text: text.removesuffix(" collate UTF8_BINARY"))

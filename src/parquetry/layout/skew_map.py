@@ -102,8 +102,10 @@ class SkewMap(ArrangementPart, msgspec.Struct, frozen=True, omit_defaults=True):
         """Return the map with more cells, after its own."""
         if not cells:
             return self
-        places = (*self.locations, *(None,) * len(cells)) if self.locations else ()
-        return SkewMap(self.columns, (*self.cells, *map(tuple, cells)), self.directories, places, self.auto)
+        locations = (*self.locations, *(None,) * len(cells)) if self.locations else ()
+        return SkewMap(
+            self.columns, (*self.cells, *map(tuple, cells)), self.directories, locations, self.auto
+        )
 
     def values(self, types: Sequence[ColumnType]) -> tuple[tuple[Value, ...], ...]:
         """Return the cells as internal values, given the columns' types."""
@@ -152,11 +154,11 @@ class SkewMap(ArrangementPart, msgspec.Struct, frozen=True, omit_defaults=True):
         slot = self.slot_of(file)
         if slot is None or not self.directories:
             return slot is not None
-        place = self.slot_directory(slot, types)
+        directory = self.slot_directory(slot, types)
         folder = join_location(location, file.path).rpartition("/")[0]
-        if is_absolute(place):
-            return storage_path(folder) == storage_path(place)
-        return folder.endswith(f"/{place}")
+        if is_absolute(directory):
+            return storage_path(folder) == storage_path(directory)
+        return folder.endswith(f"/{directory}")
 
     def require(self, file: FileRecord) -> None:
         """Make sure that a file's cell exists; see `ArrangementPart.require`."""
@@ -200,9 +202,9 @@ class SkewMap(ArrangementPart, msgspec.Struct, frozen=True, omit_defaults=True):
 
     def properties(self, columns: Sequence[TableColumn]) -> dict[str, str]:
         """Return the properties `skewed-by`, and `skewed-locations` if a cell has a location of its own."""
-        places = self.locations_clause(columns)
+        locations = self.locations_clause(columns)
         shown = {SKEWED_BY: self.clause(columns)}
-        return shown if places is None else {**shown, SKEWED_LOCATIONS: places}
+        return shown if locations is None else {**shown, SKEWED_LOCATIONS: locations}
 
     def clause(self, columns: Sequence[TableColumn]) -> str:
         """Return the text after the words `SKEWED BY`. Columns have their current names.

@@ -71,42 +71,42 @@ class _Folders:
         self._hdfs: set[str] = set()
         self._identity = functools.lru_cache(_CACHED_FOLDERS)(_local_identity)
         for location in locations:
-            place = storage_path(canonical(location))
-            own, *above = self._upwards(place)
+            folder = storage_path(canonical(location))
+            own, *above = self._upwards(folder)
             self._own.update(own)
             self._above.update(key for keys in above for key in keys)
-            if _is_hdfs(place):
-                self._hdfs.add(str(place.root))
+            if _is_hdfs(folder):
+                self._hdfs.add(str(folder.root))
 
     def overlap(self, location: str) -> bool:
         """Return whether a folder may have files in common with these."""
-        place = storage_path(canonical(location))
-        if _is_hdfs(place) and self._hdfs - {str(place.root)}:
+        folder = storage_path(canonical(location))
+        if _is_hdfs(folder) and self._hdfs - {str(folder.root)}:
             return True  # several names may lead to one HDFS
-        own, *above = self._upwards(place)
+        own, *above = self._upwards(folder)
         return any(key in self._own or key in self._above for key in own) or any(
             key in self._own for keys in above for key in keys
         )
 
-    def _upwards(self, place: StoragePath) -> Iterator[tuple[_Key, ...]]:
+    def _upwards(self, folder: StoragePath) -> Iterator[tuple[_Key, ...]]:
         """Yield the keys of a folder and of each folder above it."""
-        path = place.path
+        path = folder.path
         while True:
-            named: _Key = (str(place.root), path)
-            yield (named,) if place.root else (named, *self._identity(path))
+            named: _Key = (str(folder.root), path)
+            yield (named,) if folder.root else (named, *self._identity(path))
             if path == "/":
                 return
             path = path.rpartition("/")[0] or "/"
 
 
-def _is_hdfs(place: StoragePath) -> bool:
-    return str(place.root).partition(":")[0] in ("hdfs", "viewfs", "webhdfs", "swebhdfs")
+def _is_hdfs(folder: StoragePath) -> bool:
+    return str(folder.root).partition(":")[0] in ("hdfs", "viewfs", "webhdfs", "swebhdfs")
 
 
 def _local_identity(path: str) -> tuple[_Key, ...]:
     """Return the device and number of a local folder, the same by each mount, or nothing if it is missing."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return ()
-    return ((found.st_dev, found.st_ino),)
+    return ((status.st_dev, status.st_ino),)

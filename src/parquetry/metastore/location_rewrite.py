@@ -58,8 +58,12 @@ def _rewrite_metadata(value: bytes, change: Change) -> bytes:
 def _rewrite_partition(value: bytes, change: Change) -> bytes:
     fields: list[msgspec.Raw] = decoder(list[msgspec.Raw]).decode(value)
     changes = {_LOCATION: _text, _ARRANGEMENT: _rewrite_arrangement, _INLINE: _rewrite_files}
-    new = {place: made for place, how in changes.items() if (made := how(fields[place], change)) is not None}
-    return encode([new.get(place, field) for place, field in enumerate(fields)]) if new else value
+    new = {
+        position: made
+        for position, how in changes.items()
+        if (made := how(fields[position], change)) is not None
+    }
+    return encode([new.get(position, field) for position, field in enumerate(fields)]) if new else value
 
 
 def _rewrite_chunk(value: bytes, change: Change) -> bytes:

@@ -97,9 +97,9 @@ class Metastore:
                 f"The metastore of {self.warehouse} is in memory and ends with the process: open the warehouse with a "
                 "store that stays."
             )
-        return claim(self.ownership, self.shared_with, copy=copy, outside=outside)
+        return claim(self.ownership, self.tables_shared_with, copy=copy, outside=outside)
 
-    def shared_with(self, original: str | None) -> set[bytes]:
+    def tables_shared_with(self, original: str | None) -> set[bytes]:
         """Return the ids of tables with files that belong to the original; see `copies.shared_tables`."""
         return shared_tables(self.store, self.warehouse, original)
 
@@ -110,7 +110,7 @@ class Metastore:
         """
         if self.ownership is None or self.ownership.is_guest:
             return 0
-        return review_shared(self.ownership, self.shared_with)
+        return review_shared(self.ownership, self.tables_shared_with)
 
     def server_time(self) -> int | None:
         """Return the time of the store's server in milliseconds since the epoch, or None if it tells none."""
@@ -304,14 +304,14 @@ class Metastore:
         """
         staged = self.stage_table(database, name, metadata)
         try:
-            return staged.publish()
+            return staged.make_visible()
         except ParquetryError as error:
             if not isinstance(error, StoreError):  # after a failure of the store the table may exist
                 staged.discard()
             raise
 
     def stage_table(self, database: str, name: str, metadata: TableMetadata) -> StagedTable:
-        """Make an empty table that is invisible until it is published. It can already be committed to.
+        """Make an empty table that is invisible until it has its name. It can already be committed to.
 
         Raises:
             NamespaceNotFoundError: the database does not exist.
@@ -377,11 +377,11 @@ class Metastore:
                 return head
             return msgspec.structs.replace(head, state="dropped", token=mine)
 
-        def done(head: Head) -> bool:
+        def is_done(head: Head) -> bool:
             return head.token == mine
 
-        head = edit_head(self.store, named.id, change, done)
-        return head if done(head) else None
+        head = edit_head(self.store, named.id, change, is_done)
+        return head if is_done(head) else None
 
     def rename_table(
         self, database: str, name: str, new_database: str, new_name: str, *, kind: Kind = "table"

@@ -24,7 +24,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """An error that `check.fsck` has found.
+    """An error that `check.fsck` reports.
 
     Attributes:
         kind: for data files, ``missing file``, ``file size``, ``broken file`` or ``unfit column``. For sums,

@@ -2,7 +2,7 @@
 
 **Locations.** In the store, locations below the warehouse are relative to it
 (`locations.warehouse_relative`). So a warehouse that was moved or copied with its metastore reads, writes and
-deletes files in its new place. Only this module converts them, as rows are read and written.
+deletes files at its new location. Only this module converts them, as rows are read and written.
 
 **Ownership.** Each write first makes sure that the warehouse belongs to this metastore (`ownership.owner`).
 
@@ -129,7 +129,7 @@ class WarehouseStore:
     def put_many(self, rows: Iterable[Row], fields: Fields | None = None) -> bool:
         """Write rows. Each row is atomic and durable; all together are not."""
         self.ownership.require()
-        return self.rows.put_many([(key, self._written(key, value)) for key, value in rows], fields)
+        return self.rows.put_many([(key, self._stored_value(key, value)) for key, value in rows], fields)
 
     def delete_many(self, keys: Iterable[bytes]) -> None:
         """Remove rows. Absent rows are no error."""
@@ -139,7 +139,7 @@ class WarehouseStore:
     def compare_and_set(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:
         """Write (None: remove) a row if it now has the expected value (None: if it is absent)."""
         self.ownership.require()
-        new = None if value is None else self._written(key, value)
+        new = None if value is None else self._stored_value(key, value)
         swapped = any(self.rows.compare_and_set(key, kept, new) for kept in self._forms(key, expected))
         if swapped and key == FORMAT and value is not None:
             self._checked = version_in(value) >= CHECKED
@@ -155,7 +155,7 @@ class WarehouseStore:
         read_key, value, read = getattr(self._last, "read", (None, None, None))
         if read_key == key and value == expected:
             return [read]
-        kept = self.kept(key, expected)
+        kept = self.make_relative(key, expected)
         forms = [with_checksum(key, kept), kept] if self._checked else [kept, with_checksum(key, kept)]
         return list(dict.fromkeys([*forms, expected]))
 
@@ -163,7 +163,7 @@ class WarehouseStore:
         """Close the connections. The store cannot be used afterwards."""
         self.rows.close()
 
-    def kept_rows(self, start: bytes, stop: bytes | None) -> Iterator[Row]:
+    def relative_rows(self, start: bytes, stop: bytes | None) -> Iterator[Row]:
         """Yield the rows of a range with their stored locations, without checksums."""
         for key, value in self.rows.scan(start, stop):
             yield key, without_checksum(key, value)
@@ -179,11 +179,11 @@ class WarehouseStore:
         return self._locations(is_absolute)
 
     def _locations(self, wanted: Callable[[str], bool]) -> dict[bytes, set[str]]:
-        found: dict[bytes, set[str]] = defaultdict(set)
+        locations: dict[bytes, set[str]] = defaultdict(set)
 
         def look(location: str) -> str:
             if location and wanted(location):
-                found[table].add(location)
+                locations[table].add(location)
             return location
 
         for tag in (METADATA, PARTITIONS, CHUNKS):
@@ -191,7 +191,7 @@ class WarehouseStore:
                 table = key[len(tag) : len(tag) + TABLE_ID_BYTES]
                 with contextlib.suppress(MetastoreDamagedError):  # fsck reports it
                     rewrite_locations(key, value, look)
-        return dict(found)
+        return dict(locations)
 
     def _reading(self, rows: Iterable[Row]) -> Iterator[Row]:
         # Many rows are checked together: a scan may pass a million partitions, and few have a location. The
@@ -220,9 +220,9 @@ class WarehouseStore:
         return [(key, self._read(key, value)) for key, value in rows]
 
     def _read(self, key: bytes, value: bytes) -> bytes:
-        return self._placed(key, without_checksum(key, value))
+        return self._make_absolute(key, without_checksum(key, value))
 
-    def _placed(self, key: bytes, value: bytes) -> bytes:
+    def _make_absolute(self, key: bytes, value: bytes) -> bytes:
         if key[:1] not in _TAGS_WITH_LOCATIONS or RELATIVE_MARK not in value:
             return value
         try:
@@ -230,7 +230,7 @@ class WarehouseStore:
         except MetastoreDamagedError:  # the code that decodes the row reports it, and knows what it is
             return value
 
-    def kept(self, key: bytes, value: bytes) -> bytes:
+    def make_relative(self, key: bytes, value: bytes) -> bytes:
         """Return the value of a row with relative locations, without a checksum.
 
         Args:
@@ -241,9 +241,9 @@ class WarehouseStore:
             return value
         return rewrite_locations(key, value, self.below.kept)
 
-    def _written(self, key: bytes, value: bytes) -> bytes:
-        kept = self.kept(key, value)
-        if not self._raised and RELATIVE_MARK in kept and self._placed(key, kept) != kept:
+    def _stored_value(self, key: bytes, value: bytes) -> bytes:
+        kept = self.make_relative(key, value)
+        if not self._raised and RELATIVE_MARK in kept and self._make_absolute(key, kept) != kept:
             require_format(self, RELATIVE)
             self._raised = True
         return with_checksum(key, kept) if self._checked else kept

@@ -47,7 +47,7 @@ class Engine(OperationEngine, Protocol):
         """Return an option of a catalog. Questions name it by a reference, since it may have a password."""
         ...
 
-    def inferred(self, location: str, file_format: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    def infer_columns(self, location: str, file_format: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
         """Return the columns of the files of a location, and the partition columns its directories name.
 
         Args:
@@ -85,7 +85,7 @@ class NoEngine(ArrowFooters):
             "An option is a reference to a hidden value, which only Spark's bridge can resolve."
         )
 
-    def inferred(self, location: str, file_format: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    def infer_columns(self, location: str, file_format: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
         """Refuse: an engine infers columns.
 
         Raises:

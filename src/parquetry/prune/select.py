@@ -109,7 +109,7 @@ def select_files(
             report_steps.append(name_effective(rule, scan, before, step) if apart else step)
     return Selection(
         partitions=tuple(remaining.partitions),
-        block=FileBlock.joined(remaining.projected(scan), scan.projected),
+        block=FileBlock.concatenate(remaining.projected(scan), scan.projected),
         bytes=remaining.bytes,
         exact=_exact(names, conditions),
         certain=remaining.certain,
@@ -133,7 +133,7 @@ def each_file(snapshot: TableSnapshot, predicate: Filter) -> Iterator[SelectedFi
         remaining = replace(found, partitions=some)
         for rule in others:
             remaining, _ = rule.narrow(scan, remaining)
-        yield from _selected(remaining.partitions, FileBlock.joined(remaining.projected(scan), None))
+        yield from _selected(remaining.partitions, FileBlock.concatenate(remaining.projected(scan), None))
 
 
 def files_by_arrangement(
@@ -154,7 +154,7 @@ def files_by_arrangement(
     remaining = Remaining(partitions, [block])
     for rule in steps.ARRANGEMENT_STEPS:
         remaining, _ = rule.narrow(scan, remaining)
-    return FileBlock.joined(list(remaining.blocks or ()), None)
+    return FileBlock.concatenate(list(remaining.blocks or ()), None)
 
 
 def _partition_batches(partitions: Iterable[PartitionSnapshot]) -> Iterator[list[PartitionSnapshot]]:

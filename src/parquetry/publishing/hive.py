@@ -111,12 +111,12 @@ def publish(
     told = [_hive_partition(snapshot, types, partition) for partition in looked_at]
     table = _hive_table(snapshot, types, (database, name), partitions, told)
     made = hive.put_table(table)
-    found = [Published("table created" if made else "table updated", 1, f"{table.database}.{table.name}")]
+    changes = [Published("table created" if made else "table updated", 1, f"{table.database}.{table.name}")]
     if snapshot.metadata.partition_by:
         counts = hive.put_partitions(table, told, progress)
         actions = zip(("partitions added", "partitions updated", "partitions dropped"), counts, strict=True)
-        found += [Published(action, count, "") for action, count in actions if count]
-    return found + _less_told(snapshot, partitions, told)
+        changes += [Published(action, count, "") for action, count in actions if count]
+    return changes + _less_told(snapshot, partitions, told)
 
 
 def _hive_partition(
@@ -184,8 +184,8 @@ def _require_readable(
     folder = storage_path(partition.location)
     live = {storage_path(join_location(partition.location, file.path)) for file in files}
     lying = set(_data_files(system, partition))
-    left = sorted(system.name(place) for place in lying - live)
-    away = sorted(system.name(place) for place in live - lying)
+    left = sorted(system.name(path) for path in lying - live)
+    away = sorted(system.name(path) for path in live - lying)
     name = f"Table {snapshot.label} cannot be published: "
     if left:
         raise UnsupportedError(
@@ -202,10 +202,10 @@ def _require_readable(
 def _data_files(system: FileAccess, partition: PartitionSnapshot) -> Iterator[StoragePath]:
     """Yield the files below a partition's directory that Hive reads: neither hidden nor empty ones."""
     base = storage_path(partition.location).path.rstrip("/")
-    for place, info in system.below(storage_path(partition.location)):
-        below = place.path.removeprefix(f"{base}/")
+    for path, info in system.below(storage_path(partition.location)):
+        below = path.path.removeprefix(f"{base}/")
         if info.bytes and not any(map(is_hidden, below.split("/"))):
-            yield place
+            yield path
 
 
 def _some(names: list[str]) -> str:

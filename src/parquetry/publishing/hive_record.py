@@ -214,17 +214,21 @@ def hive_skew(
         skew.directories
         and len(set(values)) == len(values)
         and all(
-            _compared(type, value)
+            _is_comparable(type, value)
             for cell in skew.values(types)
             for type, value in zip(types, cell, strict=True)
         )
     )
-    places = _directory_locations(skew, location, files or ()) if told else None
-    located = () if places is None else tuple((values[cell], place) for cell, place in sorted(places.items()))
-    return HiveSkew(skew.columns, values, located, places is not None)
+    directories = _directory_locations(skew, location, files or ()) if told else None
+    located = (
+        ()
+        if directories is None
+        else tuple((values[cell], directory) for cell, directory in sorted(directories.items()))
+    )
+    return HiveSkew(skew.columns, values, located, directories is not None)
 
 
-def _compared(type: ColumnType, value: Value) -> bool:
+def _is_comparable(type: ColumnType, value: Value) -> bool:
     """Return whether Hive's pruner finds a heavy value that a query compares with.
 
     It compares texts: a query's 10 is not the 10.00 of a decimal column, nor a query's '' the name of the
@@ -238,14 +242,19 @@ def _compared(type: ColumnType, value: Value) -> bool:
 def _directory_locations(skew: SkewMap, location: str, files: Iterable[FileRecord]) -> dict[int, str] | None:
     """Return the directory of each cell with files, or None if Hive would miss rows by the directories."""
     rest = join_location(location, "/".join([DEFAULT_DIRECTORY] * len(skew.columns)))
-    found: dict[int | None, set[str]] = defaultdict(set)
+    by_cell: dict[int | None, set[str]] = defaultdict(set)
     for file in files:
-        found[file.cell].add(join_location(location, file.path).rpartition("/")[0])
-    if found.pop(REST, {rest}) != {rest} or any(len(places) > 1 for places in found.values()):
+        by_cell[file.cell].add(join_location(location, file.path).rpartition("/")[0])
+    if by_cell.pop(REST, {rest}) != {rest} or any(len(directories) > 1 for directories in by_cell.values()):
         return None
-    cells = {cell: place for cell, places in found.items() if cell is not None for place in places}
+    cells = {
+        cell: directory
+        for cell, directories in by_cell.items()
+        if cell is not None
+        for directory in directories
+    }
     apart = len({*cells.values(), rest}) == len(cells) + 1
-    return cells if apart and len(cells) == len(found) else None
+    return cells if apart and len(cells) == len(by_cell) else None
 
 
 def hive_buckets(
@@ -269,16 +278,16 @@ def hive_buckets(
         return None
     if tables is None or (buckets.version, buckets.columns) != (tables.version, tables.columns):
         return None
-    if not all(file.bucket is not None and _named(file.path) == file.bucket for file in files or ()):
+    if not all(file.bucket is not None and _bucket_in_name(file.path) == file.bucket for file in files or ()):
         return None
     in_order = all(file.sorted for file in files or ())
     order = tuple((each.column.lower(), each.descending) for each in buckets.sort) if in_order else ()
     return HiveBuckets(tuple(name.lower() for name in buckets.columns), buckets.count, order)
 
 
-def _named(path: str) -> int | None:
-    found = _BUCKET.fullmatch(base_name(path))
-    return None if found is None else int(found[1])
+def _bucket_in_name(path: str) -> int | None:
+    match = _BUCKET.fullmatch(base_name(path))
+    return None if match is None else int(match[1])
 
 
 def statistics(files: Sequence[FileRecord]) -> dict[str, Any]:

@@ -82,9 +82,9 @@ def sources(spark: str = pyspark.__version__) -> dict[str, Path]:
         BridgeError: the install carries none, or is a zip.
     """
     for folder in (_HERE / "scala", *(parent / "bridge" for parent in _HERE.parents[2:3])):
-        found = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.scala"))}
-        if found:
-            return _of_series(found, series_of(spark))
+        files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.scala"))}
+        if files:
+            return _of_series(files, series_of(spark))
     if not _HERE.is_dir():  # within a zip
         raise BridgeError(
             f"Parquetry was imported from within {_archive()}, where Spark cannot read the bridge's jar: install it where the driver runs "
@@ -96,16 +96,16 @@ def sources(spark: str = pyspark.__version__) -> dict[str, Path]:
     )
 
 
-def _of_series(found: dict[str, Path], series: str | None) -> dict[str, Path]:
+def _of_series(files: dict[str, Path], series: str | None) -> dict[str, Path]:
     """Leave out the files of `versions` that a series has otherwise, or that are of older series."""
-    sources = {name: path for name, path in found.items() if not name.startswith(_VERSIONS)}
+    sources = {name: path for name, path in files.items() if not name.startswith(_VERSIONS)}
     by_name: dict[str, str] = {}
     for each in SPARK_SERIES:  # the newest first
         folder = f"{_VERSIONS}{each}/"
-        by_name.update({name.removeprefix(folder): name for name in found if name.startswith(folder)})
+        by_name.update({name.removeprefix(folder): name for name in files if name.startswith(folder)})
         if each == series:
             break
-    return sources | {name: found[name] for name in by_name.values()}
+    return sources | {name: files[name] for name in by_name.values()}
 
 
 def _archive() -> Path:
@@ -156,8 +156,10 @@ def compile_to(
                 f"The bridge could not be compiled:\n{(done.stdout + done.stderr).strip()[-4000:]}"
             )
         packed = work / "bridge.jar"
-        found = {path.relative_to(classes).as_posix(): path.read_bytes() for path in classes.rglob("*.class")}
-        write_jar(packed, found | {f"META-INF/{path.name}": path.read_bytes() for path in legal})
+        compiled = {
+            path.relative_to(classes).as_posix(): path.read_bytes() for path in classes.rglob("*.class")
+        }
+        write_jar(packed, compiled | {f"META-INF/{path.name}": path.read_bytes() for path in legal})
         # renamed into place on its own file system: two processes may compile at once
         beside = target.with_name(f".{target.name}.{os.getpid()}")
         shutil.copyfile(packed, beside)
@@ -208,14 +210,14 @@ def java() -> str:
         BridgeError: there is none.
     """
     home = os.environ.get("JAVA_HOME")
-    found = shutil.which(str(Path(home) / "bin" / "java")) if home else shutil.which("java")
-    if found is None and home:
+    launcher = shutil.which(str(Path(home) / "bin" / "java")) if home else shutil.which("java")
+    if launcher is None and home:
         raise BridgeError(
             f"JAVA_HOME is {home}, and there is no bin/java in it: point it to a Java 17 runtime, or unset it."
         )
-    if found is None:
+    if launcher is None:
         raise BridgeError("No Java was found: install a Java 17 runtime, or point JAVA_HOME to one.")
-    return found
+    return launcher
 
 
 def _sources_hash() -> str:
@@ -228,7 +230,7 @@ def _sources_hash() -> str:
 if __name__ == "__main__":  # `make wheel`, in a source tree
     licences = [_HERE.parents[2] / name for name in ("LICENSE", "NOTICE")]
     for given in sys.argv[1:] or pyspark.__path__:  # folders of PySpark
-        found = Path(given)
-        version = runpy.run_path(str(found / "version.py"))["__version__"]
+        folder = Path(given)
+        version = runpy.run_path(str(folder / "version.py"))["__version__"]
         print(f"compiling the bridge for Spark {version}")
-        compile_to(_HERE / "jars" / jar_name(version), found, version, licences)
+        compile_to(_HERE / "jars" / jar_name(version), folder, version, licences)

@@ -49,18 +49,18 @@ def configure_remote(builder: Any, catalog: str, settings: dict[str, str]) -> An
     for key, value in settings.items():
         builder.config(key, value)
     for name in ("getOrCreate", "create"):
-        setattr(builder, name, _checked(getattr(builder, name), catalog))
+        setattr(builder, name, _with_check(getattr(builder, name), catalog))
     return builder
 
 
-def _checked(make: Any, catalog: str) -> Any:
+def _with_check(make: Any, catalog: str) -> Any:
     @functools.wraps(make)
-    def checked() -> Any:
+    def make_checked() -> Any:
         session = make()
         require_bridge(session, catalog)
         return session
 
-    return checked
+    return make_checked
 
 
 def require_bridge(session: Any, catalog: str) -> None:

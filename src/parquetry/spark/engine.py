@@ -44,7 +44,7 @@ from parquetry.spark.compaction import compact
 from parquetry.spark.hadoop_files import HadoopFileSystems
 from parquetry.spark.hive import SparkHive
 from parquetry.spark.storage_checks import storage_checks
-from parquetry.spark.write.heavy_hitters import counted
+from parquetry.spark.write.heavy_hitters import count_values
 
 _LOG = logging.getLogger("parquetry")
 _MAX_REPORTED_FILES = 5
@@ -99,8 +99,8 @@ class SparkEngine:
                 files.append(msgspec.structs.replace(from_bridge(answer), path=path))
         return files
 
-    def inferred(self, location: str, file_format: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-        """Return the columns of the files of a location; see `Engine.inferred`."""
+    def infer_columns(self, location: str, file_format: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+        """Return the columns of the files of a location; see `Engine.infer_columns`."""
         try:
             frame = active_session().read.format(file_format).load(location)
         except (Py4JJavaError, CapturedException) as error:
@@ -160,7 +160,7 @@ class SparkEngine:
             if files is not None:
                 reader = reader.option(CHOSEN_FILES_OPTION, reads.enter_context(chosen_files(iter(files))))
             rows = reader.table(table)
-            return counted(
+            return count_values(
                 rows if where is None else rows.where(where),
                 list(zip(metadata.partition_by, snapshot.partition_types, strict=True)),
                 [column.name for column in columns],

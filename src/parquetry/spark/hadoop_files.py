@@ -118,33 +118,33 @@ class HadoopFiles(RemoteFiles):
 
     def uploads(self, folder: str) -> list[UnfinishedUpload]:
         """Return the unfinished uploads below a folder; see `RemoteFiles.uploads`."""
-        found = json.loads(self._ask("uploads", folder))
-        return [UnfinishedUpload(f"{self._root}/{key}", id_, began) for key, id_, began in found]
+        uploads = json.loads(self._ask("uploads", folder))
+        return [UnfinishedUpload(f"{self._root}/{key}", id_, began) for key, id_, began in uploads]
 
     def end_uploads(self, uploads: Sequence[UnfinishedUpload]) -> dict[str, str]:
         """End uploads; see `RemoteFiles.end_uploads`."""
         keys = [upload.path.removeprefix(f"{self._root}/") for upload in uploads]
         reasons = json.loads(self._ask("endUploads", self._root, keys, [upload.id for upload in uploads]))
-        found = zip(uploads, reasons, strict=True)
-        return {upload.path: reason for upload, reason in found if reason is not None}
+        failures = zip(uploads, reasons, strict=True)
+        return {upload.path: reason for upload, reason in failures if reason is not None}
 
     def tails(self, paths: Sequence[str], size: int) -> list[FileTail | OSError]:
         """Return the last bytes of files; see `RemoteFiles.tails`."""
-        found: list[FileTail | OSError] = []
+        tails: list[FileTail | OSError] = []
         read = self._ask("tails", list(paths), size)
         for start in range(0, len(paths), _TAILS_PER_CALL):
             end = min(start + _TAILS_PER_CALL, len(paths))
             joined, at = bytes(read.tails(start, end)), 0
             for path, facts in zip(paths[start:end], json.loads(read.facts(start, end)), strict=True):
                 if isinstance(facts[0], str):
-                    found.append(_error(*facts))
+                    tails.append(_error(*facts))
                 elif facts[0]:
-                    found.append(IsADirectoryError(f"{path} is a directory"))
+                    tails.append(IsADirectoryError(f"{path} is a directory"))
                 else:
                     _, length, modified, taken = facts
-                    found.append(FileTail(path, length, modified, joined[at : at + taken]))
+                    tails.append(FileTail(path, length, modified, joined[at : at + taken]))
                     at += taken
-        return found
+        return tails
 
     def get_type_name(self) -> str:
         """Return the name of this kind of file system."""
@@ -188,11 +188,11 @@ class HadoopFiles(RemoteFiles):
         """Open a file, to be read from its beginning."""
         return self.open_input_file(path)
 
-    def _unsupported(self, *_: Any) -> Any:
+    def _refuse(self, *_: Any) -> Any:
         raise NotImplementedError("Parquetry reads, lists and deletes files here; Spark writes them")
 
-    delete_dir = delete_dir_contents = delete_root_dir_contents = _unsupported
-    move = copy_file = open_output_stream = open_append_stream = _unsupported
+    delete_dir = delete_dir_contents = delete_root_dir_contents = _refuse
+    move = copy_file = open_output_stream = open_append_stream = _refuse
 
     def _entries(self, folder: str, *, recursive: bool) -> Iterator[pafs.FileInfo]:
         listing = self._ask("list", folder, recursive)

@@ -28,7 +28,7 @@ def explain(query: DataFrame | str) -> Report:
         BridgeError: the session has no bridge.
     """
     if not isinstance(query, str):
-        frame = _checked(query, "explain")
+        frame = _require_frame(query, "explain")
         if not hasattr(frame, "_jdf"):
             return report_of_frame(frame, of_run=False)
         return report_from_json(_door(attach(frame.sparkSession)).planned(frame._jdf, list(SETTINGS)))
@@ -62,13 +62,13 @@ def report(query: DataFrame | str) -> Report:
             return report_of_sql(spark, query, of_run=True)
         queries = spark._jvm.org.apache.spark.sql.parquetry.reports.FinishedQueries
         return report_from_json(queries.reportOfRun(spark._jsparkSession, query, list(SETTINGS)))
-    frame = _checked(query, "report")
+    frame = _require_frame(query, "report")
     if not hasattr(frame, "_jdf"):
         return report_of_frame(frame)
     return report_from_json(_door(attach(frame.sparkSession)).of(frame._jdf, list(SETTINGS)))
 
 
-def _checked(frame: Any, function: str) -> DataFrame:
+def _require_frame(frame: Any, function: str) -> DataFrame:
     if isinstance(frame, DataFrame):
         return frame
     if isinstance(frame, list | tuple | Row) or hasattr(frame, "to_dict"):  # collected, or of pandas or Arrow

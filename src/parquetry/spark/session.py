@@ -190,8 +190,8 @@ def _builder_setting(builder: SparkSession.Builder, key: str) -> str:
     )
     defaults = Path(home) / "spark-defaults.conf"
     if defaults.is_file():
-        found = {each.name: each.value for each in defaults_entries(defaults.read_text(encoding="utf-8"))}
-        return found.get(key, "")
+        entries = {each.name: each.value for each in defaults_entries(defaults.read_text(encoding="utf-8"))}
+        return entries.get(key, "")
     return ""
 
 

@@ -31,12 +31,12 @@ def storage_checks(spark: SparkSession, location: str) -> Iterator[Check]:
     jvm: Any = spark._jvm
     conf = spark._jsparkSession.sessionState().newHadoopConf()
     try:
-        found: str = jvm.org.apache.hadoop.fs.FileSystem.getFileSystemClass(scheme, conf).getName()
+        class_name: str = jvm.org.apache.hadoop.fs.FileSystem.getFileSystemClass(scheme, conf).getName()
     except (Py4JJavaError, CapturedException) as error:
         yield _missing_class(scheme, jvm.org.apache.hadoop.util.VersionInfo.getVersion(), error)
         return
-    yield Check("file system", True, f"{scheme}: {found}")
-    if found == _S3A:
+    yield Check("file system", True, f"{scheme}: {class_name}")
+    if class_name == _S3A:
         bucket = parts.authority.lstrip("/").rpartition("@")[2]
         of_bucket = jvm.org.apache.hadoop.fs.s3a.S3AUtils.propagateBucketOptions(conf, bucket)
         yield from _s3a(of_bucket, jvm.java.util.concurrent.TimeUnit.SECONDS)

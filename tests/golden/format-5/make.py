@@ -317,7 +317,7 @@ def _replaced(metastore: Metastore) -> None:
     transaction = Transaction(replacement.snapshot, "replace")
     transaction.append((1, 2), [FileRecord(f"pq-{table.id.hex()}-1", 3, 3)])
     commit(transaction)
-    replacement.publish()
+    replacement.make_visible()
     transaction = _begin(metastore, "replaced", "append")
     transaction.append((None, 3), [FileRecord(f"pq-{table.id.hex()}-2", 4, 4)])
     commit(transaction)
@@ -326,7 +326,7 @@ def _replaced(metastore: Metastore) -> None:
     transaction.append(("a",), [])
     commit(transaction)
     replacement = Replacement(metastore.table("shop", "back"), second)
-    replacement.publish()
+    replacement.make_visible()
     rollback(metastore.table("shop", "back"), metastore.table("shop", "back", version=1))
 
 

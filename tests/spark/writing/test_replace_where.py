@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession, functions as sf
 from parquetry import metastore as ms
 from parquetry.errors import OutsideConditionError
 from parquetry.predicate.nodes import Compare, IsNull
-from parquetry.spark.write.replace_where_check import check_partitions, checked_rows
+from parquetry.spark.write.replace_where_check import check_partitions, check_rows
 from parquetry.types import ColumnType
 from tests.support.effort import sampled
 from tests.support.planning.filters import make_filter, make_filters
@@ -185,8 +185,8 @@ def test_a_static_partition_is_not_checked_row_by_row(
         snapshot = metastore.table(db.split(".")[1], "t")
         static = make_filters([Compare("<=>", "p", 1, ColumnType("int")), IsNull("r")])
         named = make_filter(Compare("=", "p", 1, ColumnType("int")))
-        assert checked_rows(snapshot, static, frame) is frame
-        assert checked_rows(snapshot, [*static, named], frame) is not frame
+        assert check_rows(snapshot, static, frame) is frame
+        assert check_rows(snapshot, [*static, named], frame) is not frame
         check_partitions(snapshot, static, [(1, None)])
         with pytest.raises(OutsideConditionError, match="p=1/r=A"):
             check_partitions(snapshot, static, [(1, None), (1, "A")])

@@ -130,7 +130,7 @@ def _publish(site: Site, staged: StagedTable, tag: str, rows: bool) -> None:
         transaction.append((1,), [site.file(transaction.base, tag, 1)])
         commit(transaction)
     try:
-        staged.publish()
+        staged.make_visible()
     except ParquetryError:
         delete_files = staged_deletion(staged)
         staged.discard()
@@ -168,7 +168,7 @@ def replace(name: str, tag: str, *, rows: bool = False) -> NamedOperation:
             transaction.requirements.keep(check_of_new_files(replacement.snapshot, [path]))
             commit(transaction)
         try:
-            replacement.publish()
+            replacement.make_visible()
         except ParquetryError as error:
             if not replacement.may_be_visible:
                 delete_replacement(replacement)

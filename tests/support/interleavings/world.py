@@ -191,7 +191,7 @@ class Surroundings:
             patches.enter_context(patch.object(head, "MAX_PAUSE_SECONDS", 0.0))
             patches.enter_context(patch.object(orphans, "MIN_RENAMING_S", 0.0))
             patches.enter_context(patch.object(delete_files, "PATIENCE_S", 0.0))
-            patches.enter_context(patch.object(replacement, "MAX_PUBLISH_ATTEMPTS", 3))
+            patches.enter_context(patch.object(replacement, "MAX_REPLACE_ATTEMPTS", 3))
             yield
 
 

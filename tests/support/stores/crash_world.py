@@ -310,7 +310,7 @@ def create_table(metastore: Metastore, world: CrashWorld) -> None:
 
 
 def create_as(metastore: Metastore, world: CrashWorld) -> None:
-    staged(metastore, world, "new").publish()
+    staged(metastore, world, "new").make_visible()
 
 
 def replace_table(metastore: Metastore, world: CrashWorld) -> None:
@@ -319,7 +319,7 @@ def replace_table(metastore: Metastore, world: CrashWorld) -> None:
     transaction = Transaction(replacement.snapshot, "append")
     fill(transaction, ((1, "a"), "as"), ((5, "n"), "as"))
     commit(transaction)
-    replacement.publish()
+    replacement.make_visible()
 
 
 def roll_back(metastore: Metastore, _: CrashWorld) -> None:

@@ -352,7 +352,7 @@ def test_renamed_dropped_and_replaced_tables(tmp_path: Path) -> None:
         (tmp_path / "elsewhere", []),
     ):
         replacement = Replacement(lake.metastore.table("default", "u"), metadata(location=f"file:{location}"))
-        table = replacement.publish()
+        table = replacement.make_visible()
         assert list(records(table)) == expected
         assert list(records(lake.metastore.table("default", "u"))) == expected
     lake.metastore.drop_table("default", "u")
@@ -376,7 +376,7 @@ def test_a_commit_to_the_replaced_table_meanwhile_is_not_missed(tmp_path: Path) 
                 late.append("d=1/s=b/late")
 
         store.before_write = meanwhile
-        table = replacement.publish()
+        table = replacement.make_visible()
         assert content(table) == {}
         assert sorted(records(table)) == sorted(["d=1/s=a/one", *late])
         if stop > 3 and not late:
@@ -403,7 +403,7 @@ def test_a_table_that_cannot_be_read_can_be_replaced(tmp_path: Path) -> None:
     lake.store.put_many([(row, b"\x01nonsense")])
     table = Replacement(
         lake.metastore.table("default", "t"), metadata(location=f"file:{lake.location}")
-    ).publish()
+    ).make_visible()
     assert (records(table), table.totals) == ({}, Totals())
     vacuum(table, older_than=1 << 50)
     assert fsck(lake.table(), footers=False) == []

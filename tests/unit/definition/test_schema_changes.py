@@ -11,7 +11,7 @@ from parquetry.data_files.records import PHYSICAL_NAME, TableColumn
 from parquetry.definition.changes import ColumnChange
 from parquetry.definition.schema_changes import change_columns
 from parquetry.errors import ColumnExistsError, ColumnNotFoundError, UnsupportedError
-from parquetry.layout.schema_json import declared, logical_schema, physical_schema
+from parquetry.layout.schema_json import declare_columns, logical_schema, physical_schema
 from parquetry.metastore.storage.model import TableMetadata
 from parquetry.types import type_text
 
@@ -190,14 +190,14 @@ def test_declared_columns() -> None:
     fields = struct(("a", "long"), ("s", struct(("x", "long"))))["fields"]
     fields[0]["metadata"] = {PHYSICAL_NAME: "old", "comment": "c"}
     fields[1]["type"]["fields"][0]["metadata"] = {PHYSICAL_NAME: "old"}
-    columns = declared(fields, "parquet")
+    columns = declare_columns(fields, "parquet")
     assert columns[0].metadata == {"comment": "c"}
     assert PHYSICAL_NAME not in repr(columns)
     array = {"type": "array", "elementType": struct(("x", "long"), ("X", "long")), "containsNull": True}
     with pytest.raises(
         ColumnExistsError, match=r"Columns a\.element\.x and a\.element\.X differ in letter case only"
     ):
-        declared(struct(("a", array))["fields"], "parquet")
+        declare_columns(struct(("a", array))["fields"], "parquet")
 
 
 @pytest.mark.parametrize(
@@ -216,15 +216,15 @@ def test_types_that_orc_has_not(type_: str, parquet_only: bool) -> None:
             },
         )
     )
-    declared(fields["fields"], "parquet")
+    declare_columns(fields["fields"], "parquet")
     if not parquet_only:
-        declared(fields["fields"], "orc")
+        declare_columns(fields["fields"], "orc")
         return
     with pytest.raises(
         UnsupportedError,
         match=rf"Column m\.value\.v is of type {type_}, which ORC has not: say USING parquet",
     ):
-        declared(fields["fields"], "orc")
+        declare_columns(fields["fields"], "orc")
 
 
 def test_types_as_text() -> None:
@@ -320,5 +320,5 @@ def test_a_struct_without_fields_gets_advice_for_files_that_are_there() -> None:
     struct = {"type": "struct", "fields": []}
     fields = [{"name": "id", "type": "long"}, {"name": "odd", "type": struct}]
     with pytest.raises(UnsupportedError, match=r"Column odd .*LOCATION, name the others"):
-        declared(fields, "parquet")
-    assert [column.name for column in declared(fields, "orc")] == ["id", "odd"]
+        declare_columns(fields, "parquet")
+    assert [column.name for column in declare_columns(fields, "orc")] == ["id", "odd"]

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 from parquetry.data_files.records import PHYSICAL_NAME, TableColumn
 from parquetry.ddl.skewed_by import SkewedBy, parse_skewed_by
 from parquetry.ddl.skewed_locations import parse_skewed_locations
-from parquetry.definition.skew_clause import located, skew_map
+from parquetry.definition.skew_clause import set_cell_locations, skew_map
 from parquetry.errors import (
     ClauseError,
     DuplicateSkewedColumnError,
@@ -182,14 +182,14 @@ TWO = SkewMap(("was", "i"), (("a", 1), ("b", None)), directories=True)
 def test_locations_are_given_cell_by_cell() -> None:
     """Keys are typed as values are; cells that are not named keep what they had."""
     pairs = parse_skewed_locations("(('a', '1') = 'hdfs://h/a')").pairs
-    first = located(TWO, pairs, COLUMNS, str)
+    first = set_cell_locations(TWO, pairs, COLUMNS, str)
     assert first.locations == ("hdfs://h/a", None)
     pairs = parse_skewed_locations("(('b', null) = \"file:/b\")").pairs
-    both = located(first, pairs, COLUMNS, str)
+    both = set_cell_locations(first, pairs, COLUMNS, str)
     assert both.locations == ("hdfs://h/a", "file:/b")
     shown = both.locations_clause(COLUMNS)
     assert shown == "(('a', 1) = 'hdfs://h/a', ('b', NULL) = 'file:/b')"
-    assert located(TWO, parse_skewed_locations(shown).pairs, COLUMNS, str) == both
+    assert set_cell_locations(TWO, parse_skewed_locations(shown).pairs, COLUMNS, str) == both
     assert both.describe(COLUMNS)[-1] == (
         "Skewed Value to Truncated Path", "{[a, 1]=hdfs://h/a, [b, NULL]=file:/b}",
     )  # fmt: skip
@@ -219,14 +219,16 @@ def test_locations_are_given_cell_by_cell() -> None:
 def test_locations_that_cannot_be_are_refused(text: str, error: type[Exception], says: str) -> None:
     """The error has Hive's code if Hive has one; for an unknown value it lists the skewed values."""
     with pytest.raises(error) as raised:
-        located(TWO, parse_skewed_locations(text).pairs, COLUMNS, str)
+        set_cell_locations(TWO, parse_skewed_locations(text).pairs, COLUMNS, str)
     assert says in str(raised.value)
 
 
 def test_only_directories_have_locations() -> None:
     """A plain skewed table has none."""
     with pytest.raises(SkewedValueError, match="have no directories"):
-        located(SkewMap(("i",), ((1,),)), parse_skewed_locations("(1 = 'file:/x')").pairs, COLUMNS, str)
+        set_cell_locations(
+            SkewMap(("i",), ((1,),)), parse_skewed_locations("(1 = 'file:/x')").pairs, COLUMNS, str
+        )
 
 
 _INTS = st.one_of(st.none(), st.integers(-(2**31), 2**31 - 1))

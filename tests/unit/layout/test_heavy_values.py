@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from parquetry.layout.cells import AutoSkew
-from parquetry.layout.heavy_values import choose, least_count, measured_map
+from parquetry.layout.heavy_values import choose, least_count, make_measured_map
 from parquetry.layout.skew_map import SkewMap
 from parquetry.types import parse_type
 
@@ -89,5 +89,5 @@ def test_what_was_found_is_a_map_of_its_own() -> None:
     It does not request another measurement, even if no value is skewed.
     """
     asked = SkewMap(("x",), (), directories=True, auto=AutoSkew(0.05, 16))
-    assert measured_map(asked, [(1,), (None,)]) == SkewMap(("x",), ((1,), (None,)), directories=True)
-    assert measured_map(asked, ()) == SkewMap(("x",), (), directories=True)
+    assert make_measured_map(asked, [(1,), (None,)]) == SkewMap(("x",), ((1,), (None,)), directories=True)
+    assert make_measured_map(asked, ()) == SkewMap(("x",), (), directories=True)

@@ -30,6 +30,6 @@ def test_queries_go_on_with_the_version_that_they_began_with(tmp_path: Path) -> 
     filled.append((2, "b"), [FileRecord("b", 1, 1)])
     lake.cache(commit(filled))
     assert [part.values for part in lake.snapshot(query).partitions()] == [(1, "a")]
-    lake.cache(replacement.publish())
+    lake.cache(replacement.make_visible())
     assert [part.values for part in lake.snapshot(query).partitions()] == [(1, "a")]
     assert [part.values for part in lake.current(query).partitions()] == [(2, "b")]

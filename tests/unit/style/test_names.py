@@ -9,6 +9,8 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
+import pytest
+
 from tests.support.product_imports import ROOT, modules, nodes
 
 SHARED_CLASSES: dict[str, str] = {}
@@ -33,6 +35,29 @@ BARE_LIMITS = frozenset(
 """Names of constants that have neither the limited thing nor the unit."""
 EXCEPTIONS: dict[str, str] = {}
 """Definitions that may have such a name, as path and name, and why."""
+NO_PARTICIPLES = frozenset(("embed", "exceed", "feed", "need", "proceed", "seed", "shed", "speed", "succeed"))
+"""Verbs and nouns that end like a participle."""
+IRREGULAR_PARTICIPLES = frozenset(
+    (
+        "begun", "bound", "built", "chosen", "done", "drawn", "found", "given", "gone", "grown", "held", "kept", "known",
+        "laid", "left", "lost", "made", "meant", "said", "seen", "sent", "shown", "spelt", "taken", "told", "written",
+    )
+)  # fmt: skip
+"""Participles that do not end in -ed, and are no verbs: `read`, `set`, `put`, `cut` and `split` are."""
+NOUNLESS_WORDS = frozenset(("found", "place", "places"))
+"""Words of the glossary that hide a noun: location, slot, position, index, or the result of a search."""
+MAX_OLD_NAMES = {
+    "definition": 0,
+    "layout": 0,
+    "metastore": 4,
+    "publishing": 0,
+    "spark": 0,
+}
+"""The largest number of old names (`old_names`) of each room. No change makes it larger.
+
+In `metastore`, `Check.found` is a key of the JSON of `doctor`, `InlineFiles.narrowed` overrides a method of
+`data_files`, and the other two are in `access`.
+"""
 
 
 def definitions() -> Iterator[tuple[str, ast.AST, str]]:
@@ -57,6 +82,38 @@ def is_number(node: ast.AST) -> bool:
         or isinstance(part, ast.BinOp | ast.UnaryOp | ast.operator | ast.unaryop)
         for part in ast.walk(node)
     )
+
+
+def is_participle(name: str) -> bool:
+    """Return whether a name is a participle alone, or `without`, and so does not say what a function does.
+
+    >>> [is_participle(name) for name in ("_joined", "without", "join", "joined_name", "need", "kept")]
+    [True, True, False, False, False, True]
+    """
+    word = name.strip("_").lower()
+    ends = word.endswith("ed") and "_" not in word and word not in NO_PARTICIPLES
+    return ends or word in IRREGULAR_PARTICIPLES or word == "without"
+
+
+def old_names() -> Iterator[tuple[str, str]]:
+    """Yield each old name that a room defines, with the room.
+
+    A function or method is old if it is named by a participle alone; properties are not counted. A variable,
+    argument or field is old if one of the words in its name is `place`, `places` or `found`.
+    """
+    for path, tree in modules().values():
+        parts = path.relative_to(ROOT).parts
+        room = parts[0] if len(parts) > 1 else "modules of no room"
+        for node in nodes(tree):
+            match node:
+                case ast.FunctionDef(name=name, decorator_list=decorators):
+                    if is_participle(name) and not any(
+                        "property" in ast.unparse(decorator) for decorator in decorators
+                    ):
+                        yield room, name
+                case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                    if not NOUNLESS_WORDS.isdisjoint(name.lower().split("_")):
+                        yield room, name
 
 
 def test_no_two_classes_share_a_name() -> None:
@@ -90,3 +147,10 @@ def test_limits_say_what_they_limit() -> None:
         if isinstance(node, ast.Assign) and name.strip("_") in BARE_LIMITS and is_number(node.value)
     }
     assert bare == set()
+
+
+@pytest.mark.parametrize("room", MAX_OLD_NAMES)
+def test_functions_are_verbs_and_variables_are_nouns(room: str) -> None:
+    """A room gains no function that is named by a participle, and no variable named `place` or `found`."""
+    names = sorted(name for of, name in old_names() if of == room)
+    assert len(names) <= MAX_OLD_NAMES[room], names

@@ -70,5 +70,5 @@ def _knowledge(table: TableSnapshot, column: str) -> tuple[FileBlock, FileKnowle
         else list(table.partitions())
     )
     names = spelled(table.metadata, [column])
-    block = FileBlock.joined(list(file_blocks(table.store, table.id, some, names)), names)
+    block = FileBlock.concatenate(list(file_blocks(table.store, table.id, some, names)), names)
     return block, FileKnowledge(table.metadata, some, block)

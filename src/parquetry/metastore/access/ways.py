@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from parquetry.metastore.versions.indexes import entry_key
-from parquetry.metastore.versions.reading import entries, united
+from parquetry.metastore.versions.reading import entries, unite_keys
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.metastore.versions.visible_rows import Examined
 from parquetry.predicate import Filter
@@ -197,7 +197,7 @@ class UnionPath(AccessPath):
         counted = [part.counted for part in self.by_index]
         if not all(part.complete for part in self.by_index) or sum(map(len, counted)) > MAX_CACHED_ROWS:
             return None
-        return united(self.plan, counted)
+        return unite_keys(self.plan, counted)
 
 
 def only_gets(plan: ScanPlan) -> bool:

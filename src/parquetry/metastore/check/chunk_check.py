@@ -94,8 +94,8 @@ class ColumnTypesByTicket:
 
     def types_at(self, ticket: int) -> Types:
         """Return the types of the columns in the files that a ticket's commit lists."""
-        place = bisect.bisect_right(self._replacements, ticket, key=lambda each: each[0])
-        return self._types[self._replacements[place - 1][1]] if place else {}
+        position = bisect.bisect_right(self._replacements, ticket, key=lambda each: each[0])
+        return self._types[self._replacements[position - 1][1]] if position else {}
 
 
 def _readable(value: bytes) -> FileColumns | None:

@@ -72,15 +72,17 @@ def fsck(table: TableSnapshot, *, repair: bool = False, footers: bool = True) ->
             raise refusal
         return [Finding("foreign warehouse", None, None, refusal.message)]
     check = _Check(table)
-    found = [*orphan_findings(table.store, repair), *check.versions()]
-    if any(finding.kind == "unreadable version" for finding in found):
-        return found  # without its commit, the rows that a version needs are not known
-    found += [*check_newest(table, repair), *check.rows(repair), *check.records(repair)]
-    found += check.leftovers(repair)
-    if any(finding.kind in ("unreadable row", "missing file list", "missing metadata") for finding in found):
-        return found  # a partition that cannot be read has neither files to look for nor rows to count
-    found += [*check_indexes(table, repair), *check.content(repair), *check.totals(repair)]
-    return [*found, *unfit_files(table.refresh())] if footers else found
+    findings = [*orphan_findings(table.store, repair), *check.versions()]
+    if any(finding.kind == "unreadable version" for finding in findings):
+        return findings  # without its commit, the rows that a version needs are not known
+    findings += [*check_newest(table, repair), *check.rows(repair), *check.records(repair)]
+    findings += check.leftovers(repair)
+    if any(
+        finding.kind in ("unreadable row", "missing file list", "missing metadata") for finding in findings
+    ):
+        return findings  # a partition that cannot be read has neither files to look for nor rows to count
+    findings += [*check_indexes(table, repair), *check.content(repair), *check.totals(repair)]
+    return [*findings, *unfit_files(table.refresh())] if footers else findings
 
 
 class _Check:
@@ -243,20 +245,20 @@ class _Check:
     def content(self, repair: bool) -> list[Finding]:
         """Check the files of the newest version, and the sums that each partition records of its files."""
         table = load(self._store, self._id, self._head())
-        found: list[Finding] = []
+        all_findings: list[Finding] = []
         mend: dict[bytes, tuple[PartitionSnapshot, list[FileRecord]]] = {}
         for partition, files, findings in self._partitions(table):
-            found += findings
+            all_findings += findings
             if any(finding.kind in ("missing file", "partition sums") for finding in findings):
                 mend[partition.key] = partition, files
         if not repair or not mend:
-            return found
+            return all_findings
         transaction = Transaction(table, "fsck")
         transaction.leave_records()
         for partition, files in mend.values():
             transaction.replace(partition.values, files, partition.entry.location)
         commit(transaction, {"repaired": str(len(mend))})
-        return [replace(f, repaired=f.kind in ("missing file", "partition sums")) for f in found]
+        return [replace(f, repaired=f.kind in ("missing file", "partition sums")) for f in all_findings]
 
     def _partitions(
         self, table: TableSnapshot
@@ -266,11 +268,11 @@ class _Check:
         for partition in table.partitions():
             name = table.describe(partition.key)
             listed = partition.files
-            places = [system.storage_path(join_location(partition.location, file.path)) for file in listed]
+            paths = [system.storage_path(join_location(partition.location, file.path)) for file in listed]
             kept: list[FileRecord] = []
             findings: list[Finding] = []
-            for file, (place, info) in zip(listed, system.infos(places), strict=True):
-                path = system.name(place)
+            for file, (stored, info) in zip(listed, system.infos(paths), strict=True):
+                path = system.name(stored)
                 if info is None:
                     text = (
                         "is listed but missing; put it back, or remove it from the table with repair => true"
@@ -281,7 +283,7 @@ class _Check:
                 if info.bytes != file.bytes:
                     text = f"has {info.bytes} bytes, {file.bytes} are listed; CALL system.sync reads it anew"
                     findings.append(Finding("file size", name, path, text))
-            if findings and not self._unchanged(table, partition):
+            if findings and not self._is_unchanged(table, partition):
                 continue
             sums = len(listed), sum(file.bytes for file in listed), row_sum(listed)
             told = partition.file_count, partition.bytes, partition.rows
@@ -290,7 +292,7 @@ class _Check:
                 findings.append(Finding("partition sums", name, None, text))
             yield partition, kept, findings
 
-    def _unchanged(self, table: TableSnapshot, partition: PartitionSnapshot) -> bool:
+    def _is_unchanged(self, table: TableSnapshot, partition: PartitionSnapshot) -> bool:
         """Return whether a partition is unchanged; if not, a newer version may lack the missing file."""
         now = table.refresh().partition(partition.values)
         return now is not None and now.ticket == partition.ticket

@@ -41,11 +41,11 @@ def check_indexes(table: TableSnapshot, repair: bool) -> Iterator[Finding]:
         if index.ready:
             yield from _missing(now, index, repair)
         else:
-            yield Finding("unfinished index", None, None, _unfinished(now.metadata, index))
-    yield from _unneeded(now, head, repair)
+            yield Finding("unfinished index", None, None, _describe_unfinished(now.metadata, index))
+    yield from _check_unneeded(now, head, repair)
 
 
-def _unfinished(metadata: TableMetadata, index: PartitionIndex) -> str:
+def _describe_unfinished(metadata: TableMetadata, index: PartitionIndex) -> str:
     name, columns = index.name, ", ".join(index_columns(metadata, index))
     if any(other.ready and other.name == name for other in metadata.indexes):
         return (
@@ -67,15 +67,15 @@ def _missing(table: TableSnapshot, index: PartitionIndex, repair: bool) -> Itera
         yield Finding("missing index entry", table.describe(key), None, text, repair)
 
 
-def _unneeded(table: TableSnapshot, head: Head, repair: bool) -> Iterator[Finding]:
+def _check_unneeded(table: TableSnapshot, head: Head, repair: bool) -> Iterator[Finding]:
     oldest = oldest_commit(table.store, table.id, head)
-    found = set(unneeded_entries(table.store, table.id, head, oldest))
+    entries = set(unneeded_entries(table.store, table.id, head, oldest))
     for index in table.metadata.indexes:
-        found.update(leftover_entries(table.store, table.id, head, index))
+        entries.update(leftover_entries(table.store, table.id, head, index))
     if repair:
-        delete_in_batches(table.store, sorted(found))
-    if found:
-        text = f"{counted(len(found), 'entry leads', 'entries lead')} to rows or indexes that no version has, without harm"
+        delete_in_batches(table.store, sorted(entries))
+    if entries:
+        text = f"{counted(len(entries), 'entry leads', 'entries lead')} to rows or indexes that no version has, without harm"
         yield Finding("unneeded index entry", None, None, text, repair)
 
 
@@ -116,17 +116,17 @@ def _wrong(table: TableSnapshot, head: Head) -> Iterator[tuple[bytes, str]]:
         there = newest.get(key)
         # a dropped partition has no row any more after its tombstone was vacuumed
         if there != row and not (there is None and row.is_tombstone):
-            now = "there is none" if there is None else f"the newest is {_described(there)}"
+            now = "there is none" if there is None else f"the newest is {_describe_row(there)}"
             yield (
                 key,
-                f"the head lists a row {_described(row)}, and {now}: readers of the newest version are misled",
+                f"the head lists a row {_describe_row(row)}, and {now}: readers of the newest version are misled",
             )
     if complete_ticket(head.newest) == head.commit.ticket:
         for key in sorted(key for key, row in newest.items() if not row.is_tombstone and key not in listed):
             yield key, "the head lists the newest rows of all others: readers of the newest version miss it"
 
 
-def _described(row: NewestRow) -> str:
+def _describe_row(row: NewestRow) -> str:
     return f"written by ticket {row.ticket}{', by which it is gone' if row.is_tombstone else ''}"
 
 

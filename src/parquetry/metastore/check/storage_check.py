@@ -56,22 +56,26 @@ def check_files(warehouse: str, data_file: str | None = None, *, write: bool) ->
     except ParquetryError as error:
         yield Check("files", False, error.message)
         return
-    listed = _listed(filesystem, folder, warehouse)
+    listed = _check_list(filesystem, folder, warehouse)
     yield listed
     if listed.ok is False and not write:
         return  # what cannot be reached need not be tried twice
     if not write:
-        yield Check("read", None, "no data file is known to read") if data_file is None else _read(data_file)
+        yield (
+            Check("read", None, "no data file is known to read")
+            if data_file is None
+            else _check_read(data_file)
+        )
         yield Check(
             "write", None, "not tried", "doctor --write, or write => true in SQL, writes a small file"
         )
         return
     if listed.ok is None and take_apart(warehouse).is_local:
         return  # a folder that is not there yet should not come to be by a check
-    yield from _written(filesystem, f"{folder.rstrip('/')}/{_PREFIX}{secrets.token_hex(8)}")
+    yield from _check_write(filesystem, f"{folder.rstrip('/')}/{_PREFIX}{secrets.token_hex(8)}")
 
 
-def _listed(filesystem: pafs.FileSystem, folder: str, warehouse: str) -> Check:
+def _check_list(filesystem: pafs.FileSystem, folder: str, warehouse: str) -> Check:
     try:
         count = len(filesystem.get_file_info(pafs.FileSelector(folder)))
     except FileNotFoundError as error:
@@ -86,7 +90,7 @@ def _listed(filesystem: pafs.FileSystem, folder: str, warehouse: str) -> Check:
     return Check("list", True, f"{warehouse}, {count} {'entry' if count == 1 else 'entries'}")
 
 
-def _read(location: str) -> Check:
+def _check_read(location: str) -> Check:
     try:
         filesystem, path = open_location(location)
         with filesystem.open_input_file(path) as file:
@@ -98,7 +102,7 @@ def _read(location: str) -> Check:
     return Check("read", True, location)
 
 
-def _written(filesystem: pafs.FileSystem, path: str) -> Iterator[Check]:
+def _check_write(filesystem: pafs.FileSystem, path: str) -> Iterator[Check]:
     """Write a file, read it back, and delete it."""
     remote = remote_files(filesystem)
     before = _now_ms()
@@ -124,7 +128,7 @@ def _written(filesystem: pafs.FileSystem, path: str) -> Iterator[Check]:
         other = "something else was read than was written: is this one store, and does a proxy keep copies?"
         yield Check("read", True, path) if same else Check("read", False, f"{path}: {other}")
         if modified is not None:
-            yield compared_clocks("clock of the files", modified, before - _WHOLE_SECOND_MS, after)
+            yield compare_clocks("clock of the files", modified, before - _WHOLE_SECOND_MS, after)
     try:
         filesystem.delete_file(path)
     except OSError as error:
@@ -147,10 +151,10 @@ def _owner(metastore: Metastore) -> Iterator[Check]:
 def _metastore_clock(metastore: Metastore) -> Iterator[Check]:
     before = _now_ms()
     if (theirs := metastore.server_time()) is not None:
-        yield compared_clocks("clock of the metastore", theirs, before, _now_ms())
+        yield compare_clocks("clock of the metastore", theirs, before, _now_ms())
 
 
-def compared_clocks(name: str, theirs: int, before: int, after: int) -> Check:
+def compare_clocks(name: str, theirs: int, before: int, after: int) -> Check:
     """Compare another clock with this machine's.
 
     Args:
@@ -159,21 +163,21 @@ def compared_clocks(name: str, theirs: int, before: int, after: int) -> Check:
         before: this machine's time before the other clock was read.
         after: this machine's time afterwards.
 
-    >>> late = compared_clocks("clock", 90_000, 0, 10_000)
+    >>> late = compare_clocks("clock", 90_000, 0, 10_000)
     >>> late.ok, late.found
     (False, "80.0 s ahead of this machine's")
-    >>> compared_clocks("clock", 60_000, 70_000, 80_000).found
+    >>> compare_clocks("clock", 60_000, 70_000, 80_000).found
     "10.0 s behind this machine's"
-    >>> compared_clocks("clock", 5_000, 0, 10_000).ok
+    >>> compare_clocks("clock", 5_000, 0, 10_000).ok
     True
     """
     difference = theirs - min(max(theirs, before), after)
     if not difference:
         return Check(name, True, "agrees with this machine's")
-    found = f"{abs(difference) / 1000:.1f} s {'ahead of' if difference > 0 else 'behind'} this machine's"
+    state = f"{abs(difference) / 1000:.1f} s {'ahead of' if difference > 0 else 'behind'} this machine's"
     if abs(difference) <= MAX_CLOCK_DIFFERENCE_MS:
-        return Check(name, True, found)
-    return Check(name, False, found, "set the clocks (NTP): vacuum compares times of files with its own")
+        return Check(name, True, state)
+    return Check(name, False, state, "set the clocks (NTP): vacuum compares times of files with its own")
 
 
 def _data_file(metastore: Metastore) -> str | None:

@@ -44,10 +44,10 @@ def unfit_files(table: TableSnapshot) -> Iterator[Finding]:
         return
     with ThreadPoolExecutor(_MAX_READER_THREADS) as pool:
         for batch in in_batches(_foreign(table, system), _FILES_PER_BATCH):
-            looks = [pool.submit(_look, system, place, table.metadata.data_columns) for _, place in batch]
-            for (name, place), look in zip(batch, looks, strict=True):
+            looks = [pool.submit(_look, system, path, table.metadata.data_columns) for _, path in batch]
+            for (name, path), look in zip(batch, looks, strict=True):
                 for kind, detail in look.result():
-                    yield Finding(kind, name, system.name(place), detail)
+                    yield Finding(kind, name, system.name(path), detail)
 
 
 def _unfit_records(table: TableSnapshot, system: FileAccess) -> Iterator[Finding]:
@@ -55,10 +55,10 @@ def _unfit_records(table: TableSnapshot, system: FileAccess) -> Iterator[Finding
     for partition in table.partitions():
         for file in partition.files:
             if not is_own(file.path, table.id):
-                place = system.storage_path(join_location(partition.location, file.path))
+                path = system.storage_path(join_location(partition.location, file.path))
                 for sentence in unfit_statistics(file, table.metadata.data_columns):
                     yield Finding(
-                        "unfit column", table.describe(partition.key), system.name(place), f"{sentence}."
+                        "unfit column", table.describe(partition.key), system.name(path), f"{sentence}."
                     )
 
 
@@ -68,22 +68,22 @@ def _foreign(table: TableSnapshot, system: FileAccess) -> Iterable[tuple[str, St
         name = table.describe(partition.key)
         for file in partition.each_listed():
             if not is_own(file.path, table.id):
-                place = system.storage_path(join_location(partition.location, file.path))
-                system.opened(place)
-                yield name, place
+                path = system.storage_path(join_location(partition.location, file.path))
+                system.system_and_path(path)
+                yield name, path
 
 
-def _look(system: FileAccess, place: StoragePath, columns: Sequence[TableColumn]) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+def _look(system: FileAccess, path: StoragePath, columns: Sequence[TableColumn]) -> list[tuple[str, str]]:
+    problems: list[tuple[str, str]] = []
 
     def look(_: str, footer: ParquetFooter) -> None:
-        found.extend(("unfit column", f"{sentence}.") for sentence in unfit_columns(footer, columns))
+        problems.extend(("unfit column", f"{sentence}.") for sentence in unfit_columns(footer, columns))
 
-    filesystem, path = system.opened(place)
+    filesystem, name = system.system_and_path(path)
     try:
-        read_parquet_footer(filesystem, path, visitor=FooterVisitor(look))
+        read_parquet_footer(filesystem, name, visitor=FooterVisitor(look))
     except FileMissingError:
         return []  # a finding of its own
     except FileCorruptError as error:
         return [("broken file", error.message)]
-    return found
+    return problems

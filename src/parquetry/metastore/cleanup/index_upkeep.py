@@ -63,12 +63,12 @@ def entries_of_rows(
 ) -> Callable[[StoredRow], Iterable[bytes]]:
     """Return a function that returns the keys of a row's entries in the indexes of all kept versions."""
     kept = _kept_indexes(store, table, head, oldest)
-    places = [(index_prefix(table, id), order) for id, order in kept.items()]
+    prefixes = [(index_prefix(table, id), order) for id, order in kept.items()]
 
     def entries(row: StoredRow) -> Iterable[bytes]:
         age = complement(row.ticket)
         count = field_count(row.key)
-        return [prefix + entry_key(order, row.key) + age for prefix, order in places if count == len(order)]
+        return [prefix + entry_key(order, row.key) + age for prefix, order in prefixes if count == len(order)]
 
     return entries
 

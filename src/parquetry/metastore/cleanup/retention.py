@@ -84,7 +84,7 @@ class StoredRow(NamedTuple):
         return self.need in (Need.LIVE, Need.WORKING)
 
 
-def kept_since(store: Store, table: bytes, head: Head, time: int) -> CommitRecord:
+def oldest_needed_commit(store: Store, table: bytes, head: Head, time: int) -> CommitRecord:
     """Return the oldest version that is needed to read the table as of a time, or of any later time.
 
     Args:
@@ -243,6 +243,6 @@ def unneeded_chunks(
     """
     for tag in (CHUNKS, SUMMARIES):
         for key, value in store.scan(tag + table, tag + table + number(head.next_ticket)):
-            place = chunk_position(key)
-            if place not in referenced and place[0] not in head.pending:
+            position = chunk_position(key)
+            if position not in referenced and position[0] not in head.pending:
                 yield key, value

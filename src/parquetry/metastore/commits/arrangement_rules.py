@@ -112,10 +112,10 @@ def is_hashed_otherwise(
             arrangement = decode_arrangement(entry.arrangement)
         case _:
             return False
-    return not retyped(transaction.base.metadata, now).isdisjoint(arrangement.columns)
+    return not find_retyped_columns(transaction.base.metadata, now).isdisjoint(arrangement.columns)
 
 
-def retyped(before: TableMetadata, after: TableMetadata) -> frozenset[str]:
+def find_retyped_columns(before: TableMetadata, after: TableMetadata) -> frozenset[str]:
     """Return the physical names of the columns that have another type than before, or were dropped."""
     types = {column.physical: column.type for column in after.columns}
     return frozenset(

@@ -76,22 +76,22 @@ class Merge:
             case Restore(entry):
                 new = entry
             case Move(source):
-                new = self._moved(key, source)
+                new = self._move_entry(key, source)
             case Recut():
                 assert old is not None  # else it is a conflict
                 new = self._entries.recut(old)
             case FileChange():
-                new = self._merged(key, change, old)
+                new = self._merge_files(key, change, old)
         return encode_entry(new), totals.plus(new)
 
-    def _moved(self, key: bytes, source: bytes) -> PartitionEntry:
+    def _move_entry(self, key: bytes, source: bytes) -> PartitionEntry:
         entry = entry_of(self._prepared.before[source])
         assert entry is not None
         lies = entry.location or self._default_location(source)
         location = None if lies == self._default_location(key) else lies
         return msgspec.structs.replace(entry, location=location)
 
-    def _merged(self, key: bytes, change: FileChange, old: PartitionEntry | None) -> PartitionEntry:
+    def _merge_files(self, key: bytes, change: FileChange, old: PartitionEntry | None) -> PartitionEntry:
         at_base = self._prepared.base_entry(key)
         written = (change.location or "").rstrip("/") or (at_base.location if at_base else None)
         if written is not None and written == self._default_location(key):
@@ -105,10 +105,10 @@ class Merge:
             files = [_absolute(file, folder) for file in files]
         arrangement = decode_arrangement(old.arrangement)
         if isinstance(change, Grow) and change.arrangement is not None and arrangement != change.arrangement:
-            return self._grown(old, arrangement, change.arrangement, files)
+            return self._grow_partition(old, arrangement, change.arrangement, files)
         return self._entries.entry(old.location, files, arrangement, old)
 
-    def _grown(
+    def _grow_partition(
         self, old: PartitionEntry, own: ArrangementSpec, written: ArrangementSpec, files: Sequence[FileRecord]
     ) -> PartitionEntry:
         """Return a partition's entry whose map grows by the added files' map; see `layout.grown_maps`."""
@@ -177,7 +177,7 @@ class Attempt:
             latest: the newest rows of the partitions to change.
             removed_rows: the newest rows of the removed files to record.
         """
-        return any(found.ticket > self.ticket for found in (*latest.values(), *removed_rows.values())) or any(
+        return any(row.ticket > self.ticket for row in (*latest.values(), *removed_rows.values())) or any(
             on != _ticket_of(latest.get(key)) for key, (on, _) in self.built.items()
         )
 
@@ -228,9 +228,9 @@ class Attempt:
         for key in sorted(self._changes):
             if key in self.built:  # then the row it was built on is still the latest
                 continue
-            found = latest.get(key)
-            value, difference = self._merge.row(key, found)
-            self.built[key] = (_ticket_of(found), difference)
+            row = latest.get(key)
+            value, difference = self._merge.row(key, row)
+            self.built[key] = (_ticket_of(row), difference)
             rows.append((prefix + key + age, value))
             indexed.append(key)
         leads = ((key, age, TOMBSTONE if isinstance(self._changes[key], Drop) else b"") for key in indexed)

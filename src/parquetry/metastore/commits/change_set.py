@@ -87,7 +87,7 @@ class ChangeSet:
             case Drop():
                 before = Replace((), None, arrangement or self.arrangement)
         if location not in (None, before.location) or arrangement not in (None, before.arrangement):
-            raise self._changed_twice()
+            raise self._two_changes_error()
         self.changes[key] = replace(before, files=before.files + tuple(files))
 
     def grow(
@@ -109,7 +109,7 @@ class ChangeSet:
         """
         key = self._key(values)
         if self._changeable(key) is not None:
-            raise self._changed_twice()
+            raise self._two_changes_error()
         self.changes[key] = Grow(tuple(files), None, arrangement)
 
     def replace(
@@ -222,7 +222,7 @@ class ChangeSet:
             UnsupportedError: this transaction changes the partition in another way.
         """
         if partition.key in self.changes:
-            raise self._changed_twice()
+            raise self._two_changes_error()
         if not partition.entry.location:
             self.changes[partition.key] = Restore(
                 msgspec.structs.replace(partition.entry, location=partition.location)
@@ -237,7 +237,7 @@ class ChangeSet:
         """
         key = self._key(values)
         if key in self.changes:
-            raise self._changed_twice()
+            raise self._two_changes_error()
         self.changes[key] = Recut()
 
     def replace_where(self, plan: ScanPlan | None) -> None:
@@ -288,9 +288,9 @@ class ChangeSet:
             case None | Append() | Replace() | Add() | Drop(moves=False) as before:
                 return before
             case _:
-                raise self._changed_twice()
+                raise self._two_changes_error()
 
-    def _changed_twice(self) -> UnsupportedError:
+    def _two_changes_error(self) -> UnsupportedError:
         return UnsupportedError(
             f"A partition of table {self.base.label} is renamed, restored, compacted or given two locations or "
             "arrangements, and changed in another way, in one commit; make two commits."

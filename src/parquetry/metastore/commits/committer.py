@@ -58,9 +58,9 @@ from parquetry.metastore.commits.prepared import (
     require_open,
     require_possible,
 )
-from parquetry.metastore.commits.publish import MovedError, publish
 from parquetry.metastore.commits.removed_files import records_of
-from parquetry.metastore.commits.ticket import give_up, own_commit, take, unknown
+from parquetry.metastore.commits.swap_head import MovedError, swap_head
+from parquetry.metastore.commits.ticket import give_up, own_commit, take, unknown_outcome
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.storage.format import require_format
 from parquetry.metastore.storage.head import Head, pause, read_head
@@ -196,7 +196,7 @@ class _Committer:
             raise
         except BaseException as error:
             if isinstance(error, Exception):  # a caller must not take it for a commit that failed
-                raise unknown(self._task, error) from error
+                raise unknown_outcome(self._task, error) from error
             raise
 
     def _check_files(self) -> None:
@@ -209,7 +209,7 @@ class _Committer:
                 check_new(cleaner is not None and bool(cleaner.host))
 
     def _work(self) -> Head:
-        """Write and publish, until one attempt succeeds."""
+        """Write the rows and swap the head, until one attempt succeeds."""
         task, base, store = self._task, self._task.base, self._task.store
         latest, version, moves = task.prepared.before, base.version, 0
         removed_rows: dict[bytes, PartitionRow] = {}
@@ -228,7 +228,7 @@ class _Committer:
                 continue
             self._attempt.write(self._head, latest)
             try:
-                return publish(task, self._attempt, version, self._head, self._forgettable)
+                return swap_head(task, self._attempt, version, self._head, self._forgettable)
             except MovedError as moved:
                 # A later library may have written the rows that come next.
                 require_format(store, task.format)

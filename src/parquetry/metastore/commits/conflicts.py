@@ -30,7 +30,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from parquetry.errors import CommitConflictError
-from parquetry.metastore.commits.arrangement_rules import is_arranged_otherwise, is_hashed_otherwise, retyped
+from parquetry.metastore.commits.arrangement_rules import (
+    find_retyped_columns,
+    is_arranged_otherwise,
+    is_hashed_otherwise,
+)
 from parquetry.metastore.commits.changes import Add, Append, Change, ReadScope, Recut
 from parquetry.metastore.commits.prepared import PreparedCommit
 from parquetry.metastore.storage.head import Head
@@ -78,7 +82,7 @@ class Conflicts:
         if (
             self._metadata is not None
             and now.totals.arrangements != self._base.totals.arrangements
-            and retyped(self._base.metadata, self._metadata)
+            and find_retyped_columns(self._base.metadata, self._metadata)
         ):  # a new partition may have buckets by such a column
             raise self._conflict("how its partitions are arranged", now)
         for key, change in self._prepared.changes.items():

@@ -27,7 +27,7 @@ from parquetry.metastore.ownership.owner import ownership_of
 from parquetry.metastore.storage.format import ARRANGED, FIRST, STREAMS, format_of
 from parquetry.metastore.storage.head import Head
 from parquetry.metastore.storage.model import PartitionEntry, TableMetadata
-from parquetry.metastore.versions.indexes import renewed
+from parquetry.metastore.versions.indexes import renew_indexes
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.metastore.versions.visible_rows import PartitionRow, entry_of
 from parquetry.store import Store
@@ -70,7 +70,7 @@ def prepare(transaction: Transaction) -> PreparedCommit:
     base = transaction.base
     metadata = transaction.metadata
     if metadata is not None and metadata.key_definition != base.metadata.key_definition:
-        metadata = msgspec.structs.replace(metadata, indexes=renewed(metadata.indexes))
+        metadata = msgspec.structs.replace(metadata, indexes=renew_indexes(metadata.indexes))
     changes = dict(transaction.changes)
     in_scope = _drop_scopes(transaction, changes)
     before = base.visible.newest(changes)

@@ -23,8 +23,8 @@ from parquetry.metastore.storage.head import live_head, pause
 from parquetry.metastore.storage.model import RemovedFileRecord, TableMetadata
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
 
-MAX_PUBLISH_ATTEMPTS = 100
-"""Attempts to publish while others keep committing to the table. What they commit is replaced, too."""
+MAX_REPLACE_ATTEMPTS = 100
+"""Attempts to replace the content while others keep committing. What they commit is replaced, too."""
 
 
 class Replacement:
@@ -36,7 +36,8 @@ class Replacement:
 
     Attributes:
         id: random id of this replacement.
-        snapshot: the table with its new definition, without partitions. A commit on it waits for `publish`.
+        snapshot: the table with its new definition, without partitions. A commit on it waits for
+            `make_visible`.
     """
 
     def __init__(self, base: TableSnapshot, metadata: TableMetadata) -> None:
@@ -65,7 +66,7 @@ class Replacement:
 
     @property
     def files(self) -> list[str]:
-        """Return the locations of the new files, which no version lists before `publish`."""
+        """Return the locations of the new files, which no version lists before `make_visible`."""
         locations = []
         for key, change in self._changes.items():
             if isinstance(change, FileChange):
@@ -73,7 +74,7 @@ class Replacement:
                 locations += [join_location(folder, file.path) for file in change.files]
         return locations
 
-    def publish(self) -> TableSnapshot:
+    def make_visible(self) -> TableSnapshot:
         """Replace all content of the table, including what others have committed meanwhile.
 
         Returns:
@@ -86,15 +87,15 @@ class Replacement:
             CommitUnknownError: the store does not answer whether the commit took place.
         """
         if self._requirements.reads:  # the content is right only for the version that was read
-            return self._publish(self._base)
+            return self._replace(self._base)
         attempt = 0
         while True:
             newest = self._newest()
             try:
-                return self._publish(newest)
+                return self._replace(newest)
             except CommitConflictError:
                 attempt += 1
-                if attempt == MAX_PUBLISH_ATTEMPTS:
+                if attempt == MAX_REPLACE_ATTEMPTS:
                     raise
                 pause(attempt)
 
@@ -106,7 +107,7 @@ class Replacement:
         require_name(base, head)  # trying again would not help
         return load(base.store, base.id, head)
 
-    def _publish(self, now: TableSnapshot) -> TableSnapshot:
+    def _replace(self, now: TableSnapshot) -> TableSnapshot:
         self._transaction = transaction = Transaction(now, "replace")
         # It conflicts with any other commit, so what was read needs no comparison.
         transaction.requirements = replace(self._requirements, reads=[], keeps_name=True)

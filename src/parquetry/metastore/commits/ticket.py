@@ -23,7 +23,7 @@ from parquetry.metastore.commits.attempt import Attempt
 from parquetry.metastore.commits.prepared import CommitTask, describe, require_kept
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.format import require_format
-from parquetry.metastore.storage.head import Head, edit_head, merge, remove, swept_until
+from parquetry.metastore.storage.head import Head, edit_head, ended_cleaner, merge, remove
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.storage.owner import Owner
 from parquetry.metastore.versions.snapshot import load
@@ -73,7 +73,7 @@ def take(task: CommitTask, owner: Owner, instead_of: int | None = None) -> tuple
         alive = {t: other for t, other in head.pending.items() if t not in dead}
         cleaner = head.cleaner
         if cleaner is not None and cleaner.host and cleaner.is_dead(now):
-            cleaner = swept_until(head.next_ticket)
+            cleaner = ended_cleaner(head.next_ticket)
         return msgspec.structs.replace(
             head,
             cleaner=cleaner,
@@ -87,7 +87,7 @@ def take(task: CommitTask, owner: Owner, instead_of: int | None = None) -> tuple
 
 
 def abort(task: CommitTask, ticket: int) -> Head:
-    """Abort a ticket, unless it is published or aborted already.
+    """Abort a ticket, unless it is committed or aborted already.
 
     Returns:
         The head as written, or as it was.
@@ -101,7 +101,7 @@ def abort(task: CommitTask, ticket: int) -> Head:
         if ticket not in head.pending:
             return head
         aborted = merge(head.aborted, [(ticket, ticket)])
-        return msgspec.structs.replace(head, pending=head.without(ticket), aborted=aborted)
+        return msgspec.structs.replace(head, pending=head.pending_without(ticket), aborted=aborted)
 
     return edit_head(task.store, task.table, change, lambda head: ticket not in head.pending)
 
@@ -145,7 +145,7 @@ def give_up(
         if not_made:
             transaction.may_be_visible = False
         elif transaction.may_be_visible and isinstance(error, Exception) and isinstance(failure, Exception):
-            raise unknown(task, error) from error
+            raise unknown_outcome(task, error) from error
         if not isinstance(failure, StoreError):
             raise
         return None
@@ -160,7 +160,7 @@ def give_up(
     return None
 
 
-def unknown(task: CommitTask, error: Exception) -> CommitUnknownError:
+def unknown_outcome(task: CommitTask, error: Exception) -> CommitUnknownError:
     """Return the exception to raise if an error leaves open whether a commit took place."""
     reason = (
         f"the store fails ({error.message.removesuffix('.')})"

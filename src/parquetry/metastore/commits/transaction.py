@@ -20,7 +20,7 @@ class Transaction(ChangeSet):
 
     **What it is.** A list of changes to partitions, at most one for each, and perhaps new metadata. Several
     calls for one partition add up. Gathering changes writes nothing. `commit` then checks the changes against
-    `base`, compares them with what others have committed since, and publishes all of them in one step.
+    `base`, compares them with what others have committed since, and makes all of them visible in one step.
 
     **Example.** Version 1 has the partitions d=1 with files a and b, and d=2 with file c. We append file m to
     d=1 and drop d=2. Before we commit, another writer appends file z to d=1.

@@ -21,7 +21,7 @@ from parquetry.metastore.deletion.file_access import FileAccess, checksum_file
 from parquetry.metastore.deletion.find_unneeded_files import Candidates, NeededFiles
 from parquetry.metastore.deletion.owned_files import OwnedFiles
 from parquetry.metastore.storage.clock import store_now_ms
-from parquetry.metastore.storage.head import Head, edit_head, swept_until
+from parquetry.metastore.storage.head import Head, edit_head, ended_cleaner
 from parquetry.metastore.storage.owner import Owner, active_owner
 from parquetry.metastore.versions.snapshot import load
 from parquetry.store import Store
@@ -93,7 +93,7 @@ class Cleaner:
         """Release the lock, so that commits can adopt files again."""
 
         def change(head: Head) -> Head:
-            ended = swept_until(head.next_ticket)
+            ended = ended_cleaner(head.next_ticket)
             return msgspec.structs.replace(head, cleaner=ended) if self._is_mine(head) else head
 
         edit_head(self._store, self._table, change, lambda head: not self._is_mine(head))

@@ -61,8 +61,10 @@ class UnneededRows:
         partitions = stored_rows(store, table, head, oldest)
         records = stored_rows(store, table, head, oldest, removed_files_prefix(table))
         removed = [
-            _removed("partition versions", [len(row.value) for row in partitions if not self._stays(row)]),
-            _removed("taken-out records", [len(row.value) for row in records if not row.is_needed]),
+            _count_removed(
+                "partition versions", [len(row.value) for row in partitions if not self._stays(row)]
+            ),
+            _count_removed("taken-out records", [len(row.value) for row in records if not row.is_needed]),
             Removed("index entries", None, _count(unneeded_entries(store, table, head, oldest)), None),
             Removed("file lists", None, len(lists), sum(len(value) for _, value in chunks)),
             Removed("metadata", None, _count(unneeded_metadata(store, table, head, oldest)), None),
@@ -109,7 +111,7 @@ class UnneededRows:
         return {ticket for ticket in tickets if ticket < head.next_ticket and ticket not in head.pending}
 
 
-def _removed(kind: str, sizes: list[int]) -> Removed:
+def _count_removed(kind: str, sizes: list[int]) -> Removed:
     return Removed(kind, None, len(sizes), sum(sizes))
 
 

@@ -36,8 +36,8 @@ def outer_folders(store: Store, table: bytes, location: str, real: RealPaths) ->
     locations = set(_new_partition_locations(store, table))
     for _, value in store.scan(*prefix_range(partition_prefix(table))):
         locations.update(recorded_locations(value))
-    found = (real.folder(storage_path(own)) for own in locations if path_below(location, own) is None)
-    return frozenset(folder for folder in found if not overlap(folder, root))
+    folders = (real.folder(storage_path(own)) for own in locations if path_below(location, own) is None)
+    return frozenset(folder for folder in folders if not overlap(folder, root))
 
 
 def former_folders(store: Store, table: bytes, location: str, real: RealPaths) -> frozenset[StoragePath]:
@@ -61,7 +61,9 @@ def recorded_locations(value: bytes) -> set[str]:
     try:
         entry = decode_entry(value)
         return {
-            place for place in (entry.location, *decode_arrangement(entry.arrangement).locations) if place
+            location
+            for location in (entry.location, *decode_arrangement(entry.arrangement).locations)
+            if location
         }
     except MetastoreDamagedError:
         return set()  # `recorded_files` logs it
@@ -70,10 +72,10 @@ def recorded_locations(value: bytes) -> set[str]:
 def _new_partition_locations(store: Store, table: bytes) -> set[str]:
     """Return the locations that any version's metadata gives to new partitions and their directories."""
     return {
-        place
+        location
         for metadata in _metadata(store, table)
-        for place in (metadata.location, *metadata.arrangement.locations)
-        if place
+        for location in (metadata.location, *metadata.arrangement.locations)
+        if location
     }
 
 

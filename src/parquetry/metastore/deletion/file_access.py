@@ -73,16 +73,16 @@ class RealPaths:
     def __init__(self) -> None:
         self._local = functools.lru_cache(_MAX_CACHED_FOLDERS)(self._resolve)
 
-    def folder(self, place: StoragePath) -> StoragePath:
+    def folder(self, path: StoragePath) -> StoragePath:
         """Return the real path of a directory."""
-        if place.root:
-            return StoragePath(place.root, posixpath.normpath(place.path))
-        return StoragePath("", self._local(place.path))
+        if path.root:
+            return StoragePath(path.root, posixpath.normpath(path.path))
+        return StoragePath("", self._local(path.path))
 
-    def file(self, place: StoragePath) -> StoragePath:
+    def file(self, path: StoragePath) -> StoragePath:
         """Return the real path of a file. A link itself is not resolved, since it is what can be deleted."""
-        folder = self.folder(parent_folder(place))
-        return StoragePath(place.root, f"{folder.path.rstrip('/')}/{base_name(place.path)}")
+        folder = self.folder(parent_folder(path))
+        return StoragePath(path.root, f"{folder.path.rstrip('/')}/{base_name(path.path)}")
 
     def _resolve(self, path: str) -> str:
         above, _, name = path.rpartition("/")
@@ -103,25 +103,25 @@ class FileAccess:
         """Return the path of a location; see `storage_path`."""
         return storage_path(location)
 
-    def name(self, place: StoragePath) -> str:
+    def name(self, path: StoragePath) -> str:
         """Return a path as users write it."""
-        return f"{spelled_root(place)}{place.path}"
+        return f"{spelled_root(path)}{path.path}"
 
-    def _system(self, place: StoragePath) -> pafs.FileSystem:
+    def _system(self, path: StoragePath) -> pafs.FileSystem:
         """Return the file system of a path.
 
         Raises:
             WarehouseError: it is unknown, or cannot be reached.
         """
-        root = spelled_root(place)
+        root = spelled_root(path)
         if root not in self._systems:
-            self._systems[root], path = open_location(f"{root}/x")
-            self._prefixes[root] = path.removesuffix("x")
+            self._systems[root], below_root = open_location(f"{root}/x")
+            self._prefixes[root] = below_root.removesuffix("x")
         return self._systems[root]
 
-    def _path(self, place: StoragePath) -> str:
+    def _path(self, path: StoragePath) -> str:
         """Return a path on its file system, which must have been opened."""
-        return f"{self._prefixes[spelled_root(place)]}{place.path.lstrip('/')}" if place.root else place.path
+        return f"{self._prefixes[spelled_root(path)]}{path.path.lstrip('/')}" if path.root else path.path
 
     def _storage_path(self, folder: StoragePath, path: str) -> StoragePath:
         """Return the `StoragePath` of a path on the file system of a folder."""
@@ -129,40 +129,42 @@ class FileAccess:
             folder.root, f"/{path.removeprefix(self._prefixes[spelled_root(folder)]).lstrip('/')}"
         )
 
-    def opened(self, place: StoragePath) -> tuple[pafs.FileSystem, str]:
+    def system_and_path(self, path: StoragePath) -> tuple[pafs.FileSystem, str]:
         """Return the file system of a path, and the path there.
 
         Raises:
             WarehouseError: it is unknown, or cannot be reached.
         """
-        return self._system(place), self._path(place)
+        return self._system(path), self._path(path)
 
-    def infos(self, places: Iterable[StoragePath]) -> Iterator[tuple[StoragePath, Info | None]]:
+    def infos(self, paths: Iterable[StoragePath]) -> Iterator[tuple[StoragePath, Info | None]]:
         """Yield each path with its file's size and time of change, or with None if it has no file.
 
         Raises:
             WarehouseError: a file system does not answer.
         """
-        for batch in in_batches(places, _FILES_PER_BATCH):
+        for batch in in_batches(paths, _FILES_PER_BATCH):
             by_root: dict[str, list[StoragePath]] = {}
-            for place in batch:
-                by_root.setdefault(spelled_root(place), []).append(place)
+            for path in batch:
+                by_root.setdefault(spelled_root(path), []).append(path)
             for some in by_root.values():
                 yield from self._infos_in_one_system(some)
 
-    def _infos_in_one_system(self, places: list[StoragePath]) -> Iterator[tuple[StoragePath, Info | None]]:
+    def _infos_in_one_system(self, paths: list[StoragePath]) -> Iterator[tuple[StoragePath, Info | None]]:
         try:
-            found = self._system(places[0]).get_file_info([self._path(place) for place in places])
+            infos = self._system(paths[0]).get_file_info([self._path(path) for path in paths])
         except OSError as error:
             if not _is_too_long(error):
-                raise WarehouseError(f"{self.name(places[0])} cannot be looked at: {error}.") from None
-            if len(places) == 1:
-                yield places[0], None  # the file system has no such file, as it could have none
+                raise WarehouseError(f"{self.name(paths[0])} cannot be looked at: {error}.") from None
+            if len(paths) == 1:
+                yield paths[0], None  # the file system has no such file, as it could have none
                 return
-            for place in places:
-                yield from self._infos_in_one_system([place])
+            for path in paths:
+                yield from self._infos_in_one_system([path])
             return
-        yield from ((p, _info(info) if info.is_file else None) for p, info in zip(places, found, strict=True))
+        yield from (
+            (path, _info(info) if info.is_file else None) for path, info in zip(paths, infos, strict=True)
+        )
 
     def missing(self, locations: Iterable[str], folder: str | None = None) -> list[str]:
         """Return the locations without a file, as users write them.
@@ -174,19 +176,19 @@ class FileAccess:
         Raises:
             WarehouseError: a file system does not answer.
         """
-        places = list(map(self.storage_path, locations))
-        if folder is not None and len(places) >= _MIN_LISTED_FILES:
-            places = self._not_listed(places, self.storage_path(folder))
-        return [self.name(place) for place, info in self.infos(places) if info is None]
+        paths = list(map(self.storage_path, locations))
+        if folder is not None and len(paths) >= _MIN_LISTED_FILES:
+            paths = self._not_listed(paths, self.storage_path(folder))
+        return [self.name(path) for path, info in self.infos(paths) if info is None]
 
-    def _not_listed(self, places: list[StoragePath], folder: StoragePath) -> list[StoragePath]:
+    def _not_listed(self, paths: list[StoragePath], folder: StoragePath) -> list[StoragePath]:
         """Return the files that a listing of a folder in an object store did not show, as far as it went."""
         remote = remote_files(self._system(folder)) if folder.root else None
         if remote is None or remote.has_directories:
-            return places
-        remaining = dict.fromkeys(places)
-        for place, _ in islice(self.below(folder), len(places) * _ENTRIES_PER_FILE):
-            remaining.pop(place, None)
+            return paths
+        remaining = dict.fromkeys(paths)
+        for path, _ in islice(self.below(folder), len(paths) * _ENTRIES_PER_FILE):
+            remaining.pop(path, None)
             if not remaining:
                 break
         return list(remaining)
@@ -220,7 +222,7 @@ class FileAccess:
 
     def _entries(self, folder: StoragePath) -> Iterator[pafs.FileInfo]:
         """Yield all entries below a directory of another file system, which need not exist."""
-        system, path = self.opened(folder)
+        system, path = self.system_and_path(folder)
         if (remote := remote_files(system)) is None:
             yield from system.get_file_info(pafs.FileSelector(path, recursive=True, allow_not_found=True))
             return
@@ -234,7 +236,7 @@ class FileAccess:
 
         Return None if the folder does not exist, or cannot be written to.
         """
-        system, path = self.opened(folder)
+        system, path = self.system_and_path(folder)
         probe = f"{path.rstrip('/')}/.parquetry-clock-{uuid.uuid4().hex}"
         try:
             if (remote := remote_files(system)) is not None:
@@ -250,56 +252,56 @@ class FileAccess:
                 system.delete_file(probe)
         return None if info.mtime_ns is None else info.mtime_ns // 1_000_000
 
-    def delete(self, place: StoragePath) -> None:
+    def delete(self, path: StoragePath) -> None:
         """Delete a file, if it exists.
 
         Raises:
             WarehouseError: it cannot be deleted.
         """
         try:
-            self._system(place).delete_file(self._path(place))
+            self._system(path).delete_file(self._path(path))
         except FileNotFoundError:
             return
         except OSError as error:
-            raise WarehouseError(self._failure(place, error)) from None
+            raise WarehouseError(self._failure(path, error)) from None
 
-    def delete_all(self, places: Iterable[StoragePath]) -> list[str]:
+    def delete_all(self, paths: Iterable[StoragePath]) -> list[str]:
         """Delete the files that exist, and return a message for each failure."""
         failures: list[str] = []
-        for batch in in_batches(places, _FILES_PER_BATCH):
+        for batch in in_batches(paths, _FILES_PER_BATCH):
             by_root: dict[str, list[StoragePath]] = {}
-            for place in batch:
-                by_root.setdefault(spelled_root(place), []).append(place)
+            for path in batch:
+                by_root.setdefault(spelled_root(path), []).append(path)
             for some in by_root.values():
                 failures += self._delete_in_one_system(some)
         return failures
 
-    def _delete_in_one_system(self, places: list[StoragePath]) -> Iterator[str]:
+    def _delete_in_one_system(self, paths: list[StoragePath]) -> Iterator[str]:
         """Delete files of one file system, and yield a message for each failure."""
-        remote = remote_files(self._system(places[0]))
+        remote = remote_files(self._system(paths[0]))
         if remote is None:
-            for place in places:
+            for path in paths:
                 try:
-                    self.delete(place)
+                    self.delete(path)
                 except WarehouseError as error:
                     yield error.message
             return
-        by_path = {self._path(place): place for place in places}
+        files = {self._path(path): path for path in paths}
         try:
-            failed = remote.delete_files(list(by_path))
+            failed = remote.delete_files(list(files))
         except OSError as error:
-            failed = dict.fromkeys(by_path, str(error))
-        yield from (self._failure(by_path[path], reason) for path, reason in failed.items())
+            failed = dict.fromkeys(files, str(error))
+        yield from (self._failure(files[name], reason) for name, reason in failed.items())
 
-    def _failure(self, place: StoragePath, reason: object) -> str:
-        return f"{self.name(place)} cannot be deleted: {reason}; give this user the right to, run it again."
+    def _failure(self, path: StoragePath, reason: object) -> str:
+        return f"{self.name(path)} cannot be deleted: {reason}; give this user the right to, run it again."
 
     def delete_if_empty(self, folder: StoragePath) -> bool:
         """Delete an empty directory, where the file system refuses to delete one that another writer has just
         used.
         """
         if folder.root:
-            system, path = self.opened(folder)
+            system, path = self.system_and_path(folder)
             remote = remote_files(system)
             with contextlib.suppress(OSError):
                 return remote is not None and remote.delete_empty_directory(path)
@@ -322,14 +324,14 @@ class FileAccess:
                     if not kept(StoragePath("", path)):
                         self.delete_if_empty(StoragePath("", path))
             return
-        system, root = self.opened(folder)
+        system, root = self.system_and_path(folder)
         remote = remote_files(system)
         if remote is not None and not remote.has_directories:
             return
         with contextlib.suppress(OSError):
-            found = list(self._entries(folder))
-            used = {parent for info in found if info.is_file for parent in _parents(info.path)}
-            paths = [info.path for info in found if not info.is_file]
+            infos = list(self._entries(folder))
+            used = {parent for info in infos if info.is_file for parent in _parents(info.path)}
+            paths = [info.path for info in infos if not info.is_file]
             for path in [*sorted(paths, reverse=True), root]:
                 if path not in used and kept(self._storage_path(folder, path)):
                     used.update(_parents(path))
@@ -344,19 +346,19 @@ def _is_too_long(error: OSError) -> bool:
     return error.errno == errno.ENAMETOOLONG or os.strerror(errno.ENAMETOOLONG) in str(error)
 
 
-def checksummed_file(place: StoragePath) -> StoragePath | None:
+def checksummed_file(checksum: StoragePath) -> StoragePath | None:
     """Return the file of a checksum file of Hadoop's local file system, or None if it is no such file.
 
     >>> checksummed_file(StoragePath("", "/t/.a.parquet.crc"))
     StoragePath(root='', path='/t/a.parquet')
     """
-    path = file_names.checksummed_path(place.path)
-    return None if path is None else StoragePath(place.root, path)
+    path = file_names.checksummed_path(checksum.path)
+    return None if path is None else StoragePath(checksum.root, path)
 
 
-def checksum_file(place: StoragePath) -> StoragePath:
+def checksum_file(path: StoragePath) -> StoragePath:
     """Return the file with a file's checksum, as Hadoop's local file system names it."""
-    return StoragePath(place.root, file_names.checksum_path(place.path))
+    return StoragePath(path.root, file_names.checksum_path(path.path))
 
 
 def _folders(path: str) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
@@ -368,8 +370,8 @@ def _folders(path: str) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
     while waiting:
         path = waiting.pop()
         try:
-            with os.scandir(path) as found:
-                entries = list(found)
+            with os.scandir(path) as listing:
+                entries = list(listing)
         except (FileNotFoundError, NotADirectoryError):
             continue
         yield path, entries

@@ -172,7 +172,7 @@ class UnneededFiles:
             The files by their paths, and the keys of partitions whose rows must all stay, because they alone
             name the folders of files that are too young.
         """
-        candidates = self._superseded(head)
+        candidates = self._find_superseded(head)
         young = {
             path: DeletionCandidate(upload.path, True, [])
             for path, upload in uploads
@@ -186,7 +186,7 @@ class UnneededFiles:
         )
         return {path: each for path, each in candidates.items() if path in deletable}, recording
 
-    def _superseded(self, head: Head) -> Candidates:
+    def _find_superseded(self, head: Head) -> Candidates:
         """Return the files that versions which are no longer kept have listed."""
         placements = self._placements(head)
         first = next(iter(placements.values()))
@@ -222,34 +222,34 @@ class UnneededFiles:
         """Add the stored files that no row lists to the candidates, or to the young files elsewhere."""
         checksums: dict[StoragePath, Info] = {}
         kept: set[StoragePath] = set()
-        for path, info in self._stored():
+        for path, info in self._list_stored():
             checked = checksummed_file(path)
             if path in candidates:
                 candidates[path].info = info
             elif checked is not None:
                 checksums[checked] = info
             elif self._is_left_over(path, info):
-                candidates[path] = self._left_over(path, info)
+                candidates[path] = self._leftover_candidate(path, info)
             else:
                 kept.add(path)
                 if self._outer_folder(path) is not None:
-                    young[path] = self._left_over(path, info)
+                    young[path] = self._leftover_candidate(path, info)
         for checked, info in checksums.items():
             path = checksum_file(checked)
             if checked in candidates and candidates[checked].info is not None:
                 candidates[checked].checksum = info
             elif checked not in kept and self._is_left_over(path, info):
-                candidates[path] = self._left_over(path, info)
+                candidates[path] = self._leftover_candidate(path, info)
 
-    def _stored(self) -> Iterator[tuple[StoragePath, Info]]:
+    def _list_stored(self) -> Iterator[tuple[StoragePath, Info]]:
         """Yield the files below the table, and the files that it wrote to partitions elsewhere."""
         yield from self._files.below(self._owned.root)
-        yield from self._owned.own_elsewhere()
+        yield from self._owned.own_files_elsewhere()
 
     def _is_left_over(self, path: StoragePath, info: Info) -> bool:
         return self._owned.is_own(path) and self._is_old(info.modified)
 
-    def _left_over(self, path: StoragePath, info: Info) -> DeletionCandidate:
+    def _leftover_candidate(self, path: StoragePath, info: Info) -> DeletionCandidate:
         return DeletionCandidate(self._files.name(path), True, [], info)
 
     def _outer_folder(self, path: StoragePath) -> StoragePath | None:

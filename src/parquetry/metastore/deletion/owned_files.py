@@ -93,13 +93,13 @@ class OwnedFiles:
         self._files = files
         self._read_claims = read_claims
         self.real = RealPaths()
-        place = files.storage_path(metadata.location)
-        self.root = self.real.folder(place)
-        self._is_link = self.real.file(place) != self.root
+        path = files.storage_path(metadata.location)
+        self.root = self.real.folder(path)
+        self._is_link = self.real.file(path) != self.root
 
-    def is_own(self, place: StoragePath) -> bool:
+    def is_own(self, path: StoragePath) -> bool:
         """Return whether this table wrote a file, by the file's name. Checksums count, too."""
-        return is_own(base_name(place.path).removeprefix("."), self._table)
+        return is_own(base_name(path.path).removeprefix("."), self._table)
 
     def real_path(self, path: str) -> StoragePath:
         """Return the real path of a file, since several paths may lead to it."""
@@ -123,7 +123,7 @@ class OwnedFiles:
             return self._elsewhere[1]
         return former_folders(self._store, self._table, self._location, self.real)
 
-    def own_elsewhere(self) -> Iterator[tuple[StoragePath, Info]]:
+    def own_files_elsewhere(self) -> Iterator[tuple[StoragePath, Info]]:
         """Yield files that the table wrote to `outer` folders; a folder that cannot be listed is logged."""
         for folder in sorted(self.outer):
             try:
@@ -152,21 +152,23 @@ class OwnedFiles:
     @functools.cached_property
     def _within(self) -> list[StoragePath]:
         """The folders of other tables within this table's folder."""
-        places = (claim.folder for claim in self._others)
-        return [place for place in places if place == self.root or is_below(place, self.root)]
+        folders = (claim.folder for claim in self._others)
+        return [folder for folder in folders if folder == self.root or is_below(folder, self.root)]
 
-    def deletable(self, places: Iterable[StoragePath]) -> set[StoragePath]:
+    def deletable(self, paths: Iterable[StoragePath]) -> set[StoragePath]:
         """Return the files that may be deleted.
 
         Args:
-            places: paths of files that the table's records name, or that it wrote by their names.
+            paths: paths of files that the table's records name, or that it wrote by their names.
         """
-        every = {place: self.real.file(place) for place in places}
-        every = {place: real for place, real in every.items() if not self._is_shared(real)}
-        found = {place: real for place, real in every.items() if is_below(real, self.root)}
-        found = {place: real for place, real in found.items() if self.is_own(place) or self._is_ours(real)}
-        elsewhere = {place: real for place, real in every.items() if self._is_written_elsewhere(place, real)}
-        if not found and not elsewhere:
+        every = {path: self.real.file(path) for path in paths}
+        every = {path: real for path, real in every.items() if not self._is_shared(real)}
+        candidates = {path: real for path, real in every.items() if is_below(real, self.root)}
+        candidates = {
+            path: real for path, real in candidates.items() if self.is_own(path) or self._is_ours(real)
+        }
+        elsewhere = {path: real for path, real in every.items() if self._is_written_elsewhere(path, real)}
+        if not candidates and not elsewhere:
             return set()
         folders = {parent_folder(real) for real in elsewhere.values()}
         others = self._others + [
@@ -174,9 +176,9 @@ class OwnedFiles:
             for claim in self._claims
             if claim not in self._others and any(overlap(claim.folder, folder) for folder in folders)
         ]
-        found |= elsewhere
-        listed = self._listed_by_others({base_name(real.path) for real in found.values()}, others)
-        return {place for place, real in found.items() if real not in listed}
+        candidates |= elsewhere
+        listed = self._files_of_others({base_name(real.path) for real in candidates.values()}, others)
+        return {path for path, real in candidates.items() if real not in listed}
 
     def _is_shared(self, real: StoragePath) -> bool:
         """Return whether a file or folder belongs to the metastore that this one is a copy of."""
@@ -187,13 +189,13 @@ class OwnedFiles:
         return ownership_of(self._store).shares(self._table)
 
     def _is_ours(self, real: StoragePath) -> bool:
-        return self._managed and not any(is_below(real, place) for place in self._within)
+        return self._managed and not any(is_below(real, folder) for folder in self._within)
 
-    def _is_written_elsewhere(self, place: StoragePath, real: StoragePath) -> bool:
+    def _is_written_elsewhere(self, path: StoragePath, real: StoragePath) -> bool:
         """Return whether the table wrote a file to a partition elsewhere; targets of links do not count."""
-        if not self.is_own(place) or is_below(real, self.root):
+        if not self.is_own(path) or is_below(real, self.root):
             return False
-        if is_below(place, self._files.storage_path(self._location)) or not self.outer:
+        if is_below(path, self._files.storage_path(self._location)) or not self.outer:
             return False
         folder = parent_folder(real)
         while folder not in self.outer:
@@ -203,7 +205,7 @@ class OwnedFiles:
             folder = above
         return True
 
-    def _listed_by_others(self, names: Collection[str], others: Iterable[Claim]) -> set[StoragePath]:
+    def _files_of_others(self, names: Collection[str], others: Iterable[Claim]) -> set[StoragePath]:
         """Return the files with some names that other tables list."""
         listed = set()
         for claim in others:
@@ -212,11 +214,11 @@ class OwnedFiles:
                     listed.add(self.real_path(location))
         return listed
 
-    def delete(self, places: Iterable[StoragePath]) -> list[str]:
+    def delete(self, paths: Iterable[StoragePath]) -> list[str]:
         """Delete files with their checksums, and the directories that become empty.
 
         Args:
-            places: paths of deletable files.
+            paths: paths of deletable files.
 
         Returns:
             A message for each file that could not be deleted.
@@ -224,14 +226,14 @@ class OwnedFiles:
         failures = []
         folders = set()
         remote = []
-        for place in places:
-            folders.add(self.real.folder(parent_folder(place)))
-            if place.root:
-                remote.append(place)
+        for path in paths:
+            folders.add(self.real.folder(parent_folder(path)))
+            if path.root:
+                remote.append(path)
                 continue
             try:  # the checksum first: without its file, its owner would not be known
-                self._files.delete(checksum_file(place))
-                self._files.delete(place)
+                self._files.delete(checksum_file(path))
+                self._files.delete(path)
             except WarehouseError as error:
                 failures.append(error.message)
         failures += self._files.delete_all(remote)
@@ -266,7 +268,7 @@ class OwnedFiles:
     def _stays(self, folder: StoragePath) -> bool:
         if self._is_link and folder == self.root:
             return True  # a link must lead somewhere
-        return any(folder == place or is_below(folder, place) for place in self._within)
+        return any(folder == other or is_below(folder, other) for other in self._within)
 
     def _is_claimed(self, folder: StoragePath) -> bool:
         return any(folder == claim.folder for claim in self._claims)
@@ -311,15 +313,15 @@ def recorded_files(store: Store, table: bytes, head: Head, *, foreign: bool = Fa
 def _placements(store: Store, table: bytes, head: Head) -> list[TablePlacement]:
     """Return each placement that any version gave to partitions by default."""
     metadata = {commit.metadata: commit for _, commit in commit_rows(store, table)}
-    found: dict[object, TablePlacement] = {}
+    placements: dict[object, TablePlacement] = {}
     for commit in {**metadata, head.commit.metadata: head.commit}.values():
         try:
             snapshot = load(store, table, head, commit)
         except (MetastoreDamagedError, TableNotFoundError) as error:
             _LOG.warning("a version of %s.%s cannot be read: %s", head.database, head.name, error)
             continue
-        found[snapshot.metadata.location, snapshot.metadata.key_definition] = snapshot.placement
-    return list(found.values())
+        placements[snapshot.metadata.location, snapshot.metadata.key_definition] = snapshot.placement
+    return list(placements.values())
 
 
 class DroppedTableFiles:
@@ -344,14 +346,17 @@ class DroppedTableFiles:
         self._snapshot = table
         self._files = FileAccess()
         real = RealPaths()
-        place = table.store, table.id, table.metadata.location, real
-        self._elsewhere = outer_folders(*place), former_folders(*place)
+        location = table.metadata.location
+        self._elsewhere = (
+            outer_folders(table.store, table.id, location, real),
+            former_folders(table.store, table.id, location, real),
+        )
         head = read_head(table.store, table.id)
         self._recorded: set[StoragePath] = set()
         self._live: set[StoragePath] = set()
         if not table.metadata.external and head is not None:
-            found = recorded_files(table.store, table.id, head, foreign=True)
-            self._recorded = {real.file(self._files.storage_path(location)) for location in found}
+            recorded = recorded_files(table.store, table.id, head, foreign=True)
+            self._recorded = {real.file(self._files.storage_path(each)) for each in recorded}
         elif table.metadata.external and not given_up:
             self._live = {
                 real.file(self._files.storage_path(join_location(partition.location, file.path)))
@@ -376,15 +381,13 @@ class DroppedTableFiles:
             table.store, table.id, table.metadata, self._files, read_claims, elsewhere=self._elsewhere
         )
         try:
-            there = {place for place, _ in self._files.below(own.root)}
-            there |= {place for place, _ in own.own_elsewhere()}
+            there = {path for path, _ in self._files.below(own.root)}
+            there |= {path for path, _ in own.own_files_elsewhere()}
         except WarehouseError as error:
             # an external table without a write has no files there
             return [] if table.metadata.external and not table.version else [error.message]
-        unneeded = {place for place in there if own.is_own(place) or place in self._recorded}
-        stray = {
-            place for place in unneeded if (file := checksummed_file(place)) is not None and file in there
-        }
+        unneeded = {path for path in there if own.is_own(path) or path in self._recorded}
+        stray = {path for path in unneeded if (file := checksummed_file(path)) is not None and file in there}
         failures = own.delete(own.deletable(unneeded - stray - self._live))
         end_uploads(self._files, own.unfinished_uploads())
         own.delete_empty()
@@ -432,14 +435,14 @@ def _purge(table: TableSnapshot, locations: Iterable[str], everything: bool) -> 
     files = FileAccess()
     own = OwnedFiles(table.store, table.id, table.metadata, files, everything=everything)
     unneeded = own.deletable({files.storage_path(location) for location in locations})
-    foreign = {place for place in unneeded if not own.is_own(place)}
+    foreign = {path for path in unneeded if not own.is_own(path)}
     if foreign:
-        names = {base_name(place.path) for place in foreign}
+        names = {base_name(path.path) for path in foreign}
         kept = {
             own.real_path(join_location(partition.location, file.path))
             for partition in table.partitions()
             for file in partition.files
             if base_name(file.path) in names
         }
-        unneeded -= {place for place in foreign if own.real.file(place) in kept}
+        unneeded -= {path for path in foreign if own.real.file(path) in kept}
     return own.delete(unneeded)

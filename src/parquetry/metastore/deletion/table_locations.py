@@ -88,7 +88,7 @@ class TableLocations:
         Raises:
             LocationTakenError: the location belongs to a managed table, to a database or to the metastore.
         """
-        location = self._named(absolute_location(text, self._metastore.database_location(database)))
+        location = self._name_location(absolute_location(text, self._metastore.database_location(database)))
         require_outside_metastore(self._metastore, location, f"table {database}.{name}")
         named = database.lower(), name.lower()
         claimed = (claim for claim in self._claims() if (claim.head.database, claim.head.name) != named)
@@ -106,7 +106,7 @@ class TableLocations:
         Raises:
             LocationTakenError: the location belongs to another, managed table.
         """
-        location = self._named(absolute_location(text, table.metadata.location))
+        location = self._name_location(absolute_location(text, table.metadata.location))
         require_outside_metastore(self._metastore, location, f"partition {name} of table {table.label}")
         require_free(self._claims(but=table.id), location, f"partition {name} of table {table.label}")
         return location
@@ -133,7 +133,9 @@ class TableLocations:
         Raises:
             LocationTakenError: the location belongs to a table.
         """
-        location = self._named(absolute_location(text or f"{name.lower()}.db", self._metastore.warehouse))
+        location = self._name_location(
+            absolute_location(text or f"{name.lower()}.db", self._metastore.warehouse)
+        )
         subject = f"the folder for tables of database {name}"
         require_outside_metastore(self._metastore, location, subject, contents=False)
         require_outside(self._claims(), location, name)
@@ -143,7 +145,7 @@ class TableLocations:
         every: Iterable[Claim] = claims(self._metastore.store, RealPaths())
         return (claim for claim in every if claim.table != but)
 
-    def _named(self, location: str) -> str:
+    def _name_location(self, location: str) -> str:
         return self._metastore.store.below.named(location)
 
     def _directories(self) -> dict[str, str]:

@@ -32,19 +32,19 @@ def uploads_below(
         folders: the directories, resolved.
         is_own: returns whether the table writes a file of this path.
     """
-    found: Uploads = []
+    unfinished: Uploads = []
     for folder in folders:
         try:
-            found += [(place, each) for place, each in _uploads_below(files, folder) if is_own(place)]
+            unfinished += [(path, each) for path, each in _uploads_below(files, folder) if is_own(path)]
         except WarehouseError as error:
             _LOG.warning("%s", error.message)
-    return found
+    return unfinished
 
 
 def _uploads_below(files: FileAccess, folder: StoragePath) -> Uploads:
     if not folder.root:
         return []
-    system, path = files.opened(folder)
+    system, path = files.system_and_path(folder)
     if (remote := remote_files(system)) is None:
         return []
     try:
@@ -64,9 +64,9 @@ def end_uploads(files: FileAccess, uploads: Uploads) -> Uploads:
         uploads: as `uploads_below` returned them.
     """
     failed: dict[str, str] = {}
-    for root in {spelled_root(place) for place, _ in uploads}:
-        some = [(place, upload) for place, upload in uploads if spelled_root(place) == root]
-        if (remote := remote_files(files.opened(some[0][0])[0])) is not None:
+    for root in {spelled_root(path) for path, _ in uploads}:
+        some = [(path, upload) for path, upload in uploads if spelled_root(path) == root]
+        if (remote := remote_files(files.system_and_path(some[0][0])[0])) is not None:
             try:
                 failed |= remote.end_uploads([upload for _, upload in some])
             except OSError as error:
@@ -78,4 +78,4 @@ def end_uploads(files: FileAccess, uploads: Uploads) -> Uploads:
             path,
             reason,
         )
-    return [(place, upload) for place, upload in uploads if upload.path not in failed]
+    return [(path, upload) for path, upload in uploads if upload.path not in failed]

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 from parquetry.errors import TableNotFoundError, WarehouseError
 from parquetry.metastore.cleanup.in_flight import writes_in_flight
-from parquetry.metastore.cleanup.retention import kept_since, oldest_commit, retire
+from parquetry.metastore.cleanup.retention import oldest_commit, oldest_needed_commit, retire
 from parquetry.metastore.deletion.clocks import HOUR_MS, Clocks, FileAges, grace_of
 from parquetry.metastore.deletion.delete_files import FileDeletion
 from parquetry.metastore.deletion.delete_rows import UnneededRows
@@ -96,11 +96,11 @@ def vacuum(
     )
     if retain_hours is not None:
         older_than = store_now_ms(table.store) - retain_hours * HOUR_MS
-    oldest = kept_since(
+    oldest = oldest_needed_commit(
         table.store, table.id, head, clocks.now - _KEPT_MS if older_than is None else older_than
     )
     if older_than is None and oldest.version > head.oldest:
-        oldest = kept_since(table.store, table.id, head, ages.now - _KEPT_MS)
+        oldest = oldest_needed_commit(table.store, table.id, head, ages.now - _KEPT_MS)
     if not dry_run:
         head = retire(table.store, table.id, oldest.version)
         oldest = oldest_commit(table.store, table.id, head)
@@ -140,7 +140,7 @@ def _remove(
         counts.append(Removed("left-over tables", None, orphans.tables, None))
     if orphans.names:
         counts.append(Removed("left-over names", None, orphans.names, None))
-    return [*_sorted_by_path(removed), *_sorted_by_path(checksums), *counts]
+    return [*_sort_by_path(removed), *_sort_by_path(checksums), *counts]
 
 
 def _files_removed(files: FileAccess, unneeded: Candidates) -> tuple[list[Removed], list[Removed]]:
@@ -158,7 +158,7 @@ def _files_removed(files: FileAccess, unneeded: Candidates) -> tuple[list[Remove
     return data_files, checksums
 
 
-def _sorted_by_path(removed: list[Removed]) -> list[Removed]:
+def _sort_by_path(removed: list[Removed]) -> list[Removed]:
     return sorted(removed, key=lambda row: row.path or "")
 
 
@@ -223,13 +223,13 @@ def _remove_files(
     except TableNotFoundError:  # interrupted before the metadata were written
         return [], []
     own = OwnedFiles(store, orphan.id, metadata, files)
-    found = {place: info for place, info in files.below(own.root) if own.is_own(place)}
-    found.update(own.own_elsewhere())
-    doomed = own.deletable(found)
+    infos = {path: info for path, info in files.below(own.root) if own.is_own(path)}
+    infos.update(own.own_files_elsewhere())
+    doomed = own.deletable(infos)
     uploads = own.unfinished_uploads()
     if not dry_run:
         for failure in files.delete_all(doomed):
             raise WarehouseError(failure)
         uploads = end_uploads(files, uploads)
         own.delete_empty()
-    return [(files.name(place), info.bytes) for place, info in found.items() if place in doomed], uploads
+    return [(files.name(path), info.bytes) for path, info in infos.items() if path in doomed], uploads

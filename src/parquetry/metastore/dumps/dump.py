@@ -130,15 +130,15 @@ def _write_tables(metastore: Metastore, work: Path, progress: Progress) -> list[
     tables: list[DumpedTable] = []
     looked_at: set[bytes] = set()
     for _ in range(MAX_PASSES):
-        found = sorted(
+        remaining = sorted(
             (table.database, table.metadata.kind, table.name, table.id)
             for id in metastore.ids() - looked_at
             if (table := metastore.table_of(id)) is not None
         )
-        if not found:
+        if not remaining:
             return tables
-        of = len(looked_at) + len(found)
-        for done, (database, _, name, id) in enumerate(found, len(looked_at)):
+        of = len(looked_at) + len(remaining)
+        for done, (database, _, name, id) in enumerate(remaining, len(looked_at)):
             progress(f"{database}.{name}", done, of)
             if (dumped := _write_table(metastore, id, work)) is not None:
                 tables.append(dumped)
@@ -227,14 +227,16 @@ def _lines(store: WarehouseStore, snapshot: TableSnapshot) -> Iterator[bytes]:
         value = store.get(metadata_key(table, ticket))
         if value is None:
             raise TableNotFoundError("The table was dropped.")
-        metadata: TableMetadata = decoder(TableMetadata).decode(store.kept(METADATA, value))
+        metadata: TableMetadata = decoder(TableMetadata).decode(store.make_relative(METADATA, value))
         yield _line("metadata", ticket=ticket, value=metadata_to_json(metadata))
     lists: set[tuple[int, int]] = set()
     yield from _chunks(store, table, head, lists)
     complete = True
     for row in stored_rows(store, table, head, oldest):
         if row.need is Need.LIVE or row.need is Need.TOMBSTONE:
-            entry = None if is_tombstone(row.value) else decode_entry(store.kept(PARTITIONS, row.value))
+            entry = (
+                None if is_tombstone(row.value) else decode_entry(store.make_relative(PARTITIONS, row.value))
+            )
             complete &= entry is None or lists.issuperset((c.ticket, c.number) for c in entry.chunks)
             value_ = None if entry is None else entry_to_json(entry)
             yield _line("partition", key=row.key.hex(), ticket=row.ticket, value=value_)
@@ -261,11 +263,11 @@ def _chunks(store: WarehouseStore, table: bytes, head: Head, lists: set[tuple[in
     """Yield the lines of all committed chunks, and add the ticket and number of each chunk to `lists`."""
     start = CHUNKS + table
     for key, value in store.scan(start, start + number(head.next_ticket)):
-        ticket, place = chunk_position(key)
+        ticket, chunk = chunk_position(key)
         if head.is_committed(ticket):
-            lists.add((ticket, place))
-            files = chunk_files(store.kept(CHUNKS, value)).records()
-            yield _line("files", ticket=ticket, number=place, value=files_to_json(files))
+            lists.add((ticket, chunk))
+            files = chunk_files(store.make_relative(CHUNKS, value)).records()
+            yield _line("files", ticket=ticket, number=chunk, value=files_to_json(files))
 
 
 def _line(kind: str, **fields: Any) -> bytes:

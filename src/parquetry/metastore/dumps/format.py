@@ -6,7 +6,7 @@
 The manifest's `databases` are `{"name", "properties"}`, and its `tables` are `{"id", "database", "name",
 "file", "lines", "sha256"}`. `metastore` and `store` name the dumped metastore as the warehouse's mark
 does, and `shared` has the tables of its identity (`metastore.ownership`). All three may be missing. The
-manifest's own `sha256` comes last: the hash of all bytes of the file, with 64 zeros in place of the
+manifest's own `sha256` comes last: the hash of all bytes of the file, with 64 zeros instead of the
 hash. The lines of a table are objects with one key, in this order:
 
 | key       | value                                                                                 |
@@ -114,12 +114,12 @@ def _text(manifest: Manifest) -> bytes:
 
 def _is_as_written(text: bytes, version: int) -> bool:
     """Return whether a manifest's hash is right; versions before `HASHED` have none."""
-    found = _HASH.search(text)
-    if found is None:
+    match = _HASH.search(text)
+    if match is None:
         return version < HASHED
-    start, end = found.span(1)
+    start, end = match.span(1)
     unhashed = text[:start] + _NO_HASH.encode() + text[end:]
-    return hashlib.sha256(unhashed).hexdigest().encode() == found[1]
+    return hashlib.sha256(unhashed).hexdigest().encode() == match[1]
 
 
 def read_manifest(text: bytes, where: str) -> Manifest:

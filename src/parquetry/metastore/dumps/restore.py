@@ -117,7 +117,7 @@ def restore(
         _write(metastore, source, manifest, text, progress, lambda: None)
         return manifest
     dumped = Source(manifest.metastore or None, manifest.store or None, manifest.warehouse, manifest.shared)
-    with receive(metastore.ownership, dumped, metastore.shared_with, claims=claims) as take:
+    with receive(metastore.ownership, dumped, metastore.tables_shared_with, claims=claims) as take:
         _write(metastore, source, manifest, text, progress, take)
     return manifest
 
@@ -199,10 +199,10 @@ def _require_empty(metastore: Metastore, mark: bytes) -> bool:
         WarehouseError: it is in use, or another dump is being restored into it.
     """
     store = metastore.store
-    found = store.get(RESTORING)
-    if found == mark:
+    restoring = store.get(RESTORING)
+    if restoring == mark:
         return True
-    if found is not None:
+    if restoring is not None:
         raise WarehouseError(
             "Restoring another dump into this metastore was cut short; run that again, or take an empty one."
         )
@@ -268,9 +268,9 @@ class _TableLines:
                 yield self._metadata(fields)
             elif kind == "files":
                 files = files_from_json(fields["value"])
-                place = fields["ticket"], fields["number"]
-                self._chunks[place], *both = chunk_rows(
-                    self._id, *place, files, self._known.types_at(place[0])
+                position = fields["ticket"], fields["number"]
+                self._chunks[position], *both = chunk_rows(
+                    self._id, *position, files, self._known.types_at(position[0])
                 )
                 yield from both
             elif kind == "partition":

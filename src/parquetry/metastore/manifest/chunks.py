@@ -88,11 +88,11 @@ def read_together(
 def _read_batches(chunks: Sequence[FileChunk]) -> Iterator[Sequence[FileChunk]]:
     """Yield groups of chunks, each of about `_CHUNK_BYTES_PER_READ`."""
     first = size = 0
-    for place, chunk in enumerate(chunks):
+    for index, chunk in enumerate(chunks):
         size += chunk.bytes or _CHUNK_BYTES_PER_READ // _CHUNKS_PER_READ
         if size >= _CHUNK_BYTES_PER_READ:
-            yield chunks[first : place + 1]
-            first, size = place + 1, 0
+            yield chunks[first : index + 1]
+            first, size = index + 1, 0
     if first < len(chunks):
         yield chunks[first:]
 

@@ -176,7 +176,7 @@ class ChunkColumns(FileColumns):
 
     @_reports_damage
     def __init__(self, *values: bytes) -> None:
-        self._chunks = [_decoded(value) for value in values]
+        self._chunks = [_decode(value) for value in values]
         self.counts = [chunk.count for chunk in self._chunks]
         self._ends: Indices = np.cumsum(self.counts)
         self.count = sum(self.counts)
@@ -197,23 +197,23 @@ class ChunkColumns(FileColumns):
         return [path for chunk in self._chunks for path in _paths(chunk)]
 
     @_reports_damage
-    def paths_at(self, places: Indices) -> list[str]:
+    def paths_at(self, positions: Indices) -> list[str]:
         """Return the paths of some of the files."""
-        if np.all(places[1:] > places[:-1]):
-            return self._paths_in_order(places)
-        ascending, back = np.unique(places, return_inverse=True)
+        if np.all(positions[1:] > positions[:-1]):
+            return self._paths_in_order(positions)
+        ascending, back = np.unique(positions, return_inverse=True)
         paths = self._paths_in_order(ascending)
-        return [paths[place] for place in back.tolist()]
+        return [paths[position] for position in back.tolist()]
 
-    def _paths_in_order(self, places: Indices) -> list[str]:
+    def _paths_in_order(self, positions: Indices) -> list[str]:
         """Return the paths of files at ascending positions."""
         starts = self._ends - self.counts
-        firsts, stops = np.searchsorted(places, starts), np.searchsorted(places, self._ends)
+        firsts, stops = np.searchsorted(positions, starts), np.searchsorted(positions, self._ends)
         paths: list[str] = []
         for number in np.flatnonzero(stops > firsts).tolist():
             chunk, first, stop = self._chunks[number], firsts[number], stops[number]
             whole = stop - first == chunk.count
-            paths += _paths(chunk) if whole else _paths_at(chunk, places[first:stop] - starts[number])
+            paths += _paths(chunk) if whole else _paths_at(chunk, positions[first:stop] - starts[number])
         return paths
 
     @property
@@ -244,20 +244,20 @@ class ChunkColumns(FileColumns):
         return _statistics(self._chunks, name, None)
 
     @_reports_damage
-    def statistics_at(self, name: str, places: Indices) -> StatisticsColumn | None:
+    def statistics_at(self, name: str, positions: Indices) -> StatisticsColumn | None:
         """Return the statistics of some of the files. Arrays are made for these files only."""
         if len(self._chunks) == 1:
-            return _statistics(self._chunks, name, places)
-        chunk_of = np.searchsorted(self._ends, places, side="right")
+            return _statistics(self._chunks, name, positions)
+        chunk_of = np.searchsorted(self._ends, positions, side="right")
         used, rank = np.unique(chunk_of, return_inverse=True)
         if not len(used):
             return None
         chunks = [self._chunks[number] for number in used.tolist()]
         ends = np.cumsum([chunk.count for chunk in chunks])
-        return _statistics(chunks, name, places - self._ends[chunk_of] + ends[rank])
+        return _statistics(chunks, name, positions - self._ends[chunk_of] + ends[rank])
 
 
-def _decoded(value: bytes) -> _Chunk:
+def _decode(value: bytes) -> _Chunk:
     chunk = _chunk.decode(memoryview(value)[len(MARK) :])
     listed = len(chunk.paths) if isinstance(chunk.paths, list) else chunk.paths.count(b"\0") - 1
     if listed != chunk.count:  # checked before any array of this length is made
@@ -265,7 +265,7 @@ def _decoded(value: bytes) -> _Chunk:
     return chunk
 
 
-def _statistics(chunks: Sequence[_Chunk], name: str, places: Indices | None) -> StatisticsColumn | None:
+def _statistics(chunks: Sequence[_Chunk], name: str, positions: Indices | None) -> StatisticsColumn | None:
     """Return the statistics of a column of all files of chunks, or of the files at some positions."""
     decoded = [
         None if (data := chunk.columns.get(name)) is None else _column.decode(data) for chunk in chunks
@@ -275,22 +275,24 @@ def _statistics(chunks: Sequence[_Chunk], name: str, places: Indices | None) -> 
         return None
     counts = [chunk.count for chunk in chunks]
     return StatisticsColumn(
-        flags_together([column.there for column in columns], counts, places),
-        numbers_together([column.size for column in columns], counts, places),
-        numbers_together([column.nulls for column in columns], counts, places),
-        bounds_together([column.min for column in columns], counts, places),
-        bounds_together([column.max for column in columns], counts, places),
+        flags_together([column.there for column in columns], counts, positions),
+        numbers_together([column.size for column in columns], counts, positions),
+        numbers_together([column.nulls for column in columns], counts, positions),
+        bounds_together([column.min for column in columns], counts, positions),
+        bounds_together([column.max for column in columns], counts, positions),
         Belief(
-            flags_together([column.min_exact for column in columns], counts, places),
-            flags_together([column.max_exact for column in columns], counts, places),
-            np.maximum(numbers_together([column.trust for column in columns], counts, places), Trust.UNKNOWN),
-            _types_together([column.stored for column in columns], counts, places),
+            flags_together([column.min_exact for column in columns], counts, positions),
+            flags_together([column.max_exact for column in columns], counts, positions),
+            np.maximum(
+                numbers_together([column.trust for column in columns], counts, positions), Trust.UNKNOWN
+            ),
+            _types_together([column.stored for column in columns], counts, positions),
         ),
     )
 
 
 def _types_together(
-    packed: Sequence[str | list[str | None] | None], counts: Sequence[int], places: Indices | None
+    packed: Sequence[str | list[str | None] | None], counts: Sequence[int], positions: Indices | None
 ) -> list[str | None] | None:
     """Return the type in each file, or None if no file has another type than the table."""
     if not any(packed):
@@ -302,18 +304,18 @@ def _types_together(
     ]
     if len(types) != sum(counts):
         raise ValueError(f"{sum(counts)} files have {len(types)} types")
-    return types if places is None else [types[place] for place in places.tolist()]
+    return types if positions is None else [types[position] for position in positions.tolist()]
 
 
 def _paths(chunk: _Chunk) -> list[str]:
     return chunk.paths if isinstance(chunk.paths, list) else _split(chunk.paths)
 
 
-def _paths_at(chunk: _Chunk, places: Indices) -> list[str]:
-    if isinstance(chunk.paths, list) or len(places) > chunk.count // _PATHS_PER_PICKED_PATH:
+def _paths_at(chunk: _Chunk, positions: Indices) -> list[str]:
+    if isinstance(chunk.paths, list) or len(positions) > chunk.count // _PATHS_PER_PICKED_PATH:
         paths = _paths(chunk)
-        return [paths[place] for place in places.tolist()]
-    return _pick(chunk.paths, places)
+        return [paths[position] for position in positions.tolist()]
+    return _pick(chunk.paths, positions)
 
 
 def _join(paths: Sequence[str]) -> bytes | list[str]:
@@ -333,7 +335,9 @@ def _join(paths: Sequence[str]) -> bytes | list[str]:
 def _common(texts: Sequence[str]) -> str:
     """Return the common prefix of texts, at least one: the common prefix of the least and the greatest."""
     first, last = min(texts), max(texts)
-    differ = (place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
+    differ = (
+        position for position, (one, other) in enumerate(zip(first, last, strict=False)) if one != other
+    )
     return first[: next(differ, len(first))]
 
 
@@ -343,14 +347,14 @@ def _split(joined: bytes) -> list[str]:
     return f"{prefix}{rests.replace(chr(0), f'{suffix}{chr(0)}{prefix}')}{suffix}".split("\0")
 
 
-def _pick(joined: bytes, places: Indices) -> list[str]:
+def _pick(joined: bytes, positions: Indices) -> list[str]:
     """Return some of the paths of a joined text.
 
     >>> _pick(_join(["a/1.parquet", "a/23.parquet", "a/4.parquet"]), np.array([1, 2]))
     ['a/23.parquet', 'a/4.parquet']
     """
     ends = np.append(np.flatnonzero(np.frombuffer(joined, np.uint8) == 0), len(joined))
-    rests = zip(ends[places + 1].tolist(), ends[places + 2].tolist(), strict=True)
+    rests = zip(ends[positions + 1].tolist(), ends[positions + 2].tolist(), strict=True)
     prefix, suffix = joined[: ends[0]], joined[ends[0] + 1 : ends[1]]
     return [(prefix + joined[start + 1 : stop] + suffix).decode() for start, stop in rests]
 

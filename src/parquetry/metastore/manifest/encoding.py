@@ -59,20 +59,20 @@ def pack_flags(flags: Flags) -> Bitmap:
     return np.packbits(flags).tobytes() if flags.any() else False
 
 
-def unpack_flags(bitmap: Bitmap, count: int, places: Indices | None = None) -> Flags:
+def unpack_flags(bitmap: Bitmap, count: int, positions: Indices | None = None) -> Flags:
     """Return the flags of a bitmap.
 
     Args:
         bitmap: the bitmap.
         count: number of its flags.
-        places: positions of the wanted flags, or None for all; the same in the functions below.
+        positions: positions of the wanted flags, or None for all; the same in the functions below.
     """
     if isinstance(bitmap, bool):
-        return np.array(bitmap).repeat(count if places is None else len(places))
+        return np.array(bitmap).repeat(count if positions is None else len(positions))
     if len(bitmap) != (count + 7) // 8:
         raise ValueError(f"a bitmap of {count} flags has {len(bitmap)} bytes")
     flags = np.unpackbits(np.frombuffer(bitmap, np.uint8), count=count).view(np.bool_)
-    return flags if places is None else flags[places]
+    return flags if positions is None else flags[positions]
 
 
 def pack_numbers(values: Numbers) -> Packed | None:
@@ -81,15 +81,15 @@ def pack_numbers(values: Numbers) -> Packed | None:
     return _pack_integers(values, is_known) if is_known.any() else None
 
 
-def unpack_numbers(packed: Packed | None, count: int, places: Indices | None = None) -> Numbers:
+def unpack_numbers(packed: Packed | None, count: int, positions: Indices | None = None) -> Numbers:
     """Return whole numbers, with UNKNOWN for a number that is not known."""
     if packed is None:
-        return _same(UNKNOWN, count, places)
+        return _same(UNKNOWN, count, positions)
     if packed.kind != "i":
         raise ValueError(f"whole numbers are of kind {packed.kind}")
-    values = _integers(packed, count, places)
+    values = _integers(packed, count, positions)
     if packed.known is not True:
-        values[~unpack_flags(packed.known, count, places)] = UNKNOWN
+        values[~unpack_flags(packed.known, count, positions)] = UNKNOWN
     return values
 
 
@@ -110,20 +110,20 @@ def pack_bound(bound: Bound) -> Packed | None:
     return Packed("f", values.astype(FLOATS).tobytes(), known=bitmap)
 
 
-def unpack_bound(packed: Packed | None, count: int, places: Indices | None = None) -> Bound:
+def unpack_bound(packed: Packed | None, count: int, positions: Indices | None = None) -> Bound:
     """Return the minima or maxima of files."""
     if packed is None:
-        none = count if places is None else len(places)
+        none = count if positions is None else len(positions)
         return Bound([None] * none, np.zeros(none, np.bool_))
     if packed.kind in ("s", "o"):
-        bound = _listed(packed, count)
-        return bound if places is None else bound.take(places)
-    is_known = None if packed.known is True else unpack_flags(packed.known, count, places)
+        bound = _decode_list(packed, count)
+        return bound if positions is None else bound.take(positions)
+    is_known = None if packed.known is True else unpack_flags(packed.known, count, positions)
     if packed.kind == "i":
-        return Bound(_integers(packed, count, places), is_known)
+        return Bound(_integers(packed, count, positions), is_known)
     if packed.kind == "b":
-        return Bound(unpack_flags(packed.data, count, places), is_known)
-    return Bound(_numbers(packed.data, FLOATS, count, places), is_known)
+        return Bound(unpack_flags(packed.data, count, positions), is_known)
+    return Bound(_numbers(packed.data, FLOATS, count, positions), is_known)
 
 
 def _pack_integers(values: Numbers, is_known: Flags) -> Packed:
@@ -140,24 +140,24 @@ def _pack_integers(values: Numbers, is_known: Flags) -> Packed:
     return Packed("i", (np.where(is_known, values, base) - base).astype(dtype).tobytes(), width, base, bitmap)
 
 
-def _integers(packed: Packed, count: int, places: Indices | None) -> Numbers:
+def _integers(packed: Packed, count: int, positions: Indices | None) -> Numbers:
     dtype = WIDTHS[packed.width]
     if dtype is None:
-        return _same(packed.base, count, places)
-    values: Numbers = _numbers(packed.data, dtype, count, places).astype(np.int64)
+        return _same(packed.base, count, positions)
+    values: Numbers = _numbers(packed.data, dtype, count, positions).astype(np.int64)
     values += packed.base
     return values
 
 
-def _same(value: int, count: int, places: Indices | None) -> Numbers:
-    return np.array(value, np.int64).repeat(count if places is None else len(places))
+def _same(value: int, count: int, positions: Indices | None) -> Numbers:
+    return np.array(value, np.int64).repeat(count if positions is None else len(positions))
 
 
-def _numbers(data: Bitmap, dtype: np.dtype[Any], count: int, places: Indices | None) -> Any:
+def _numbers(data: Bitmap, dtype: np.dtype[Any], count: int, positions: Indices | None) -> Any:
     if isinstance(data, bool) or len(data) != count * dtype.itemsize:
         raise ValueError(f"{count} numbers are not in the bytes that hold them")
     values = np.frombuffer(data, dtype)
-    return values if places is None else values[places]
+    return values if positions is None else values[positions]
 
 
 def _encode_list(values: Sequence[Any]) -> bytes:
@@ -184,7 +184,7 @@ _text = msgspec.msgpack.Decoder(list[str])
 _others = msgspec.msgpack.Decoder(list[Any], ext_hook=_number)
 
 
-def _listed(packed: Packed, count: int) -> Bound:
+def _decode_list(packed: Packed, count: int) -> Bound:
     if isinstance(packed.data, bool):
         raise ValueError("a list of values is a flag")
     values: list[Any] = (_text if packed.kind == "s" else _others).decode(packed.data)

@@ -35,7 +35,7 @@ from parquetry.metastore.storage.wire import (
     encode,
     encode_arrangement,
     encode_file,
-    joined,
+    join_values,
 )
 from parquetry.store import Store, in_batches
 
@@ -86,7 +86,7 @@ def decode_entries(values: Sequence[bytes]) -> list[PartitionEntry]:
     """Return the entries in the values of many partitions' rows, none of them a tombstone."""
     try:
         entries: list[PartitionEntry] = decoder(list[PartitionEntry]).decode(
-            joined([value[1:] for value in values])
+            join_values([value[1:] for value in values])
         )
     except MetastoreDamagedError:
         return [decode_entry(value) for value in values]  # the error names the damaged row
@@ -104,7 +104,7 @@ def decode_with_files(values: Sequence[bytes], names: tuple[str, ...]) -> list[A
         the entries, or None if a row is damaged. Decoding the rows one by one shows which.
     """
     try:
-        entries: list[Any] = entries_decoder(names).decode(joined([value[1:] for value in values]))
+        entries: list[Any] = entries_decoder(names).decode(join_values([value[1:] for value in values]))
     except MetastoreDamagedError:
         return None
     return entries
@@ -141,11 +141,11 @@ def read_listed(store: Store, table: bytes, entry: PartitionEntry) -> tuple[List
     """
     files: list[ListedFile] = []
     for _, columns in read_together(store, table, entry.chunks):
-        files += _listed(columns)
+        files += _list_files(columns)
     return (*files, *decoder(tuple[ListedFile, ...]).decode(entry.inline))
 
 
-def _listed(files: FileColumns) -> Iterable[ListedFile]:
+def _list_files(files: FileColumns) -> Iterable[ListedFile]:
     return map(ListedFile, files.paths, files.bytes.tolist(), optional(files.rows), optional(files.modified))
 
 
@@ -217,13 +217,13 @@ class EntryWriter:
             room += len(memoryview(listed[-1]))
             if room > most and (len(listed) > MIN_INLINE_FILES or room > MAX_INLINE_BYTES):
                 spilled = files if previous is None else [*inline_files(previous), *files]
-                chunks = self._spilled(chunks, spilled, room / len(listed), count, arrangement)
+                chunks = self._spill(chunks, spilled, room / len(listed), count, arrangement)
                 listed = []
                 break
         inline = msgspec.Raw(encode(listed)) if listed else NO_FILES
         return PartitionEntry(location, count, rows, size, encode_arrangement(arrangement), chunks, inline)
 
-    def _spilled(
+    def _spill(
         self,
         chunks: tuple[FileChunk, ...],
         files: Sequence[FileRecord],

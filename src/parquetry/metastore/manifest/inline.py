@@ -37,7 +37,7 @@ from parquetry.data_files import (
 )
 from parquetry.errors import MetastoreDamagedError
 from parquetry.metastore.storage.model import PartitionEntry
-from parquetry.metastore.storage.wire import RecordDecoder, decoder, joined, look_at_types
+from parquetry.metastore.storage.wire import RecordDecoder, decoder, join_values, look_at_types
 
 _CACHED_DECODERS = 64
 """Decoders that are cached, each for the statistics of some columns."""
@@ -62,38 +62,44 @@ def files_in_lists(
     """
     # To make a type for some columns takes longer than to decode a few files completely.
     if names is None or sum(sizes) <= MAX_FILES_AS_RECORDS or not can_narrow(names):
-        return recorded(lists)
+        return decode_files(lists)
     wanted = tuple(sorted(names))
     try:
-        decoded = lists_decoder(wanted).decode(joined(lists))
+        decoded = lists_decoder(wanted).decode(join_values(lists))
     except MetastoreDamagedError:
-        return recorded(lists)  # decodes the lists one by one, so that its error names the damaged one
-    files = InlineFiles.from_lists(decoded, wanted, lambda places: [lists[place] for place in places])
+        return decode_files(lists)  # decodes the lists one by one, so that its error names the damaged one
+    files = InlineFiles.from_lists(
+        decoded, wanted, lambda positions: [lists[position] for position in positions]
+    )
     return _files_in_all_spellings(lists, wanted) if files is None else files
 
 
 def _files_in_all_spellings(lists: Sequence[_List], wanted: Iterable[str]) -> FileColumns:
     """Return files if some of them spell a wanted column in another way, or are older than the column."""
-    said = [file.columns for each in names_decoder().decode(joined(lists)) for file in each]
+    said = [file.columns for each in names_decoder().decode(join_values(lists)) for file in each]
     names = sorted(set[str]().union(*[columns for columns in said if columns]))
     lower = {name.lower() for name in wanted}
     spelled = tuple(name for name in names if name.lower() in lower)
     if not can_narrow(spelled):
-        return recorded(lists)
-    decoded = lists_decoder(spelled).decode(joined(lists))
+        return decode_files(lists)
+    decoded = lists_decoder(spelled).decode(join_values(lists))
     files = [file for each in decoded for file in each]
     columns: dict[str, StatisticsColumn] = {
-        name: RecordedColumn([file.columns and getattr(file.columns, f"c{place}") for file in files])
-        for place, name in enumerate(spelled)
+        name: RecordedColumn([file.columns and getattr(file.columns, f"c{position}") for file in files])
+        for position, name in enumerate(spelled)
     }
     sizes = np.array(list(map(len, decoded)), np.intp)
     entries = np.array([bool(columns) for columns in said], np.bool_)
     return InlineFiles(
-        files, sizes, columns, lambda places: [lists[place] for place in places], AllNames(names, entries)
+        files,
+        sizes,
+        columns,
+        lambda positions: [lists[position] for position in positions],
+        AllNames(names, entries),
     )
 
 
-def recorded(lists: Iterable[_List]) -> RecordedFiles:
+def decode_files(lists: Iterable[_List]) -> RecordedFiles:
     """Return the files of lists with all their statistics decoded."""
     decode = decoder(list[FileRecord]).decode
     return RecordedFiles([file for each in lists for file in decode(each)])
@@ -166,8 +172,8 @@ class InlineFiles(FileColumns):
         said = [file.columns for file in files] if names else []
         described = len(said) - said.count(None)
         columns: dict[str, StatisticsColumn] = {}
-        for place, name in enumerate(names):
-            get = operator.attrgetter(f"c{place}")
+        for position, name in enumerate(names):
+            get = operator.attrgetter(f"c{position}")
             records = (
                 list(map(get, said)) if described == len(said) else [each and get(each) for each in said]
             )
@@ -194,7 +200,7 @@ class InlineFiles(FileColumns):
     @property
     def _whole(self) -> RecordedFiles:
         if self._all is None:
-            self._all = recorded(self._lists(range(len(self._sizes))))
+            self._all = decode_files(self._lists(range(len(self._sizes))))
         return self._all
 
     @property
@@ -232,20 +238,20 @@ class InlineFiles(FileColumns):
         """Return an object for each file."""
         return self._whole.records()
 
-    def narrowed(self, places: Indices, names: Collection[str] | None) -> FileColumns:
+    def narrowed(self, positions: Indices, names: Collection[str] | None) -> FileColumns:
         """Return some of the files.
 
         If other columns are wanted, the lists of these files are decoded again.
         """
         if names is not None and self._columns.keys() >= set(names):
-            return self.take(places)
-        list_of = np.repeat(np.arange(len(self._sizes)), self._sizes)[places]
+            return self.take(positions)
+        list_of = np.repeat(np.arange(len(self._sizes)), self._sizes)[positions]
         kept = np.unique(list_of)
         again = files_in_lists(self._lists(kept.tolist()), self._sizes[kept].tolist(), names)
         ends = np.cumsum(self._sizes)
         before = ends - np.cumsum(np.where(np.isin(np.arange(len(ends)), kept), self._sizes, 0))
         # Subtract the files of the lists that are left out before each list.
-        return again.take(places - before[list_of])
+        return again.take(positions - before[list_of])
 
 
 def can_narrow(names: Iterable[str]) -> bool:
@@ -281,7 +287,7 @@ def names_decoder() -> RecordDecoder:
 
 
 def _file(names: tuple[str, ...]) -> Any:
-    fields = [f"c{place}" for place in range(len(names))]
+    fields = [f"c{position}" for position in range(len(names))]
     columns = msgspec.defstruct(
         "Statistics",
         [(field, ColumnStatistics | None, None) for field in fields],

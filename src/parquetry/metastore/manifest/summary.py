@@ -93,7 +93,7 @@ def summarise(files: FileColumns, types: Types) -> FileRecord:
         rows,
         None,
         {
-            name: _summarised(column, files.rows, types.get(name.lower()))
+            name: _summarise_column(column, files.rows, types.get(name.lower()))
             if column.there.all() and spellings[name.lower()] == 1
             else ColumnStatistics()
             for name, column in columns.items()
@@ -101,7 +101,7 @@ def summarise(files: FileColumns, types: Types) -> FileRecord:
     )
 
 
-def _summarised(column: StatisticsColumn, rows: Numbers, type: ColumnType | None) -> ColumnStatistics:
+def _summarise_column(column: StatisticsColumn, rows: Numbers, type: ColumnType | None) -> ColumnStatistics:
     size, nulls = _sum(column.size), _sum(column.nulls)
     if ((rows != UNKNOWN) & (column.nulls > rows)).any():
         nulls = None
@@ -154,7 +154,7 @@ def _selected_values(bound: Bound, selected: Flags) -> Any:
     if bound.known is not None and not bound.known[selected].all():
         return None
     if isinstance(bound.values, list):
-        return [bound.values[place] for place in np.flatnonzero(selected).tolist()]
+        return [bound.values[index] for index in np.flatnonzero(selected).tolist()]
     return bound.values[selected]
 
 
@@ -195,7 +195,7 @@ def _is_text(value: bytes) -> bool:
 def _occurs(value: Any, bound: Bound, exact: Flags) -> bool:
     """Return whether one of the files has this value as an exact bound."""
     if isinstance(bound.values, list):
-        return any(bound.values[place] == value for place in np.flatnonzero(exact).tolist())
+        return any(bound.values[index] == value for index in np.flatnonzero(exact).tolist())
     return bool((bound.values[exact] == value).any())
 
 

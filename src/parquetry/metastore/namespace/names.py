@@ -315,19 +315,19 @@ class TableNames:
                 return head
             return msgspec.structs.replace(head, renaming=renaming)
 
-        def done(head: Head) -> bool:
+        def is_done(head: Head) -> bool:
             return head.renaming == renaming or head.token == renaming[2]
 
-        return done(edit_head(self._store, table.id, change, done))
+        return is_done(edit_head(self._store, table.id, change, is_done))
 
     def withdraw(self, table: bytes, token: bytes) -> bool:
         """Withdraw an announced name; return False if another process has finished the renaming."""
 
-        def done(head: Head) -> bool:
+        def is_done(head: Head) -> bool:
             return head.renaming is None or head.renaming[2] != token
 
         def change(head: Head) -> Head:
-            if done(head):
+            if is_done(head):
                 return head
             if head.is_first_name:
                 return msgspec.structs.replace(
@@ -335,7 +335,7 @@ class TableNames:
                 )
             return msgspec.structs.replace(head, renaming=None)
 
-        return edit_head(self._store, table, change, done).token != token
+        return edit_head(self._store, table, change, is_done).token != token
 
     def _finish(self, table: bytes, token: bytes) -> Head:
         """Give a table the name that it has announced and reserved.

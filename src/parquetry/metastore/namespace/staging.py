@@ -80,7 +80,7 @@ class StagedTable:
         now = store_now_ms(store)
         author = msgspec.structs.replace(owner.enter(), started_at=now)
         self._leave = weakref.finalize(self, owner.leave, author)
-        with self._left_on_failure():
+        with self._leave_on_failure():
             self.id = create_staged(store, metadata, author)
         self._store = store
         self._names = names
@@ -89,7 +89,7 @@ class StagedTable:
         self._kind = metadata.kind
 
     @contextlib.contextmanager
-    def _left_on_failure(self) -> Iterator[None]:
+    def _leave_on_failure(self) -> Iterator[None]:
         try:
             yield
         except BaseException:
@@ -108,7 +108,7 @@ class StagedTable:
         )
         return load(self._store, self.id, head)
 
-    def publish(self) -> TableSnapshot:
+    def make_visible(self) -> TableSnapshot:
         """Give the table its name, or leave it as an orphan if that fails and it has not got the name.
 
         Raises:
@@ -116,10 +116,10 @@ class StagedTable:
             TableExistsError: a table or a view has the name.
             TableNotFoundError: the table was discarded.
         """
-        with self._left_on_failure():
-            return self._publish()
+        with self._leave_on_failure():
+            return self._take_name()
 
-    def _publish(self) -> TableSnapshot:
+    def _take_name(self) -> TableSnapshot:
         before = self.snapshot
         while True:
             token = new_token()
@@ -158,7 +158,7 @@ class StagedTable:
         )
 
     def discard(self) -> None:
-        """Remove the table, unless it has been published."""
+        """Remove the table, unless it has got its name."""
 
         def change(head: Head) -> Head:
             if head.state not in ("staged", "dropped"):

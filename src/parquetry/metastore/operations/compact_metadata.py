@@ -47,5 +47,5 @@ def compact_metadata(table: TableSnapshot, progress: Progress = silent) -> Compa
     if not count:
         return Compacted(0, 0, 0)
     written = commit(transaction, {"partitions": str(count)}).visible.newest(transaction.changes)
-    entries = [entry for found in written.values() if (entry := entry_of(found)) is not None]
+    entries = [entry for row in written.values() if (entry := entry_of(row)) is not None]
     return Compacted(count, before, sum(len(entry.chunks) for entry in entries))

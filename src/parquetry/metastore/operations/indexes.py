@@ -88,7 +88,7 @@ def rebuild_index(
     """
 
     def announce(metadata: TableMetadata) -> tuple[PartitionIndex, Indexes]:
-        old = _named(metadata, index)
+        old = _find_index(metadata, index)
         others = tuple(i for i in metadata.indexes if i.name != old.name or i.ready)
         bare = msgspec.structs.replace(metadata, indexes=())
         new = new_index(bare, index_columns(metadata, old), old.name)
@@ -110,14 +110,14 @@ def drop_index(table: TableSnapshot, index: str | Sequence[str]) -> TableSnapsho
         TableNotFoundError: the table was dropped.
     """
 
-    def without(metadata: TableMetadata) -> Indexes:
-        name = _named(metadata, index).name
+    def remove_index(metadata: TableMetadata) -> Indexes:
+        name = _find_index(metadata, index).name
         return tuple(other for other in metadata.indexes if other.name != name)
 
-    return _commit(table, "drop index", without)
+    return _commit(table, "drop index", remove_index)
 
 
-def _named(metadata: TableMetadata, index: str | Sequence[str]) -> PartitionIndex:
+def _find_index(metadata: TableMetadata, index: str | Sequence[str]) -> PartitionIndex:
     if isinstance(index, str):
         return find_index(metadata, index)
     asked = [column.lower() for column in index]
@@ -141,7 +141,7 @@ def _build(
 
     def finish(metadata: TableMetadata) -> Indexes:
         if index not in metadata.indexes:
-            raise _overtaken(index, metadata, table.label)
+            raise _overtaken_error(index, metadata, table.label)
         ready = msgspec.structs.replace(index, ready=True)
         others = (other for other in metadata.indexes if other.name != index.name)
         return (*others, ready)
@@ -152,7 +152,7 @@ def _build(
     return _commit(first, "index built", finish)
 
 
-def _overtaken(index: PartitionIndex, metadata: TableMetadata, table: str) -> ParquetryError:
+def _overtaken_error(index: PartitionIndex, metadata: TableMetadata, table: str) -> ParquetryError:
     """Return the error of an index that the table no longer has when all its entries are written.
 
     Args:

@@ -94,18 +94,18 @@ class _Relocation:
         self._matched = 0
 
     def run(self, dry_run: bool) -> list[Relocated]:
-        found = self._look(write=False)
+        relocated = self._look(write=False)
         if not self._matched:
             raise WarehouseError(
                 f"The metastore of {self._metastore.warehouse} has no location at {self._old} or below it: no location was "
                 "changed. Give the folder as `parquetry describe` shows it, or a folder above."
             )
         if dry_run:
-            return list(found.values())
-        if found:
+            return list(relocated.values())
+        if relocated:
             self._rewrite()
         self._review_copy()
-        return list(found.values())
+        return list(relocated.values())
 
     def _review_copy(self) -> None:
         """In a copied warehouse, end what is the original's no more, and say what still is."""
@@ -138,7 +138,7 @@ class _Relocation:
     def _announce_one(self, database: str, name: str) -> None:
         for attempt in range(1, _MAX_COMMIT_ATTEMPTS + 1):
             table = self._metastore.table(database, name)
-            location = self._moved(table.metadata.location)
+            location = self._move(table.metadata.location)
             if location == table.metadata.location:
                 return
             transaction = Transaction(table, "relocate")
@@ -158,10 +158,10 @@ class _Relocation:
             write: whether to rewrite the rows with the old location.
 
         Returns:
-            The locations that were found.
+            The changes of locations, by their kind and table.
         """
         store = self._metastore.store
-        found: _RelocatedByKind = {}
+        relocated: _RelocatedByKind = {}
         names: dict[bytes, str] = {}
         self._matched = 0
         for done, (key, value) in enumerate(self._all_rows()):
@@ -169,23 +169,23 @@ class _Relocation:
                 self._progress("rows of the metastore", done, None)
             moved: list[tuple[str, str]] = []
             try:
-                changed = rewrite_locations(key, value, functools.partial(self._kept_moved, moved))
+                changed = rewrite_locations(key, value, functools.partial(self._move_stored, moved))
             except MetastoreDamagedError:
                 continue  # fsck reports it
             if changed == value:
                 continue
             about = _KINDS[key[:1]], self._name(key, names)
-            known = found.get(about) or Relocated(*about, 0, *moved[0])
-            found[about] = replace(known, count=known.count + len(moved))
+            known = relocated.get(about) or Relocated(*about, 0, *moved[0])
+            relocated[about] = replace(known, count=known.count + len(moved))
             if (
                 write
             ):  # where it fails, the row is gone, or somebody has written it anew, which the next pass sees
                 store.compare_and_set(key, value, changed)
-        return found
+        return relocated
 
     def _all_rows(self) -> Iterator[tuple[bytes, bytes]]:
         for tag in _KINDS:
-            yield from self._metastore.store.kept_rows(*prefix_range(tag))
+            yield from self._metastore.store.relative_rows(*prefix_range(tag))
 
     def _name(self, key: bytes, names: dict[bytes, str]) -> str:
         if key[:1] == DATABASES:
@@ -201,23 +201,23 @@ class _Relocation:
             )
         return names[table]
 
-    def _kept_moved(self, moved: list[tuple[str, str]], kept: str) -> str:
+    def _move_stored(self, moved: list[tuple[str, str]], kept: str) -> str:
         """Return a location in its new stored form, and add it to `moved` if it changes."""
         before = self._below.absolute(kept)
         if not self._is_at_old_location(before):
             return kept
         self._matched += 1
-        after = self._moved(before)
+        after = self._move(before)
         new = self._below.kept(after)
         if new != kept:
             moved.append((before, after))
         return new
 
     def _is_at_old_location(self, location: str) -> bool:
-        place = storage_path(location)
-        return place == self._from or is_below(place, self._from)
+        path = storage_path(location)
+        return path == self._from or is_below(path, self._from)
 
-    def _moved(self, location: str) -> str:
+    def _move(self, location: str) -> str:
         """Return the new location of a location."""
         if not self._is_at_old_location(location):
             return location

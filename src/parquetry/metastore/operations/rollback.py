@@ -11,7 +11,7 @@ from parquetry.metastore.commits.removed_files import files_removed
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.deletion.file_access import FileAccess
 from parquetry.metastore.storage.model import PartitionIndex, RemovedFileRecord
-from parquetry.metastore.versions.indexes import renewed
+from parquetry.metastore.versions.indexes import renew_indexes
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot
 
@@ -61,7 +61,7 @@ def _indexes(current: TableSnapshot, target: TableSnapshot) -> tuple[PartitionIn
     """
     if target.metadata.key_definition == current.metadata.key_definition:
         return current.metadata.indexes
-    return renewed(index for index in target.metadata.indexes if index.ready)
+    return renew_indexes(index for index in target.metadata.indexes if index.ready)
 
 
 def _differing(current: TableSnapshot, target: TableSnapshot) -> dict[str, RemovedFileRecord | None]:

@@ -19,7 +19,7 @@ from parquetry.metastore.storage.wire import encode
 from parquetry.store import Store
 
 
-def changed_table(source: Store, restored: Store) -> str | None:
+def find_changed_table(source: Store, restored: Store) -> str | None:
     """Return the first change of a table since a metastore was dumped, as a clause, or None.
 
     Args:

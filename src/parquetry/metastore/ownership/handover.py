@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from parquetry.errors import ConfigurationError, ForeignWarehouseError, ParquetryError, WarehouseError
-from parquetry.metastore.ownership.changes import changed_table
+from parquetry.metastore.ownership.changes import find_changed_table
 from parquetry.metastore.ownership.identity import (
     Identity,
     make_identity,
@@ -148,15 +148,15 @@ def review_shared(ownership: Ownership, shared_with: SharedWith) -> int:
 
 def _still_shared(identity: Identity, shared_with: SharedWith) -> dict[str, str]:
     """Return the tables of `Identity.shared` that still are, each with its original, or an empty text."""
-    found: dict[str, str] = {}
+    still_shared: dict[str, str] = {}
     for folder in {identity.originals.get(table, "") for table in identity.shared}:
         now = {table.hex() for table in shared_with(folder or None)}
-        found |= {
+        still_shared |= {
             table: folder
             for table in identity.shared
             if table in now and identity.originals.get(table, "") == folder
         }
-    return found
+    return still_shared
 
 
 class Source(NamedTuple):
@@ -243,7 +243,7 @@ def _retiring(before: tuple[str | None, str] | None, ownership: Ownership, *, ve
     try:
         retired = retire(opened, before[0], store_name(ownership.store, ownership.warehouse))
         try:
-            if retired and verify and (change := changed_table(opened, ownership.rows)) is not None:
+            if retired and verify and (change := find_changed_table(opened, ownership.rows)) is not None:
                 raise ForeignWarehouseError(
                     f"The warehouse {ownership.warehouse} belongs to the metastore in {store_name(before[1], ownership.warehouse)}, "
                     f"and the dump is not of its present state: {change}. Dump it again and restore the new dump, or, to give "

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from parquetry.metastore.storage.format import retire_format, retired_for
+from parquetry.metastore.storage.format import read_successor, retire_format
 from parquetry.metastore.storage.head import swap
 from parquetry.metastore.storage.keyspace import IDENTITY
 from parquetry.metastore.storage.wire import decoder, encode
@@ -85,5 +85,5 @@ def retire(store: Store, id: str | None, successor: str) -> bool:
 
 def reinstate(store: Store) -> None:
     """Take back that a metastore was retired."""
-    if retired_for(store):
+    if read_successor(store):
         retire_format(store, "")

@@ -57,8 +57,8 @@ def canonical(warehouse: str) -> str:
     >>> canonical("s3a://bucket/lake"), canonical("s3://bucket//lake")
     ('s3://bucket/lake', 's3://bucket/lake')
     """
-    place = storage_path(warehouse)
-    return f"{place.root}{place.path}" if place.root else os.path.realpath(place.path)
+    path = storage_path(warehouse)
+    return f"{path.root}{path.path}" if path.root else os.path.realpath(path.path)
 
 
 def mark_location(warehouse: str) -> str:

@@ -67,8 +67,8 @@ def ownership_of(store: Store) -> Unmarked:
     """Return what tells whether the metastore of a store may write; for a store that no metastore has opened,
     it always may.
     """
-    found = getattr(store, "ownership", None)
-    return found if isinstance(found, Unmarked) else Unmarked()
+    ownership = getattr(store, "ownership", None)
+    return ownership if isinstance(ownership, Unmarked) else Unmarked()
 
 
 class Ownership(Unmarked):
@@ -188,10 +188,8 @@ class Ownership(Unmarked):
 
     def is_inside(self, location: str) -> bool:
         """Return whether a file or folder is inside the warehouse."""
-        place = storage_path(location)
-        return any(
-            is_below(place, storage_path(root)) for root in {self.warehouse, canonical(self.warehouse)}
-        )
+        path = storage_path(location)
+        return any(is_below(path, storage_path(root)) for root in {self.warehouse, canonical(self.warehouse)})
 
     def forget(self) -> None:
         """Forget what was read of identity and mark, after either was changed."""

@@ -22,8 +22,8 @@ and are read unchanged.
 of a row is computed with this constant as the initial value. So one call over the keys and values of many
 rows returns the constant again, unless one of the rows is damaged.
 
-**Damage.** A damaged row is read as `damaged`: bytes that no decoder accepts, and that name the row. So a
-reader that can go on without the row does. Code that counts rows without decoding them calls `refuse`.
+**Damage.** A damaged row is read as `damaged_value`: bytes that no decoder accepts, and that name the row. So
+a reader that can go on without the row does. Code that counts rows without decoding them calls `refuse`.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def with_checksum(key: bytes, value: bytes) -> bytes:
 
 
 def without_checksum(key: bytes, value: bytes) -> bytes:
-    """Check a row and return its value without the checksum; see `damaged` and `TAGS_WITH_CHECKSUMS`.
+    """Check a row and return its value without the checksum; see `damaged_value` and `TAGS_WITH_CHECKSUMS`.
 
     Raises:
         MetastoreDamagedError: the row is damaged, and rows of its kind are read without being decoded.
@@ -136,7 +136,7 @@ def without_checksum(key: bytes, value: bytes) -> bytes:
     if not _has_checksum(key, value):
         return value
     if crc32(value, crc32(key, _CRC_RESIDUE)) != _CRC_RESIDUE:
-        return damaged(key)
+        return damaged_value(key)
     tag = key[:1]
     if tag in TAGS_WITH_CHECKSUMS:
         return value
@@ -153,7 +153,7 @@ def are_right(rows: Sequence[Row]) -> bytes | None:
     return joined if crc32(joined, _CRC_RESIDUE) == _CRC_RESIDUE else None
 
 
-def damaged(key: bytes) -> bytes:
+def damaged_value(key: bytes) -> bytes:
     """Return the value that is read instead of a damaged row.
 
     Raises:

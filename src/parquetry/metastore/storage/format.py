@@ -23,7 +23,7 @@ rows have not changed, which does no harm.
 
 A library may have a store open while a later library raises it. The older library notices when it next
 commits: it reads the format row after the head on which the commit builds. So it cannot build on rows that a
-later library has published.
+later library has committed.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def require_format(store: Store, version: int) -> None:
         swap(store, FORMAT, value, encode(FormatRow(MAGIC, version, __version__)))
 
 
-def retired_for(store: Store) -> str:
+def read_successor(store: Store) -> str:
     """Return the store that has the warehouse of a retired metastore, or an empty text."""
     return _read(store.get(FORMAT) or b"").retired_for
 

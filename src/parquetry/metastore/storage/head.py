@@ -54,7 +54,7 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
         successor: value for the name's row, with the table that replaced this one.
         oldest: first version that can still be read.
         cleaner: the process that deletes files that a commit may list. While it does, no commit adopts files.
-            Afterwards, `swept_until` stands here.
+            Afterwards, `ended_cleaner` stands here.
         author: the process that makes the table. If it dies before the table has a name, the table is an
             orphan. None once the table has a name, or if the author is not known.
         newest: the newest row of each partition, if partitions have many rows; see `versions.newest_rows`.
@@ -102,7 +102,7 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     kind: Kind = "table"
 
     def invisible(self) -> Tickets:
-        """Return the tickets below `next_ticket` that no version has published."""
+        """Return the tickets below `next_ticket` that no version shows."""
         return merge(self.aborted, ((ticket, ticket) for ticket in self.pending))
 
     def is_aborted(self, ticket: int) -> bool:
@@ -110,16 +110,16 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
         return any(first <= ticket <= last for first, last in self.aborted)
 
     def is_committed(self, ticket: int) -> bool:
-        """Return whether a ticket was published, or aborted and then forgotten."""
+        """Return whether a ticket was committed, or aborted and then forgotten."""
         return ticket < self.next_ticket and ticket not in self.pending and not self.is_aborted(ticket)
 
-    def without(self, ticket: int) -> dict[int, Owner]:
+    def pending_without(self, ticket: int) -> dict[int, Owner]:
         """Return the pending tickets except one."""
         return {other: owner for other, owner in self.pending.items() if other != ticket}
 
 
-def swept_until(ticket: int) -> Owner:
-    """Return the record in place of a cleaner that has ended: a dead author, with the next ticket."""
+def ended_cleaner(ticket: int) -> Owner:
+    """Return the record that replaces a cleaner which has ended: a dead author, with the next ticket."""
     return Owner(b"", 0, "", ticket, "")
 
 
@@ -207,7 +207,7 @@ def edit_head(
             wrong.
 
     Returns:
-        the head as written, or as found.
+        the head as written, or as it was.
 
     Raises:
         TableNotFoundError: the table was removed.

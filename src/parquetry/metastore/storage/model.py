@@ -382,7 +382,7 @@ class StreamBatch(msgspec.Struct, frozen=True):
         """Return whether this batch, or a later one of its query, had been committed by a version."""
         return commit.streams.get(self.query, -1) >= self.number
 
-    def added_to(self, streams: Mapping[str, int]) -> dict[str, int]:
+    def add_to(self, streams: Mapping[str, int]) -> dict[str, int]:
         """Return the streams of the next commit, this batch last, without the queries idle for longest."""
         others = [(query, number) for query, number in streams.items() if query != self.query]
         return dict([*others[-(_MAX_STREAMS - 1) :], (self.query, self.number)])

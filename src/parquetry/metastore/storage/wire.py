@@ -63,7 +63,7 @@ def decoder(type: Any) -> RecordDecoder:
         return RecordDecoder(type)
 
 
-def joined(values: Sequence[bytes | memoryview | msgspec.Raw]) -> bytes:
+def join_values(values: Sequence[bytes | memoryview | msgspec.Raw]) -> bytes:
     """Join msgpack values into one array, to be decoded in one call."""
     return b"".join((b"\xdd", len(values).to_bytes(4, "big"), *values))
 

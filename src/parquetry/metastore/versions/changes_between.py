@@ -92,13 +92,13 @@ def _changes(
 
     commits = [commit(version) for version in range(after + 1, until + 1)]
     last = load(store, table, head, commits[-1])
-    touched = touched_partitions.written_by(last, commits)
+    touched = touched_partitions.find_written_keys(last, commits)
     base = None if after < 0 else load(store, table, head, commit(after))
     before: dict[bytes, PartitionSnapshot | None] = {}
     if base is not None:
         before = {key: _partition(base, key, row) for key, row in base.visible.newest(touched).items()}
     written: dict[int, list[tuple[bytes, PartitionRow]]] = {}
-    for key, row in last.visible.written_since(touched, min(each.ticket for each in commits)):
+    for key, row in last.visible.rows_since(touched, min(each.ticket for each in commits)):
         written.setdefault(row.ticket, []).append((key, row))
     (base or last).check_kept()  # no row was missing
     for each in commits:
@@ -163,7 +163,7 @@ class TouchedPartitions:
         version."""
         self._lock = threading.Lock()
 
-    def written_by(self, last: TableSnapshot, commits: Sequence[CommitRecord]) -> list[bytes]:
+    def find_written_keys(self, last: TableSnapshot, commits: Sequence[CommitRecord]) -> list[bytes]:
         """Return the keys of all partitions that some commits wrote to, and perhaps of others.
 
         Args:

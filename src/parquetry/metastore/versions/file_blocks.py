@@ -75,18 +75,19 @@ class FileBlock:
         """Return the number of files."""
         return self.files.count
 
-    def take(self, places: Indices) -> FileBlock:
+    def take(self, positions: Indices) -> FileBlock:
         """Return some of the files."""
-        return FileBlock(self.parts[places], self.files.take(places))
+        return FileBlock(self.parts[positions], self.files.take(positions))
 
-    def project(self, places: Indices | None, names: Collection[str] | None) -> FileBlock:
+    def project(self, positions: Indices | None, names: Collection[str] | None) -> FileBlock:
         """Return some of the files, or all, without references to others; see `data_files.project_files`."""
         return FileBlock(
-            self.parts if places is None else self.parts[places], project_files(self.files, places, names)
+            self.parts if positions is None else self.parts[positions],
+            project_files(self.files, positions, names),
         )
 
     @classmethod
-    def joined(cls, blocks: Sequence[FileBlock], names: Collection[str] | None) -> FileBlock:
+    def concatenate(cls, blocks: Sequence[FileBlock], names: Collection[str] | None) -> FileBlock:
         """Join the files of several blocks, in the order of their partitions."""
         if len(blocks) == 1:
             return blocks[0]
@@ -106,7 +107,7 @@ def file_blocks(
     names: Collection[str] | None = None,
     chooses: Chooses | None = None,
 ) -> Iterator[FileBlock]:
-    """Yield the files of partitions, in blocks that `FileBlock.joined` puts in order.
+    """Yield the files of partitions, in blocks that `FileBlock.concatenate` puts in order.
 
     Args:
         store: store of the metastore.
@@ -173,7 +174,7 @@ def _block_from_inline(
         return None
     lists = [entry.inline for entry in entries]
     files = InlineFiles.from_lists(
-        lists, wanted, lambda places: [batch[place].entry.inline for place in places]
+        lists, wanted, lambda positions: [batch[position].entry.inline for position in positions]
     )
     if files is None:
         return None

@@ -65,7 +65,7 @@ def new_index(
         raise UnsupportedError(
             f"An index on ({', '.join(columns)}) cannot be made: name one or more partition columns, each once."
         )
-    order = (*positions, *(place for place in range(len(names)) if place not in positions))
+    order = (*positions, *(position for position in range(len(names)) if position not in positions))
     if order == tuple(range(len(names))):
         raise UnsupportedError(
             f"An index on ({', '.join(columns)}) would be of no use: the partitions are kept in the order of "
@@ -84,7 +84,7 @@ def new_index(
 
 def index_columns(metadata: TableMetadata, index: PartitionIndex) -> tuple[str, ...]:
     """Return the columns that an index was created on."""
-    return tuple(metadata.partition_by[place] for place in index.order[: index.width])
+    return tuple(metadata.partition_by[position] for position in index.order[: index.width])
 
 
 def find_index(metadata: TableMetadata, name: str) -> PartitionIndex:
@@ -100,7 +100,7 @@ def find_index(metadata: TableMetadata, name: str) -> PartitionIndex:
     raise IndexNotFoundError(f"There is no index {name!r} on the table; its indexes are: {names}.")
 
 
-def renewed(indexes: Iterable[PartitionIndex]) -> tuple[PartitionIndex, ...]:
+def renew_indexes(indexes: Iterable[PartitionIndex]) -> tuple[PartitionIndex, ...]:
     """Return the indexes with new ids, and so without entries, for a table with new partition columns."""
     return tuple(
         PartitionIndex(index.name, _new_id(), index.order, index.width, index.ready) for index in indexes
@@ -119,7 +119,7 @@ def entry_key(order: Sequence[int], partition: bytes) -> bytes:
     [b'second', b'first']
     """
     fields = split_fields(partition, len(order))
-    return join_fields([fields[place] for place in order])
+    return join_fields([fields[position] for position in order])
 
 
 def partition_key(order: Sequence[int], entry: bytes) -> bytes:
@@ -129,8 +129,8 @@ def partition_key(order: Sequence[int], entry: bytes) -> bytes:
     b'abc'
     """
     fields = [b""] * len(order)
-    for place, field in zip(order, split_fields(entry, len(order)), strict=True):
-        fields[place] = field
+    for position, field in zip(order, split_fields(entry, len(order)), strict=True):
+        fields[position] = field
     return join_fields(fields)
 
 
@@ -147,9 +147,9 @@ def entry_rows(
         indexes: indexes to write to.
         rows: keys, ages and values of the partitions' rows.
     """
-    places = [(index_prefix(table, index.id), index.order) for index in indexes]
+    prefixes = [(index_prefix(table, index.id), index.order) for index in indexes]
     for key, age, value in rows:
-        for prefix, order in places:
+        for prefix, order in prefixes:
             if field_count(key) == len(order):
                 yield (
                     prefix + entry_key(order, key) + age,

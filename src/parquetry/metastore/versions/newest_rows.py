@@ -3,7 +3,7 @@
 After 20,000 commits to 30 partitions, each partition has some 700 rows, and a reader wants one of each. On a
 store on another machine, each seek is a request. If the request names the newest rows, the store itself goes
 from one to the next (`store.groups`). So while a table has few partitions with several rows each, its head
-lists their keys and the tickets of their newest rows. The compare-and-set that publishes a commit also writes
+lists their keys and the tickets of their newest rows. The compare-and-set that shows a commit also writes
 the list.
 
 The list saves time and is never needed. Each line is true by itself: the row exists, and a version that shows
@@ -91,16 +91,16 @@ def encode_newest(rows: Mapping[bytes, NewestRow], whole: int | None = None) -> 
 
 def decode_newest(data: bytes) -> tuple[tuple[bytes, NewestRow], ...]:
     """Return the keys of partitions, in order, with their newest rows; nothing if the list is unreadable."""
-    return _decoded(data)[0]
+    return _decode(data)[0]
 
 
 def complete_ticket(data: bytes) -> int | None:
     """Return the ticket of the commit whose version has only the listed partitions, or None."""
-    return _decoded(data)[1]
+    return _decode(data)[1]
 
 
 @functools.lru_cache(maxsize=32)
-def _decoded(data: bytes) -> tuple[tuple[tuple[bytes, NewestRow], ...], int | None]:
+def _decode(data: bytes) -> tuple[tuple[tuple[bytes, NewestRow], ...], int | None]:
     if not data:
         return (), None
     try:

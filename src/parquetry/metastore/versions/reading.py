@@ -90,14 +90,14 @@ def read_by_union(
     keys = plan.row_keys
     if keys is None:
         parts = [filter(None, entries(visible, part, schema, examined)) for part in plan.by_indexes]
-        keys = united(plan, parts)
+        keys = unite_keys(plan, parts)
     read_by_index = _rows(visible, keys, examined)
     if not plan.scans:
         return read_by_index
     return merge(read_by_keys(visible, plan, schema, examined), read_by_index, key=itemgetter(0))
 
 
-def united(plan: ScanPlan, parts: Iterable[Iterable[bytes]]) -> tuple[bytes, ...]:
+def unite_keys(plan: ScanPlan, parts: Iterable[Iterable[bytes]]) -> tuple[bytes, ...]:
     """Return the keys that the indexes of a union lead to, in order, without keys in the union's own ranges.
 
     Args:

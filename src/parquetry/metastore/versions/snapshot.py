@@ -191,16 +191,16 @@ class TableSnapshot:
         rows = (
             self.visible.scan([(b"", None)], single=not self.partition_types, examined=examined)
             if plan is None
-            else self._planned(plan, examined)
+            else self._read_plan(plan, examined)
         )
-        found = 0
+        count = 0
         for key, age, value in islice(rows, limit):  # and no row more is read
-            found += 1
+            count += 1
             yield PartitionSnapshot(self, key, age, value)
-        if plan is None or not plan.only_gets or found < len(plan.scans):
+        if plan is None or not plan.only_gets or count < len(plan.scans):
             self.check_kept()
 
-    def _planned(self, plan: ScanPlan, examined: Examined | None) -> Iterator[Row]:
+    def _read_plan(self, plan: ScanPlan, examined: Examined | None) -> Iterator[Row]:
         ready = {index.id for index in self.metadata.indexes if index.ready}
         for index in plan.indexes:
             if index.id not in ready:
@@ -389,14 +389,14 @@ def commit_as_of(store: Store, table: bytes, head: Head, time: int) -> CommitRec
         return (commit.time if commit.time <= now else now - _STATEMENT_MS) <= time
 
     versions = range(head.oldest, head.commit.version + 1)
-    place = bisect.bisect_right(versions, time, key=lambda version: load(version).committed_at)
-    found = load(versions[place - 1]) if place else None
+    position = bisect.bisect_right(versions, time, key=lambda version: load(version).committed_at)
+    latest = load(versions[position - 1]) if position else None
     in_order = 0
-    for version in versions[place:]:
+    for version in versions[position:]:
         commit = load(version)
         in_order = in_order + 1 if commit.written_at is None and not is_until(commit) else 0
         if in_order > _VERSIONS_IN_ORDER:
             break
         if is_until(commit):
-            found = commit
-    return found
+            latest = commit
+    return latest

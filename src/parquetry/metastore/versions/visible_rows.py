@@ -1,7 +1,7 @@
 """The rows of a table's partitions that belong to a version.
 
 A row is tagged with the ticket of the commit that wrote it. It belongs to a version if that ticket had been
-published by then. Of such rows of a partition the newest counts, and a tombstone says that the partition was
+committed by then. Of such rows of a partition the newest counts, and a tombstone says that the partition was
 dropped. The version's commit record decides all of this, in memory: a reader reads only the partitions' own
 rows. The head may list the newest ones (`newest_rows`), so that the store finds them faster. `TableSnapshot`
 has an example.
@@ -207,21 +207,23 @@ class VisibleRows:
                 partition's key. Rows that fail cost no other work.
         """
         if self._is_whole and not single and (where is None or passes is not None):
-            return self.rows(self._listed_keys_in(ranges, passes), examined)
+            return self.rows(self._find_listed_keys(ranges, passes), examined)
         absolute = self._ranges_for(start for start, _ in ranges) if single else self._absolute(ranges)
         rows = self._rows(absolute, single, examined, where, passes)
         return (row for row in rows if row[2][0] == 1 or _is_there(row[2]))
 
-    def _listed_keys_in(self, ranges: Sequence[Range], passes: Callable[[bytes], bool] | None) -> list[bytes]:
+    def _find_listed_keys(
+        self, ranges: Sequence[Range], passes: Callable[[bytes], bool] | None
+    ) -> list[bytes]:
         """Return the keys and ages of the live rows in ranges, from a list that names all partitions."""
-        stored_keys, place = [], 0
+        stored_keys, index = [], 0
         for key, row in decode_newest(self._newest):
             stored = key + complement(row.ticket)
-            while place < len(ranges) and (stop := ranges[place][1]) is not None and stored >= stop:
-                place += 1
-            if place == len(ranges):
+            while index < len(ranges) and (stop := ranges[index][1]) is not None and stored >= stop:
+                index += 1
+            if index == len(ranges):
                 break
-            if stored >= ranges[place][0] and not row.is_tombstone:
+            if stored >= ranges[index][0] and not row.is_tombstone:
                 stored_keys.append(stored)
         return stored_keys if passes is None else [key for key in stored_keys if passes(self._prefix + key)]
 
@@ -366,7 +368,7 @@ class VisibleRows:
         )
         return ((key, ticket_of(age)) for key, age, _ in rows)
 
-    def written_since(self, keys: Iterable[bytes], first: int) -> Iterator[tuple[bytes, PartitionRow]]:
+    def rows_since(self, keys: Iterable[bytes], first: int) -> Iterator[tuple[bytes, PartitionRow]]:
         """Yield all rows of partitions that this version or an earlier one shows, for each the newest first.
 
         Args:

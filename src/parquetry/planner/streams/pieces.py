@@ -107,7 +107,7 @@ class WholeVersion:
         ]
         snapshot = self.snapshot
         blocks = file_blocks(snapshot.store, snapshot.id, [self.partitions[place] for place in few])
-        found = FileBlock.joined(list(blocks), None)
+        found = FileBlock.concatenate(list(blocks), None)
         begin = self._starts[few[0]] if few else 0
         found = found.take(np.arange(max(0, start - begin), max(0, stop - begin)))
         return FileBlock(np.array(few, np.int32)[found.parts], found.files)

@@ -114,7 +114,7 @@ def plan(lake: Lake, q: questions.PlanBatch) -> answers.PlannedScan:
         block = _wanted(begun, asked, piece, piece.block(first, stop))
         kept.append(FileBlock((block.parts + len(partitions)).astype(np.int32), block.files))
         partitions += piece.partitions
-    return _answer(lake, begun, q.columns, partitions, FileBlock.joined(kept, frozenset()), (start, end))
+    return _answer(lake, begun, q.columns, partitions, FileBlock.concatenate(kept, frozenset()), (start, end))
 
 
 def _wanted(

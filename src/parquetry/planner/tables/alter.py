@@ -31,19 +31,19 @@ from parquetry.definition import (
     UpdateColumnType,
     bucketing,
     change_columns,
-    clustered_by,
     constraints,
-    elementary_changes,
-    in_order,
+    order_columns,
     physical_path,
-    recorded,
-    relocate,
+    record_skew,
+    relocate_directories,
+    remove_skew_property,
     require_columns,
     require_droppable,
     require_rules,
     require_unskewed,
-    subject,
-    without,
+    rules_subject,
+    split_into_elementary_changes,
+    translate_cluster_by,
 )
 from parquetry.definition.bucket_begin import bucket_begin
 from parquetry.errors import (
@@ -70,7 +70,7 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.LoadedTable:
     match q.changes:
         case [SetProperty(key="location", value=given)]:
             return lake.described(set_location(lake, snapshot, given))
-    for change in elementary_changes(metadata, q.changes):
+    for change in split_into_elementary_changes(metadata, q.changes):
         if isinstance(change, DropColumn):
             require_droppable(snapshot, metadata, change.column)
         bucketing.require_unbucketed(snapshot, metadata, change)
@@ -81,11 +81,15 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.LoadedTable:
     def zone() -> str:
         return lake.engine.time_zone
 
-    metadata, of_partition = recorded(bucketing.recorded(snapshot.label, metadata), zone)
-    if subject(snapshot.label, metadata) != subject(snapshot.label, snapshot.metadata):
+    metadata, of_partition = record_skew(bucketing.record_buckets(snapshot.label, metadata), zone)
+    if rules_subject(snapshot.label, metadata) != rules_subject(snapshot.label, snapshot.metadata):
         require_rules(snapshot.label, metadata, "define")
     transaction = Transaction(snapshot, "alter")
-    arrangement = metadata.arrangement if of_partition is None else relocate(transaction, of_partition, zone)
+    arrangement = (
+        metadata.arrangement
+        if of_partition is None
+        else relocate_directories(transaction, of_partition, zone)
+    )
     lake.locations.require_free_cells(snapshot.label, arrangement, snapshot.id)
     if metadata != snapshot.metadata or of_partition is None:
         transaction.set_metadata(metadata)
@@ -120,10 +124,10 @@ def _alter_metadata(
         case ClusterBy(columns=paths):
             kept = {name: value for name, value in metadata.properties.items() if name != SORT_BY}
             if paths:
-                kept[SORT_BY] = clustered_by(label, metadata, paths)
+                kept[SORT_BY] = translate_cluster_by(label, metadata, paths)
             return replace(metadata, properties=kept)
         case OrderColumns(names=names):
-            return replace(metadata, columns=in_order(metadata, names))
+            return replace(metadata, columns=order_columns(metadata, names))
         case UnsupportedChange():
             raise UnsupportedError(f"ALTER TABLE … {change.text} is not supported.")
         case DropColumn(column=path):
@@ -157,9 +161,9 @@ def _remove_property(metadata: TableMetadata, key: str) -> TableMetadata:
         return msgspec.structs.replace(metadata, comment=None)
     _check_changeable(key)
     if key in (SKEWED_BY, SKEWED_LOCATIONS):
-        return without(metadata, key)
+        return remove_skew_property(metadata, key)
     if key in (CLUSTERED_BY, BUCKETING_VERSION, HIVE_COMPATIBLE):
-        return bucketing.without(metadata, key)
+        return bucketing.remove_bucket_property(metadata, key)
     kept = {name: value for name, value in metadata.properties.items() if name != key}
     return msgspec.structs.replace(metadata, properties=kept)
 

@@ -26,15 +26,15 @@ from parquetry.data_files import TableColumn
 from parquetry.ddl import is_not_directories, parse_skewed_by
 from parquetry.definition import (
     Subject,
-    clustered_by,
     is_relaxed,
     require_allowed,
     require_columns,
+    translate_cluster_by,
     with_constraints,
 )
 from parquetry.definition.bucket_begin import bucket_begin
 from parquetry.errors import ColumnNotFoundError, PropertyError, UnsupportedError
-from parquetry.layout import Field, declared
+from parquetry.layout import Field, declare_columns
 from parquetry.metastore import TableMetadata, new_index
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import questions
@@ -98,7 +98,7 @@ def new_metadata(
     properties = _kept_properties(q.properties)
     fields, named = _fields(lake, label, q, external, file_format)
     check_properties(properties)
-    columns = declared(fields, file_format)
+    columns = declare_columns(fields, file_format)
     partition_by = _partition_by(label, columns, named)
     metadata = TableMetadata(
         columns=columns,
@@ -207,7 +207,7 @@ def _fields(
         raise UnsupportedError(
             f"Table {label} has no columns: name them, or the LOCATION they can be read from."
         )
-    fields, found = lake.engine.inferred(external, file_format)
+    fields, found = lake.engine.infer_columns(external, file_format)
     partition_by = partition_by or found
     return _trailing(fields, partition_by), partition_by
 
@@ -272,7 +272,7 @@ def _clustered(
             f"Table {label}: CLUSTER BY and the property {SORT_BY!r}, which is {metadata.properties[SORT_BY]!r}, say the same: "
             "give one."
         )
-    text = clustered_by(label, metadata, asked.columns)
+    text = translate_cluster_by(label, metadata, asked.columns)
     return msgspec.structs.replace(metadata, properties={**metadata.properties, SORT_BY: text})
 
 

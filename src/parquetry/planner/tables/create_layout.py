@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from parquetry.config import CLUSTERED_BY, SKEWED_LOCATIONS, Settings
 from parquetry.ddl import ClusteredBy
-from parquetry.definition import bucketing, recorded
+from parquetry.definition import bucketing, record_skew
 from parquetry.errors import BucketError, PropertyError
 from parquetry.identifiers import joined_name
 from parquetry.metastore import TableMetadata
@@ -26,7 +26,7 @@ def skewed(metadata: TableMetadata, lake: Lake, label: str) -> TableMetadata:
         SkewError: the values cannot be used.
         LocationTakenError: the location for one of them belongs to another, managed table.
     """
-    found, of_partition = recorded(metadata, lambda: lake.engine.time_zone)
+    found, of_partition = record_skew(metadata, lambda: lake.engine.time_zone)
     if of_partition is not None:
         raise PropertyError(
             f"Table property {SKEWED_LOCATIONS!r} names a partition, and a new table has none: leave PARTITION out."
@@ -51,8 +51,8 @@ def bucketed(
             f"The buckets of table {label} are said more than once: {', '.join(said)}. Give one."
         )
     if asked:
-        metadata = bucketing.declared(metadata, _clustered_by(asked[0]))
-    return bucketing.recorded(label, metadata)
+        metadata = bucketing.declare_buckets(metadata, _clustered_by(asked[0]))
+    return bucketing.record_buckets(label, metadata)
 
 
 def _clustered_by(transform: questions.Transform) -> ClusteredBy:

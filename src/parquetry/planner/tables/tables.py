@@ -93,7 +93,7 @@ def publish(lake: Lake, q: questions.PublishTable) -> answers.Done:
     """Give a staged table its name, or replace a table's content by the staged one."""
     staged = lake.staged[q.table.id]
     try:
-        published = lake.cache(staged.table.publish())
+        published = lake.cache(staged.table.make_visible())
     except TableExistsError as error:
         if q.mode == "create":
             raise

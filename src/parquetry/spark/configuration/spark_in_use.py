@@ -26,11 +26,11 @@ _SPARK_CORE = re.compile(r"spark-core_[\d.]+-(.+)\.jar")
 def version_of_home(home: Path) -> str | None:
     """Return the version of the Spark in a folder, by its file RELEASE or its jars, or None."""
     try:
-        found = _RELEASE.match((home / "RELEASE").read_text(encoding="utf-8", errors="replace"))
+        match = _RELEASE.match((home / "RELEASE").read_text(encoding="utf-8", errors="replace"))
     except OSError:
-        found = None
-    if found is not None:
-        return found[1]
+        match = None
+    if match is not None:
+        return match[1]
     names = (_SPARK_CORE.fullmatch(path.name) for path in sorted(home.glob("jars/spark-core_*.jar")))
     return next((name[1] for name in names if name), None)
 

@@ -63,7 +63,7 @@ class RowBuckets:
         """Return the column with the buckets of a number, or 0 for rows without buckets."""
         return sf.lit(0) if number == NO_BUCKETS else sf.col(quoted(self._name(number)))
 
-    def chosen(self, number: Column) -> Column:
+    def choose(self, number: Column) -> Column:
         """Return the bucket of each row, by a column with the number of its bucket specification."""
         chosen = None
         for each in self._numbers.values():

@@ -31,7 +31,7 @@ def write_error(
         options: the users' options for the writer of files.
         error: Spark's error.
     """
-    refusal = _raised(error)
+    refusal = _raised_text(error)
     if refusal.startswith(unnameable(snapshot)):
         return ValueTypeError(refusal)
     if (outside_error := outside(snapshot, where, refusal)) is not None:
@@ -50,7 +50,7 @@ def write_error(
     return None
 
 
-def _raised(error: Py4JJavaError | CapturedException) -> str:
+def _raised_text(error: Py4JJavaError | CapturedException) -> str:
     """Return the text that a task raised by `raise_error`. It may come from the user's own query."""
     if not isinstance(error, CapturedException) or error.getCondition() != "USER_RAISED_EXCEPTION":
         return ""

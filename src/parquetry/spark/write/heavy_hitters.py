@@ -39,7 +39,9 @@ def cached_rows(rows: DataFrame) -> Iterator[DataFrame]:
         rows.unpersist()
 
 
-def measured(snapshot: TableSnapshot, rows: DataFrame, measuring: Measuring) -> dict[bytes, Counted]:
+def measure_heavy_values(
+    snapshot: TableSnapshot, rows: DataFrame, measuring: Measuring
+) -> dict[bytes, Counted]:
     """Return the counts of values that may be heavy, by the keys of the partitions of the rows.
 
     Args:
@@ -48,17 +50,17 @@ def measured(snapshot: TableSnapshot, rows: DataFrame, measuring: Measuring) -> 
         measuring: the columns, and the limits for heavy values.
     """
     partition_by = [column.physical for column in snapshot.metadata.partition_columns]
-    found = counted(
+    counts = count_values(
         rows,
         list(zip(partition_by, snapshot.partition_types, strict=True)),
         [column.physical for column in measuring.columns],
         measuring.types,
         measuring.auto.share,
     )
-    return {snapshot.key_of(each.partition): each for each in found}
+    return {snapshot.key_of(each.partition): each for each in counts}
 
 
-def counted(
+def count_values(
     rows: DataFrame,
     partition_by: Sequence[tuple[str, ColumnType]],
     columns: Sequence[str],
@@ -89,14 +91,14 @@ def counted(
     )
     counts = one.groupBy(*map(_col, (*outer, *inner))).agg(sf.count(sf.lit(1)).alias(_COUNT_COLUMN))
     texts = [text_column(type, _col(name)) for type, name in zip(key_types, outer, strict=True)]
-    found: dict[tuple[str | None, ...], Counted] = {}
+    by_partition: dict[tuple[str | None, ...], Counted] = {}
     with cached_rows(counts) as once:
         sums = once.groupBy(*map(_col, outer)).agg(
             sf.coalesce(sf.sum(_col(_COUNT_COLUMN)), sf.lit(0)).alias(_ROWS_COLUMN)
         )
         for *texts_of_key, count in sums.select(*texts, _col(_ROWS_COLUMN)).collect():
             key = tuple(texts_of_key)
-            found[key] = Counted(tuple(map(value_of, key_types, key)), count, {})
+            by_partition[key] = Counted(tuple(map(value_of, key_types, key)), count, {})
         totals = sums.toDF(*(f"{name}.total" for name in outer), _ROWS_COLUMN)
         same = [_col(name).eqNullSafe(_col(f"{name}.total")) for name in outer]
         heavy = once.join(sf.broadcast(totals), reduce(Column.__and__, same, sf.lit(True)), "inner").where(
@@ -106,8 +108,8 @@ def counted(
         texts += [text_column(type, _col(name)) for type, name in zip(types, inner, strict=True)]
         for *values, count in heavy.select(*texts, _col(_COUNT_COLUMN)).collect():
             key, cell = tuple(values[: len(outer)]), values[len(outer) :]
-            found[key].counts[tuple(map(value_of, types, cell))] = count
-    return list(found.values())
+            by_partition[key].counts[tuple(map(value_of, types, cell))] = count
+    return list(by_partition.values())
 
 
 def _col(name: str) -> Column:

@@ -54,12 +54,12 @@ from parquetry.spark.write.committed_files import Uncommitted, WrittenPartition,
 from parquetry.spark.write.distribution import RowArrangement, stored_rows
 from parquetry.spark.write.empty_buckets import FilesKept, empty_slots, nothing_kept
 from parquetry.spark.write.errors import write_error
-from parquetry.spark.write.heavy_hitters import cached_rows as kept_rows, measured
+from parquetry.spark.write.heavy_hitters import cached_rows as kept_rows, measure_heavy_values
 from parquetry.spark.write.replace_where_check import (
     CHECKED_OPTION,
     by_partition,
     check_partitions,
-    checked_rows,
+    check_rows,
 )
 from parquetry.spark.write.slots import RowSlots
 from parquetry.spark.write.stream_batches import batch_of, evaluate
@@ -108,7 +108,9 @@ def _write_rows(lake: Lake, q: questions.Write, data: Any, snapshot: TableSnapsh
     arrangement = RowArrangement.from_settings(snapshot.metadata, settings, gathered=batch is not None)
     serializable = is_serializable(settings)
     options = file_options(snapshot, settings, q.write_options)
-    where = [_stored(snapshot, predicate) for predicate in conjuncts(snapshot, q.predicates, written=True)]
+    where = [
+        _to_stored_form(snapshot, predicate) for predicate in conjuncts(snapshot, q.predicates, written=True)
+    ]
     require_writable_so(lake, snapshot, mode, where)
     if _is_there(snapshot, q):
         return write_summary(())
@@ -131,7 +133,9 @@ def _write_rows(lake: Lake, q: questions.Write, data: Any, snapshot: TableSnapsh
         if mode == "overwrite" and not written:
             _keep_static_partition(transaction, of_rows)
         replaced = (
-            _replaced(snapshot, mode, where, written, _statement(q)) if settings[PURGE_ON_OVERWRITE] else []
+            _overwritten_partitions(snapshot, mode, where, written, _statement(q))
+            if settings[PURGE_ON_OVERWRITE]
+            else []
         )
         if batch is None:
             _rely(lake, transaction, q, serializable, data, written)
@@ -185,7 +189,7 @@ def _reads(data: Any) -> list[questions.Read]:
     return msgspec.json.decode(door.of(data), type=list[questions.Read])
 
 
-def _replaced(
+def _overwritten_partitions(
     snapshot: TableSnapshot,
     mode: str,
     where: Sequence[Filter],
@@ -254,7 +258,7 @@ def take_in(transaction: Transaction, mode: str, written: Sequence[WrittenPartit
             transaction.append(part.values, part.files, arrangement=part.arrangement)
 
 
-def _stored(snapshot: TableSnapshot, predicate: Filter) -> Filter:
+def _to_stored_form(snapshot: TableSnapshot, predicate: Filter) -> Filter:
     """Return the predicate of a static partition in stored form: rows with p = '' are stored under NULL."""
     match predicate.node:
         case Compare("=" | "<=>", name, value) if name in snapshot.metadata.partition_by:
@@ -378,12 +382,12 @@ def write_files(
         PropertyError: the writer of files cannot use an option.
         OutsideConditionError: a row does not satisfy the conditions.
     """
-    rows = checked_rows(snapshot, where, stored_rows(snapshot, frame))
+    rows = check_rows(snapshot, where, stored_rows(snapshot, frame))
     try:
         if (measuring := destinations.to_measure) is None:
             return _write(snapshot, rows, arrangement, options, destinations, kept)
         with kept_rows(rows) as rows:
-            destinations = destinations.measured(snapshot, measured(snapshot, rows, measuring))
+            destinations = destinations.measured(snapshot, measure_heavy_values(snapshot, rows, measuring))
             return _write(snapshot, rows, arrangement, options, destinations, kept)
     except (Py4JJavaError, CapturedException) as error:
         if (refusal := write_error(snapshot, where, options, error)) is not None:
@@ -407,7 +411,7 @@ def _write(
     elsewhere = own_locations(snapshot)
     columns = list(arrangement.partition_columns)
     what = arranged.rows._jdf, metadata.format, metadata.location, elsewhere, columns
-    places = json.dumps(
+    slots_json = json.dumps(
         [
             {
                 "first": directory.first,
@@ -421,10 +425,10 @@ def _write(
     row_bytes = totals.bytes / totals.rows if totals.rows and totals.bytes else 0.0
     options = {**options, "timeZone": "UTC"}  # for timestamps in paths; see types.text_from_value
     how = arrangement.file_bytes, row_bytes, arranged.tasks, arranged.one_partition
-    files = json.loads(door.write(*what, places, prefix, *how, options))
+    files = json.loads(door.write(*what, slots_json, prefix, *how, options))
     try:
         if empty := empty_slots(snapshot, slots, files, arrangement.empty_buckets, kept):
-            files += json.loads(door.writeEmpty(*what, places, prefix, json.dumps(empty), options))
+            files += json.loads(door.writeEmpty(*what, slots_json, prefix, json.dumps(empty), options))
     except BaseException:
         delete_files([file["path"] for file in files], metadata.location)
         raise

@@ -37,21 +37,21 @@ def by_partition(snapshot: TableSnapshot, where: Sequence[Filter]) -> list[Filte
         UnsupportedError: a condition can be checked neither on rows nor on partitions.
     """
     partition_by = set(snapshot.metadata.partition_by)
-    found = []
+    predicates = []
     for predicate in where:
         opaque = opaque_parts(predicate.node)
         if columns_of(predicate.node) <= partition_by:
             if opaque or isinstance(predicate.node, IsNull) or _is_static(predicate.node):
-                found.append(predicate)
+                predicates.append(predicate)
         elif opaque:
             raise UnsupportedError(
                 f"REPLACE WHERE in {snapshot.label} of '{predicate}': whether a row satisfies the condition is not "
                 f"known ({opaque[0].reason}). Compare columns with values, or name partition columns only."
             )
-    return found
+    return predicates
 
 
-def checked_rows(snapshot: TableSnapshot, where: Sequence[Filter], rows: DataFrame) -> DataFrame:
+def check_rows(snapshot: TableSnapshot, where: Sequence[Filter], rows: DataFrame) -> DataFrame:
     """Return rows whose task fails at the first row outside of the conditions; `outside` has the error.
 
     Args:
@@ -90,11 +90,11 @@ def _with_backslashes(condition: str) -> str:
     `it''s` = 'it\\'s' OR s = ''
     """
 
-    def written(found: re.Match[str]) -> str:
-        name, literal = found.groups()
+    def escape(quoted: re.Match[str]) -> str:
+        name, literal = quoted.groups()
         return name or "'" + literal.replace("''", "\\'") + "'"
 
-    return _QUOTED.sub(written, condition)
+    return _QUOTED.sub(escape, condition)
 
 
 def check_partitions(
@@ -121,7 +121,7 @@ def outside(snapshot: TableSnapshot, where: Sequence[Filter], message: str) -> O
     if message.startswith(f"{CHECKED_OPTION}: "):
         condition, *values = message.removeprefix(f"{CHECKED_OPTION}: ").split("\n")
         return OutsideConditionError(
-            f"{_refused(snapshot, condition)}{', '.join(values)}{_remedy_of(condition)}"
+            f"{_refusal_of(snapshot, condition)}{', '.join(values)}{_remedy_of(condition)}"
         )
     return OutsideConditionError(message) if where and message.startswith(_refusal(snapshot, where)) else None
 
@@ -136,10 +136,10 @@ def _is_static(predicate: Predicate) -> bool:
 
 
 def _refusal(snapshot: TableSnapshot, where: Sequence[Filter]) -> str:
-    return _refused(snapshot, str(_all(where)))
+    return _refusal_of(snapshot, str(_all(where)))
 
 
-def _refused(snapshot: TableSnapshot, condition: str) -> str:
+def _refusal_of(snapshot: TableSnapshot, condition: str) -> str:
     return f"A row written to table {snapshot.label} does not satisfy REPLACE WHERE {condition}: "
 
 

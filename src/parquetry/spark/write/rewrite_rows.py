@@ -67,14 +67,14 @@ def _rewrite(
     serializable = is_serializable(settings)
     require_writable_so(lake, snapshot, "overwrite", ())
     require_writable(snapshot.metadata.location, lake.full_name(snapshot))
-    rewritten = _rewritten(snapshot, q)
+    rewritten = _find_rewritten(snapshot, q)
     files, slots = write_files(
         snapshot,
         DataFrame(data, spark),
         RowArrangement.from_settings(snapshot.metadata, settings, gathered=True),
         file_options(snapshot, settings),
         plan_destinations(snapshot, keeps=True, extends=False),
-        lambda keys: _kept(snapshot, rewritten, keys),
+        lambda keys: _kept_files(snapshot, rewritten, keys),
     )
     uncommitted = Uncommitted(files, snapshot)
     try:
@@ -97,23 +97,23 @@ def _rewrite(
     return write_summary(written.values())
 
 
-def _rewritten(snapshot: TableSnapshot, q: questions.RewriteRows) -> dict[bytes, _Rewritten]:
+def _find_rewritten(snapshot: TableSnapshot, q: questions.RewriteRows) -> dict[bytes, _Rewritten]:
     """Return the partitions with rewritten files, by their keys."""
     read = frozenset(q.files)
-    found = {}
+    rewritten = {}
     for part in partitions_of(
         snapshot, {snapshot.key_of(values) for values in values_of(snapshot, q.partitions)}
     ):
         kept = tuple(file for file in part.files if join_location(part.location, file.path) not in read)
         if len(kept) < part.file_count:
-            found[part.key] = _Rewritten(part, kept)
-    taken_out = sum(each.partition.file_count - len(each.kept) for each in found.values())
+            rewritten[part.key] = _Rewritten(part, kept)
+    taken_out = sum(each.partition.file_count - len(each.kept) for each in rewritten.values())
     if taken_out < len(read):  # otherwise their rows would be stored twice
         raise AssertionError(f"{len(read)} files of {snapshot.label} were read, and {taken_out} are known")
-    return found
+    return rewritten
 
 
-def _kept(
+def _kept_files(
     snapshot: TableSnapshot, rewritten: Mapping[bytes, _Rewritten], keys: Collection[bytes]
 ) -> dict[bytes, Sequence[FileRecord]]:
     others = {part.key: part.files for part in partitions_of(snapshot, set(keys) - rewritten.keys())}

@@ -79,9 +79,9 @@ class RowSlots:
         spread = self._spread(self._default)
         bucket = self._buckets.bucket(spread)
         if self._own:
-            rows, own_first, own_spread = self._joined(rows)
+            rows, own_first, own_spread = self._join_own_slots(rows)
             first = sf.coalesce(own_first, first)
-            bucket = self._buckets.chosen(sf.coalesce(own_spread, sf.lit(spread)))
+            bucket = self._buckets.choose(sf.coalesce(own_spread, sf.lit(spread)))
         return rows.select(*names, (first.cast("bigint") + bucket).alias(self.column))
 
     def order(self) -> list[Column]:
@@ -97,10 +97,10 @@ class RowSlots:
             else:
                 runs.append((sort, first, last))
         if len(runs) == 1 and not self._may_be_unassigned:
-            return [_sorted(sf.col(quoted(name)), descending) for name, descending in runs[0][0]]
+            return [_sort_order(sf.col(quoted(name)), descending) for name, descending in runs[0][0]]
         slot = sf.col(quoted(self.column))
         return [
-            _sorted(
+            _sort_order(
                 sf.when(
                     _any(slot.between(first, last) for its, first, last in runs if its == sort),
                     sf.col(quoted(name)),
@@ -148,7 +148,7 @@ class RowSlots:
                 number = (sf if number is None else number).when(_all(equal), slot)
         return sf.lit(first) if number is None else number.otherwise(sf.lit(first))
 
-    def _joined(self, rows: DataFrame) -> tuple[DataFrame, Column, Column]:
+    def _join_own_slots(self, rows: DataFrame) -> tuple[DataFrame, Column, Column]:
         """Join rows with the numbers of their partitions' own arrangements, or NULL for other partitions.
 
         Returns:
@@ -196,8 +196,10 @@ class RowSlots:
         partition_by = [column.physical for column in self._snapshot.metadata.partition_columns]
         types = list(self._snapshot.partition_types)
         names = [quoted(f"{prefix}.{i}") for i in range(len(partition_by) + len(columns) + count)]
-        texts, found = names[:-count], names[-count:]
-        schema = ", ".join([*(f"{name} string" for name in texts), *(f"{name} bigint" for name in found)])
+        texts, number_names = names[:-count], names[-count:]
+        schema = ", ".join(
+            [*(f"{name} string" for name in texts), *(f"{name} bigint" for name in number_names)]
+        )
         side = rows.sparkSession.createDataFrame(numbers, schema)
         equal = [
             key_column(type, rows[quoted(name)]).eqNullSafe(value_column(type, sf.col(text)))
@@ -207,13 +209,13 @@ class RowSlots:
             self._comparable(rows, name).eqNullSafe(value_column(self._types[name], sf.col(text)))
             for name, text in zip(columns, texts[len(partition_by) :], strict=True)
         ]
-        return rows.join(sf.broadcast(side), _all(equal), "left"), [sf.col(name) for name in found]
+        return rows.join(sf.broadcast(side), _all(equal), "left"), [sf.col(name) for name in number_names]
 
     def _comparable(self, rows: DataFrame, name: str) -> Column:
         return comparable(self._types[name], rows[quoted(name)])
 
 
-def _sorted(values: Column, descending: bool) -> Column:
+def _sort_order(values: Column, descending: bool) -> Column:
     return values.desc() if descending else values.asc()  # NULL is the least
 
 

@@ -115,7 +115,7 @@ class History:
                 transaction = Transaction(replacement.snapshot, "append")
                 self.add(transaction, content, self.random.randrange(5))
                 commit(transaction)
-                self.took_place(replacement.publish(), content)
+                self.took_place(replacement.make_visible(), content)
             case "append":
                 transaction = Transaction(now, "append")
                 self.add(transaction, content, 2)
@@ -231,7 +231,7 @@ def test_writes_meanwhile_are_replaced_too(tmp_path: Path) -> None:
                 done.append(commit(transaction).version)
 
         faulty.before_write = meanwhile
-        made = replacement.publish()
+        made = replacement.make_visible()
         assert list(made.partitions()) == []
         if not done:
             return
@@ -248,11 +248,11 @@ def test_a_renamed_or_dropped_table_is_not_replaced(tmp_path: Path) -> None:
     metastore.rename_table("default", "t", "default", "u")
     metastore.create_table("default", "t", layout(0, tmp_path / "other"))
     with pytest.raises(CommitConflictError, match=r"became default\.u meanwhile"):
-        replacement.publish()
+        replacement.make_visible()
     assert len(list(metastore.table("default", "u").partitions())) == len(history.versions[1][1])
     metastore.drop_table("default", "u")
     with pytest.raises(TableNotFoundError, match="dropped meanwhile"):
-        replacement.publish()
+        replacement.make_visible()
     assert metastore.table("default", "t").version == 0
 
 
@@ -260,11 +260,11 @@ def test_an_append_from_before_never_reaches_the_new_table(tmp_path: Path) -> No
     """Not where columns and partition columns are the same, nor after a rollback and another replacement."""
     metastore, _ = some_table(MemoryStore(), tmp_path)
     same = metastore.table("default", "t").metadata
-    Replacement(metastore.table("default", "t"), same).publish()
+    Replacement(metastore.table("default", "t"), same).make_visible()
     first = Transaction(metastore.table("default", "t"), "append")
     rollback(metastore.table("default", "t"), metastore.table("default", "t", version=1))
     second = Transaction(metastore.table("default", "t"), "append")
-    Replacement(metastore.table("default", "t"), same).publish()
+    Replacement(metastore.table("default", "t"), same).make_visible()
     for late in (first, second):
         late.append((3, "late"), [FileRecord("late", 1, 1)])
         with pytest.raises(CommitConflictError):
@@ -287,9 +287,9 @@ def test_what_was_read_for_a_replacement_must_be_as_it_was(tmp_path: Path) -> No
         commit(meanwhile)
         if relies:
             with pytest.raises(CommitConflictError, match="run it again"):
-                replacement.publish()
+                replacement.make_visible()
         else:
-            assert replacement.publish().version == base.version + 2
+            assert replacement.make_visible().version == base.version + 2
 
 
 def vacuumed_under_way(folder: Path, stop: int) -> bool:
@@ -315,7 +315,7 @@ def vacuumed_under_way(folder: Path, stop: int) -> bool:
             listed.append(True)
 
     faulty.before_write = meanwhile
-    new.publish()
+    new.make_visible()
     assert path.exists() or not listed
     return bool(listed)
 

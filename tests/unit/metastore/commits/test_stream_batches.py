@@ -85,8 +85,8 @@ def test_queries_that_have_not_written_for_longest_are_forgotten() -> None:
     """Each commit knows of a hundred, so that it stays small."""
     streams: dict[str, int] = {}
     for number in range(150):
-        streams = StreamBatch(f"q{number}", number).added_to(streams)
-        streams = StreamBatch("busy", number).added_to(streams)
+        streams = StreamBatch(f"q{number}", number).add_to(streams)
+        streams = StreamBatch("busy", number).add_to(streams)
     assert list(streams) == [f"q{number}" for number in range(51, 150)] + ["busy"]
     assert streams["busy"] == 149
 

@@ -168,7 +168,7 @@ def test_a_write_looks_for_its_files_after_a_vacuum(replaces: bool, tmp_path: Pa
         transaction.append((), [FileRecord(path.name, 1, 1)])
         commit(transaction)
         if replacement:
-            replacement.publish()
+            replacement.make_visible()
 
     write(table, leave(metastore, 0))
     assert looked == []
@@ -289,7 +289,7 @@ def test_the_file_that_asks_for_the_time_is_always_deleted(
 
     files = FileAccess()
     place = files.storage_path(str(tmp_path))
-    monkeypatch.setattr(files, "opened", lambda _: (Disk(), place.path))
+    monkeypatch.setattr(files, "system_and_path", lambda _: (Disk(), place.path))
     assert (files.time(place) is None) == (fails != "nothing")
     assert list(tmp_path.iterdir()) == []
 

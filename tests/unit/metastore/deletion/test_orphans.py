@@ -70,10 +70,10 @@ def test_a_published_table_has_no_author(tmp_path: Path) -> None:
     """A published table stays after a rename and after a replacement."""
     store = MemoryStore()
     metastore, _ = new_table(store)
-    stage(store, tmp_path).publish()
+    stage(store, tmp_path).make_visible()
     metastore.rename_table("default", "new", "default", "renamed")
-    stage(store, tmp_path / "2").publish()
-    Replacement(metastore.table("default", "new"), metadata(comment="replaced")).publish()
+    stage(store, tmp_path / "2").make_visible()
+    Replacement(metastore.table("default", "new"), metadata(comment="replaced")).make_visible()
     assert clear(store) == {}
     assert metastore.tables("default") == ["new", "renamed", "t"]
     assert content(metastore.table("default", "new")) == {}
@@ -92,7 +92,7 @@ def test_a_table_that_is_published_just_before_it_is_given_up(tmp_path: Path) ->
     known = orphans.Orphans(metastore.store)
     (found,) = known.tables()
     assert found.id == table.id
-    table.publish()
+    table.make_visible()
     assert not known.claim(found)
     assert metastore.tables("default") == ["new", "t"]
 

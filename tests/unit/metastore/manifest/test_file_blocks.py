@@ -70,7 +70,7 @@ def everything(snapshot: TableSnapshot, names: Sequence[str] | None, held: Seque
     """Return what the blocks say of all files, joined after each was held."""
     partitions = list(snapshot.partitions())
     blocks = file_blocks(snapshot.store, snapshot.id, partitions, names)
-    found = FileBlock.joined([block.project(None, held) for block in blocks], held)
+    found = FileBlock.concatenate([block.project(None, held) for block in blocks], held)
     parts = [partitions[part].values for part in found.parts.tolist()]
     return [repr(each) for each in zip(parts, found.files.records(), strict=True)]
 

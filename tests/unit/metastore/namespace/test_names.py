@@ -164,12 +164,12 @@ def test_staged_tables_are_seen_when_published() -> None:
     with pytest.raises(TableNotFoundError):
         metastore.table("default", "u")
     assert content(staged.snapshot) == {(1, "a"): ["u"]}
-    published = staged.publish()
+    published = staged.make_visible()
     assert content(published) == content(metastore.table("default", "u")) == {(1, "a"): ["u"]}
     with pytest.raises(UnsupportedError, match="published already"):
         staged.discard()
     with pytest.raises(TableNotFoundError, match="published already"):
-        staged.publish()
+        staged.make_visible()
 
 
 def test_staged_tables_can_be_discarded() -> None:
@@ -181,7 +181,7 @@ def test_staged_tables_can_be_discarded() -> None:
     transaction.append((1, "a"), [file("u")])
     commit(transaction)
     with pytest.raises(TableExistsError, match=r"default\.t"):
-        staged.publish()
+        staged.make_visible()
     assert content(staged.snapshot) == {(1, "a"): ["u"]}
     staged.discard()
     staged.discard()
@@ -206,7 +206,7 @@ def test_replace_is_a_commit_of_the_same_table() -> None:
         transaction.append((n, "new"), [file("new")])
         commit(transaction)
         assert content(metastore.table("default", "t")) != {(n, "new"): ["new"]}
-        assert replacement.publish().version == old.version + 1 + n
+        assert replacement.make_visible().version == old.version + 1 + n
         assert content(metastore.table("default", "t")) == {(n, "new"): ["new"]}
     assert metastore.tables("default") == ["t"]
     with pytest.raises(CommitConflictError, match="run it again"):
@@ -296,7 +296,7 @@ def replace_table(metastore: Metastore) -> None:
     transaction = Transaction(replacement.snapshot, "fill")
     transaction.append((5, "n"), [file("n")])
     commit(transaction)
-    replacement.publish()
+    replacement.make_visible()
 
 
 OPERATIONS: dict[str, Callable[[Metastore], object]] = {

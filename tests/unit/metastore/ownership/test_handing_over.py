@@ -21,7 +21,7 @@ from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.ownership.mark import MARK_FILE
 from parquetry.metastore.storage import owner
-from parquetry.metastore.storage.format import retired_for
+from parquetry.metastore.storage.format import read_successor
 from parquetry.metastore.storage.head import edit_head
 from parquetry.store import SQLiteStore
 from tests.support.tables.owned_files import files, make, write
@@ -98,7 +98,7 @@ def test_a_session_that_is_open_meanwhile(marked: bool, lake: Path) -> None:
     source = dumped(lake)
     with Metastore(SQLiteStore(lake / "_parquetry" / "metastore.sqlite"), str(lake)) as open_since:
         new = restored(source, lake, url(lake))
-        assert retired_for(open_since.store)
+        assert read_successor(open_since.store)
         with pytest.raises(ForeignWarehouseError):  # this one looks at no mark, and at the format row only
             write(open_since, "x")
     two = write(new, "two")
@@ -122,7 +122,7 @@ def test_a_source_that_cannot_be_reached(lake: Path, tmp_path: Path) -> None:
     for path in moved.iterdir():
         path.rename(tmp_path / path.name)
     with open_metastore(str(lake), url(lake, "first")) as old:
-        assert retired_for(old.store) == ""
+        assert read_successor(old.store) == ""
         assert files(old) == ["one"]
         with pytest.raises(
             ForeignWarehouseError, match=r"belongs to the metastore in sqlite://.*second.sqlite"

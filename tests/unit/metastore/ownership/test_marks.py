@@ -80,7 +80,7 @@ CHANGES: dict[str, Callable[[Metastore], object]] = {
     "create": lambda m: make(m, "u"),
     "drop": lambda m: m.drop_table("default", "t"),
     "rename": lambda m: m.rename_table("default", "t", "default", "u"),
-    "replace": lambda m: Replacement(m.table("default", "t"), metadata()).publish(),
+    "replace": lambda m: Replacement(m.table("default", "t"), metadata()).make_visible(),
     "create database": lambda m: m.create_database("x"),
     "alter database": lambda m: m.alter_database("default", {"a": "b"}),
     "vacuum": lambda m: vacuum(m.table("default", "t"), older_than=1 << 50),

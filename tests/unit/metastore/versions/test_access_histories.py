@@ -80,7 +80,7 @@ def test_keys_from_before_a_replacement(
     table = filled(Metastore(store, "/lake").create_table("default", "t", by(before)), old)
     replacement = Replacement(table, by(after))
     filled(replacement.snapshot, new)
-    table = create_index(replacement.publish(), ["d"])
+    table = create_index(replacement.make_visible(), ["d"])
     for text in texts:
         filter = parse_filter(text, table.key_schema.types)
         found = [partition.values for partition in table.partitions(cheapest_plan(table, filter))]

@@ -35,7 +35,9 @@ class MovedError(Exception):
         self.head = head
 
 
-def publish(task: CommitTask, attempt: Attempt, version: int, head: Head, forgettable: Sequence[int]) -> Head:
+def swap_head(
+    task: CommitTask, attempt: Attempt, version: int, head: Head, forgettable: Sequence[int]
+) -> Head:
     """Make a version that shows the rows of an attempt.
 
     Args:
@@ -73,10 +75,10 @@ def publish(task: CommitTask, attempt: Attempt, version: int, head: Head, forget
         _require_new_batch(task, head.commit)
         after = msgspec.structs.replace(
             head,
-            pending=head.without(attempt.ticket),
+            pending=head.pending_without(attempt.ticket),
             aborted=remove(head.aborted, forgettable),
         )
-        newest = _encoded(task, attempt, listed, all_listed) if listed else b""
+        newest = _encode_newest(task, attempt, listed, all_listed) if listed else b""
         return msgspec.structs.replace(after, commit=_commit(task, attempt, after), newest=newest)
 
     return edit_head(task.store, task.table, change, lambda head: head.is_committed(attempt.ticket))
@@ -108,7 +110,7 @@ def _commit(task: CommitTask, attempt: Attempt, head: Head) -> CommitRecord:
         totals=difference if transaction.successor else last.totals + difference,
         next_ticket=head.next_ticket,
         invisible=head.invisible(),
-        streams=last.streams if transaction.batch is None else transaction.batch.added_to(last.streams),
+        streams=last.streams if transaction.batch is None else transaction.batch.add_to(last.streams),
         written_at=now if now < last.committed_at else None,
     )
 
@@ -126,10 +128,12 @@ def _newest_rows(task: CommitTask, head: Head) -> tuple[dict[bytes, NewestRow], 
     visible = VisibleRows(task.store, task.table, head.commit)
     # Tombstones may have keys from before a REPLACE TABLE, which do not sort among the others.
     listed = (each for each in visible.all_newest() if base.placement.fits(each[0]))
-    return {key: NewestRow(found.ticket, found.is_tombstone) for key, found in listed}, True
+    return {key: NewestRow(row.ticket, row.is_tombstone) for key, row in listed}, True
 
 
-def _encoded(task: CommitTask, attempt: Attempt, listed: dict[bytes, NewestRow], all_listed: bool) -> bytes:
+def _encode_newest(
+    task: CommitTask, attempt: Attempt, listed: dict[bytes, NewestRow], all_listed: bool
+) -> bytes:
     """Return the head's list of the newest rows, including the rows of an attempt."""
     changes = task.prepared.changes
     written = {key: NewestRow(attempt.ticket, isinstance(changes[key], Drop)) for key in attempt.built}
