@@ -28,9 +28,9 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.definition.constraints import with_constraints as with_constraints
     from parquetry.definition.drop_columns import (
-        elementary_changes as elementary_changes,
         order_columns as order_columns,
         require_droppable as require_droppable,
+        split_into_elementary_changes as split_into_elementary_changes,
     )
     from parquetry.definition.file_layout_settings import (
         bloom_filter_options as bloom_filter_options,

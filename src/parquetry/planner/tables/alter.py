@@ -32,7 +32,6 @@ from parquetry.definition import (
     bucketing,
     change_columns,
     constraints,
-    elementary_changes,
     order_columns,
     physical_path,
     record_skew,
@@ -43,6 +42,7 @@ from parquetry.definition import (
     require_rules,
     require_unskewed,
     rules_subject,
+    split_into_elementary_changes,
     translate_cluster_by,
 )
 from parquetry.definition.bucket_begin import bucket_begin
@@ -70,7 +70,7 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.LoadedTable:
     match q.changes:
         case [SetProperty(key="location", value=given)]:
             return lake.described(set_location(lake, snapshot, given))
-    for change in elementary_changes(metadata, q.changes):
+    for change in split_into_elementary_changes(metadata, q.changes):
         if isinstance(change, DropColumn):
             require_droppable(snapshot, metadata, change.column)
         bucketing.require_unbucketed(snapshot, metadata, change)
