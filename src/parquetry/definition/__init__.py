@@ -31,6 +31,7 @@ if FOR_TYPE_CHECKERS:
         elementary_changes as elementary_changes,
         order_columns as order_columns,
         require_droppable as require_droppable,
+        split_into_elementary_changes as split_into_elementary_changes,
     )
     from parquetry.definition.file_layout_settings import (
         bloom_filter_options as bloom_filter_options,

@@ -77,7 +77,7 @@ def require_droppable(snapshot: TableSnapshot, metadata: TableMetadata, path: Se
         raise BucketColumnChangeError(message)
 
 
-def elementary_changes(
+def split_into_elementary_changes(
     metadata: TableMetadata, changes: Sequence[TableChange]
 ) -> list[TableChange | OrderColumns]:
     """Return changes with simple ones instead of REPLACE COLUMNS.

@@ -70,7 +70,7 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.LoadedTable:
     match q.changes:
         case [SetProperty(key="location", value=given)]:
             return lake.described(set_location(lake, snapshot, given))
-    for change in elementary_changes(metadata, q.changes):
+    for change in split_into_elementary_changes(metadata, q.changes):
         if isinstance(change, DropColumn):
             require_droppable(snapshot, metadata, change.column)
         bucketing.require_unbucketed(snapshot, metadata, change)
