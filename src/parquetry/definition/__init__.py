@@ -28,7 +28,6 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.definition.constraints import with_constraints as with_constraints
     from parquetry.definition.drop_columns import (
-        elementary_changes as elementary_changes,
         order_columns as order_columns,
         require_droppable as require_droppable,
         split_into_elementary_changes as split_into_elementary_changes,

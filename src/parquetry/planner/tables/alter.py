@@ -32,7 +32,6 @@ from parquetry.definition import (
     bucketing,
     change_columns,
     constraints,
-    elementary_changes,
     order_columns,
     physical_path,
     record_skew,
@@ -43,6 +42,7 @@ from parquetry.definition import (
     require_rules,
     require_unskewed,
     rules_subject,
+    split_into_elementary_changes,
     translate_cluster_by,
 )
 from parquetry.definition.bucket_begin import bucket_begin
