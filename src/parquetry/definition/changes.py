@@ -101,7 +101,7 @@ class DropColumn(Change, tag="drop_column", frozen=True):
 
 
 class OrderColumns(Change, tag="order", frozen=True):
-    """The columns get an order. Only `elementary_changes` makes this change, for REPLACE COLUMNS."""
+    """The columns get an order. Only `split_into_elementary_changes` makes it, for REPLACE COLUMNS."""
 
     names: list[str]
 
