@@ -48,6 +48,7 @@ from parquetry.prune import (
     filterable,
     has_parts,
     have_one_row_group,
+    on_partitions,
     ranges_for_readers,
     select_files,
     steps,
@@ -97,7 +98,10 @@ def partition_values(lake: Lake, q: questions.PartitionValues) -> answers.Partit
     """Return the partition values on which Spark evaluates the conditions that only Spark understands."""
     request = ScanRequest.from_question(lake, q)
     metadata = request.snapshot.metadata
-    known = request.filters + [implied_by(condition, request.types) for condition in q.conditions]
+    # Spark evaluates an expression over these values, and the scan will not know it: it excludes none of them.
+    by_values = [on_partitions(each, frozenset(metadata.partition_by)) for each in request.filters]
+    known = [each for each in by_values if each is not None]
+    known += [implied_by(condition, request.types) for condition in q.conditions]
     places = [[metadata.partition_by.index(name) for name in each["columns"]] for each in q.conditions]
     found: list[dict[tuple[str | None, ...], None]] = [{} for _ in q.conditions]
     for partition in candidates(request.snapshot, known, lake.recent):
