@@ -98,7 +98,7 @@ def partition_values(lake: Lake, q: questions.PartitionValues) -> answers.Partit
     """Return the partition values on which Spark evaluates the conditions that only Spark understands."""
     request = ScanRequest.from_question(lake, q)
     metadata = request.snapshot.metadata
-    # Spark evaluates an expression over these values, and the scan will not know it: it excludes none of them.
+    # Spark evaluates an expression over these values, and the scan will not know it: it excludes no value.
     by_values = [on_partitions(each, frozenset(metadata.partition_by)) for each in request.filters]
     known = [each for each in by_values if each is not None]
     known += [implied_by(condition, request.types) for condition in q.conditions]
