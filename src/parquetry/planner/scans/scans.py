@@ -54,6 +54,7 @@ from parquetry.prune import (
     decided_conditions,
     directory_values,
     exact_conditions,
+    on_partitions,
     steps,
     usable,
     without_buckets,
@@ -101,7 +102,10 @@ def partition_values(lake: Lake, q: questions.PartitionValues) -> answers.Partit
     """Return the partition values on which Spark evaluates the conditions that only Spark understands."""
     request = ScanRequest.from_question(lake, q)
     metadata = request.snapshot.metadata
-    known = request.filters + [implied_by(condition, request.types) for condition in q.conditions]
+    # Spark evaluates an expression over these values, and the scan will not know it: it excludes no value.
+    by_values = [on_partitions(each, frozenset(metadata.partition_by)) for each in request.filters]
+    known = [each for each in by_values if each is not None]
+    known += [implied_by(condition, request.types) for condition in q.conditions]
     places = [[metadata.partition_by.index(name) for name in each["columns"]] for each in q.conditions]
     found: list[dict[tuple[str | None, ...], None]] = [{} for _ in q.conditions]
     for partition in candidates(request.snapshot, known, lake.recent):

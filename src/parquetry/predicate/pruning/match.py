@@ -154,10 +154,10 @@ class _OutcomeEvaluator:
 
     Args:
         knowledge: the statistics of the containers.
-        proving: whether statistics in doubt count as unknown, so that what remains is proved.
+        proving: whether statistics in doubt, and expressions, count as unknown, so that the rest is proved.
 
     Attributes:
-        met_doubts: whether statistics in doubt were used.
+        met_doubts: whether statistics in doubt, or expressions, were used.
     """
 
     def __init__(self, knowledge: Knowledge, *, proving: bool = False) -> None:
@@ -210,13 +210,16 @@ class _OutcomeEvaluator:
         return same(unknown, self._count)
 
     def _opaque(self, node: Opaque) -> Codes:
-        """Judge by the condition that is implied; where it may hold, by the ranges of the expressions."""
+        """Judge by the condition that is implied; where it may hold, by the ranges of the expressions.
+
+        An expression may only leave a container out: it proves nothing about all rows.
+        """
         implied = node.implied
         outcomes = same(ANY, self._count) if implied is None else _OUTCOMES_OF_IMPLIED(self.outcomes(implied))
-        if node.formula is None or not any_of(outcomes, TRUE):
+        if node.formula is None or self._proving or not any_of(outcomes, TRUE):
             return outcomes
-        found = formula_outcomes(node.formula, self._knowledge, outcomes)
-        return self._doubting(found.outcomes, found.used, ANY)
+        self.met_doubts = True
+        return formula_outcomes(node.formula, self._knowledge, outcomes)
 
     def _doubting(self, outcomes: Codes, known: Sequence[Bounds], unknown: int) -> Codes:
         """Note whether statistics in doubt were used, and replace their outcomes while proving."""

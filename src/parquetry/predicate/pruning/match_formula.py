@@ -14,7 +14,7 @@ it does not, they are judged in smaller groups, and at last one by one.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 from parquetry.predicate.expression import Expression, columns_in
 from parquetry.predicate.functions.ranges import constant_range, truths
@@ -28,14 +28,7 @@ _GROUPS = 32
 """Parts that a group of containers is divided into if it cannot be judged as a whole."""
 
 
-class FormulaOutcomes(NamedTuple):
-    """The outcomes of a condition, and the bounds of columns that they come from."""
-
-    outcomes: Codes
-    used: list[Bounds]
-
-
-def formula_outcomes(formula: Expression, knowledge: Knowledge, outcomes: Codes) -> FormulaOutcomes:
+def formula_outcomes(formula: Expression, knowledge: Knowledge, outcomes: Codes) -> Codes:
     """Return the outcomes of a condition on expressions over all rows that the bounds allow.
 
     Args:
@@ -48,7 +41,7 @@ def formula_outcomes(formula: Expression, knowledge: Knowledge, outcomes: Codes)
     >>> int_, boolean = ColumnType("int"), ColumnType("boolean")
     >>> sum = FunctionCall("+", (ColumnReference("p", int_), Constant(1, int_)), int_)
     >>> condition = FunctionCall("=", (sum, Constant(3, int_)), boolean)
-    >>> formula_outcomes(condition, KnownValues(("p",), [(2,), (3,), (None,)]), [ANY] * 3).outcomes
+    >>> formula_outcomes(condition, KnownValues(("p",), [(2,), (3,), (None,)]), [ANY] * 3)
     [1, 2, 4]
     """
     columns = {column.name: column.type for column in columns_in(formula)}
@@ -63,10 +56,8 @@ def formula_outcomes(formula: Expression, knowledge: Knowledge, outcomes: Codes)
     }
     evaluator = _FormulaEvaluator(formula, ranges, unknown, as_list(outcomes))
     if knowledge.count:
-        evaluator.judge(0, knowledge.count)
-    return FormulaOutcomes(
-        codes(evaluator.outcomes), [bounds for bounds in known.values() if bounds is not None]
-    )
+        evaluator.evaluate_group(0, knowledge.count)
+    return codes(evaluator.outcomes)
 
 
 class _FormulaEvaluator:
@@ -94,7 +85,7 @@ class _FormulaEvaluator:
         self._unknown = unknown
         self.outcomes = list(outcomes)
 
-    def judge(self, start: int, stop: int) -> None:
+    def evaluate_group(self, start: int, stop: int) -> None:
         """Judge the containers from `start` on, before `stop`."""
         if not any(here & TRUE for here in self.outcomes[start:stop]):
             return
@@ -110,7 +101,7 @@ class _FormulaEvaluator:
             return
         step = -(-(stop - start) // _GROUPS)
         for first in range(start, stop, step):
-            self.judge(first, min(first + step, stop))
+            self.evaluate_group(first, min(first + step, stop))
 
 
 class _ColumnRanges:

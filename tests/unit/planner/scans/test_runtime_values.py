@@ -123,7 +123,7 @@ def test_values_that_leave_nothing_out_are_told_as_well(ask: Ask) -> None:
 def test_each_set_that_leaves_nothing_out_has_a_reason(ask: Ask) -> None:
     """Each set that prunes no file has a reason, and a set that prunes some has none.
 
-    The sets are of partitions, of files, of more values than are listed, and of a function.
+    The sets are of partitions, of files, of more values than are listed, and of functions.
     """
     every = "every {} may hold a match"
     within = {
@@ -137,15 +137,14 @@ def test_each_set_that_leaves_nothing_out_has_a_reason(ask: Ask) -> None:
     ends = f"more than 1,000,000: by the least and the greatest, and {every.format('file')}"
     within_files = f"{every.format('file')}, and readers look for row groups"
     ten = range(0, 100, 10)
-    sums = {
-        "fn": "=",
-        "args": [{"fn": "+", "args": [{"col": ["k"]}, {"col": ["p"]}]}, {"lit": "3", "type": "bigint"}],
-    }
+    sides = [{"fn": function, "args": [{"col": ["k"]}, {"col": ["p"]}]} for function in ("+", "HASH")]
+    sums, hashes = ({"fn": "=", "args": [side, {"lit": "3", "type": "bigint"}]} for side in sides)
     for found, reason in (
         (membership("p", LONG, [*range(10)]), every.format("partition")),
         (membership("k", LONG, [*ten]), within_files),
         (within, ends),
-        (sums, "function on the column"),
+        (hashes, "function on the column"),
+        (sums, None),
         (membership("k", LONG, [3, 4]), None),
     ):
         assert ask(found, columns=["k", "p"])["unused"] == [reason], reason
