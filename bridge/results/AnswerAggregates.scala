@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
 import org.apache.spark.sql.parquetry.predicates.EvaluatedPartitionPredicates
 import org.apache.spark.sql.parquetry.protocol.{AggregateAnswer, MaybeAggregateAnswer}
 import org.apache.spark.sql.parquetry.scan.{MetadataScan, ParquetryScan}
+import org.apache.spark.sql.parquetry.versions.ScanRelation
 
 /**
  * Answers `count`, `min` and `max` of all rows that satisfy conditions from the metastore, as far as it has
@@ -52,7 +53,7 @@ object AnswerAggregates extends Rule[LogicalPlan] {
       case _ => None
     }
     def read(fields: List[JField]): LogicalPlan = ScanBelow.replaced(aggregate.child, Nil) { found =>
-      found.relation.copy(scan = found.scan.withNeeded(JObject(fields)), keyGroupedPartitioning = None, ordering = None)
+      found.reading(JObject(fields))
     }
     answer match {
       case Some(found) if found.files == 0 => whole(aggregate, functions, below, found)
@@ -124,8 +125,8 @@ object AnswerAggregates extends Rule[LogicalPlan] {
   private def whole(
       aggregate: Aggregate, functions: Seq[AggregateExpression], below: ScanBelow, answer: AggregateAnswer): LogicalPlan = {
     val columns = columnsOf(functions, answer)
-    val relation = below.relation.copy(
-      scan = new MetadataScan(answer, below.scan.asked, below.scan.table.versioned), output = columns, keyGroupedPartitioning = None, ordering = None)
+    val relation = ScanRelation.narrowed(
+      below.relation, new MetadataScan(answer, below.scan.asked, below.scan.table.versioned), columns)
     Project(replaced(aggregate, functions, columns)((_, column) => column), relation)
   }
 

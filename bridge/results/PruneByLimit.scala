@@ -51,10 +51,8 @@ object PruneByLimit extends Rule[LogicalPlan] {
 
   private def needing(plan: LogicalPlan, expressions: Seq[Expression])(rows: ScanBelow => JObject): LogicalPlan =
     ScanBelow.replaced(plan, expressions) { below =>
-      if (below.scan.needed.isDefined) below.relation
-      else below.relation.copy(
-        scan = below.scan.withNeeded(JObject("first" -> JObject(rows(below).obj :+ ("hindrance" -> below.hindrance: JField)))),
-        keyGroupedPartitioning = None, ordering = None)
+      if (below.scan.needed.isDefined || below.scan.files < 2) below.relation
+      else below.reading(JObject("first" -> JObject(rows(below).obj :+ ("hindrance" -> below.hindrance: JField))))
     }
 
   private def key(below: ScanBelow, expression: Expression, order: SortOrder): JObject = {

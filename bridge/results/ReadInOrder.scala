@@ -34,8 +34,8 @@ object ReadInOrder extends Rule[SparkPlan] {
 
   /** The order whose first value is the only minimum or maximum that an aggregate computes, or None. */
   private def order(functions: Seq[AggregateExpression]): Option[SortOrder] = functions match {
-    case Seq(AggregateExpression(Max(column), Partial, _, _, _)) => Some(SortOrder(column, Descending, NullsLast, Nil))
-    case Seq(AggregateExpression(Min(column), Partial, _, _, _)) => Some(SortOrder(column, Ascending, NullsLast, Nil))
+    case Seq(AggregateExpression(Max(column), Partial, _, None, _)) => Some(SortOrder(column, Descending, NullsLast, Nil))
+    case Seq(AggregateExpression(Min(column), Partial, _, None, _)) => Some(SortOrder(column, Ascending, NullsLast, Nil))
     case _ => None
   }
 

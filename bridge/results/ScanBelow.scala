@@ -22,6 +22,9 @@ import org.apache.spark.sql.parquetry.versions.ScanRelation
  */
 case class ScanBelow(
     relation: DataSourceV2ScanRelation, scan: ParquetryScan, conditions: Seq[Expression], expressions: Seq[Expression]) {
+  /** The scan for a query that needs only some of its rows; see `ParquetryScan.withNeeded`. */
+  def reading(needed: JObject): DataSourceV2ScanRelation = ScanRelation.narrowed(relation, scan.withNeeded(needed), relation.output)
+
   /** The facts that keep the query from needing fewer files (`Hindrance` in `prune/needed_rows.py`). */
   def hindrance: JObject = JObject(
     "unknown" -> Json.strings(conditions.filterNot(planned.contains).map(text)),

@@ -13,6 +13,13 @@ object ScanRelation {
   def unapply(found: DataSourceV2ScanRelation): Some[
       (DataSourceV2Relation, Scan, Seq[AttributeReference], Option[Seq[Expression]], Option[Seq[SortOrder]])] =
     Some((found.relation, found.scan, found.output, found.keyGroupedPartitioning, found.ordering))
+
+  /**
+   * A scan that gives fewer rows than the query's conditions select, or other rows. Spark must not merge it
+   * with another scan of the table, as it would read all rows.
+   */
+  def narrowed(found: DataSourceV2ScanRelation, scan: Scan, output: Seq[AttributeReference]): DataSourceV2ScanRelation =
+    found.copy(scan = scan, output = output, keyGroupedPartitioning = None, ordering = None)
 }
 
 /** A scan that can list its files. */

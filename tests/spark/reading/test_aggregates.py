@@ -192,6 +192,16 @@ def test_decimals_of_all_their_digits(spark: SparkSession, db: str, file_format:
         ("count(*)", "i >= 13 AND i % 2 = 0", 3),
         ("count(*)", "i > 1000", 0),
         ("count(*), (SELECT min(i) FROM {0} WHERE i > 15)", "i >= 20", 0),
+        (
+            "count(*) + (SELECT count(*) + max(f) FROM {0} WHERE i >= 13) + (SELECT count(s) FROM {0} WHERE i >= 13) AS n",
+            "i >= 13",
+            1,
+        ),
+        (
+            "(SELECT max(i) FROM {0} WHERE i % 5 = 3) - (SELECT min(i) FROM {0} WHERE i % 5 = 3) + max(i) AS n",
+            "i % 5 = 3",
+            4,
+        ),
     ],
 )
 def test_files_that_match_fully_are_not_read(

@@ -110,7 +110,8 @@ def lines(report: Report, table: str) -> str:
             "SELECT count(*) FROM {db}.f WHERE v NOT IN (SELECT IF(h = 3, NULL, h + 1000) FROM {db}.d)",
             "not read: the subquery of NOT IN gave a NULL · partitions 0 of 40",
         ),
-        ("SELECT v FROM {db}.f LIMIT 3", " of 40 (no more rows were needed)"),
+        ("SELECT v FROM {db}.f LIMIT 3", "files 1 of "),
+        ("SELECT v FROM {db}.f WHERE v % 2 >= 0 LIMIT 3", "(no more rows were needed)"),
         (
             "SELECT sum(f.v) FROM {db}.f f JOIN {db}.d d ON f.day = d.day AND f.x = d.x WHERE d.h < 3",
             "run-time values (day, x) IN",
