@@ -118,7 +118,8 @@ class _SkipReader:
         self._counts_fast = costs.counted <= costs.tested
         fewest = MIN_JUMPS if self._counts_fast else MIN_EXPENSIVE_JUMPS
         self._first = max(fewest, round(costs.request / max(costs.seek, 1)))
-        worth = max(self._gain(self._first), MIN_KEYS_PER_JUMP_COST * self._first * costs.seek)
+        gain = self._gain(self._first) * (1 if self._counts_fast else PAYOFF)  # only one value is counted
+        worth = max(gain, MIN_KEYS_PER_JUMP_COST * self._first * costs.seek)
         self.worth = math.ceil(worth)
 
     def _gain(self, jumps: int) -> float:
