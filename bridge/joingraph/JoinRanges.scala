@@ -2,8 +2,8 @@ package org.apache.spark.sql.parquetry.joingraph
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
-import org.apache.spark.sql.parquetry.predicates.{BoxValue, CollectBoxes, InBoxes}
 import org.apache.spark.sql.parquetry.protocol.Bridge
+import org.apache.spark.sql.parquetry.values.{BoxValue, CollectBoxes, InBoxes}
 import org.apache.spark.sql.parquetry.versions.Sums
 import org.apache.spark.sql.types.{DataType, DateType, TimestampNTZType, TimestampType}
 

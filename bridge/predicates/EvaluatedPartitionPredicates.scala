@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.{Predicate => CatalystPredicate
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.parquetry.protocol.{CharPadding, Json, PartitionValuesAnswer}
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate}
+import org.apache.spark.sql.parquetry.values.{Membership, TupleMembership}
 import org.apache.spark.sql.parquetry.versions.Pushdown
 import org.apache.spark.sql.parquetry.versions.Pushdown.OnPartitions
 import org.apache.spark.sql.types.{DataType, StructType}

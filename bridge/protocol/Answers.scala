@@ -112,8 +112,8 @@ case class ScanAnswer(
  * The reading order of a scan's files, for a query that may end before it has read all of them.
  *
  * @param ranks the rank of each file; lower ranks come first
- * @param bounds for each rank, the best value of the sort key in its files, or nothing if it is not known; empty
- *   without a sort key
+ * @param bounds for each rank, the best value of the sort key in its files, or nothing if it is not known;
+ *   empty without a sort key
  */
 case class FileOrder(ranks: Array[Int], bounds: Seq[Seq[String]])
 
@@ -161,7 +161,7 @@ case class BucketsAnswer(
 case class OrderAnswer(column: String, descending: Boolean)
 
 /**
- * What the joins of a query need.
+ * The decisions about the joins of a query.
  *
  * @param verdicts on candidates for runtime filters, in the order of the question
  * @param bucketCounts the number of buckets that each scan of the question reports to Spark

@@ -14,10 +14,10 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.parquetry.joingraph.JoinRanges
-import org.apache.spark.sql.parquetry.predicates.InBoxes
 import org.apache.spark.sql.parquetry.protocol.Codec
 import org.apache.spark.sql.parquetry.runtime.{AddRuntimeFilters, RuntimeVerdict, TimedSubquery, TupleSubquery}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
+import org.apache.spark.sql.parquetry.values.InBoxes
 
 /** The verdicts on a query's runtime filters, and how many values its scans got. */
 object RuntimeFacts {

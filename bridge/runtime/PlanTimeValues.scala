@@ -20,7 +20,7 @@ import org.apache.spark.sql.parquetry.versions.ScanRelation
 import org.apache.spark.sql.types._
 
 /**
- * Values of a join's key, or tuples of several keys, that are known before the query runs: the build side
+ * Values of a join's key, or tuples of several keys, that are known before the query runs. The build side
  * reads one of our tables, and the keys are computed from partition columns.
  *
  * @param tree the values for the planner, or None if they prune nothing more

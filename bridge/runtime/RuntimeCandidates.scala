@@ -78,7 +78,8 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
   }
 
   /**
-   * Adds candidates with values of one side of a join that bound columns of the other side, one for each scan.
+   * Adds candidates with values of one side of a join that bound columns of the other side: one for each
+   * scan.
    *
    * @param equalities the join's conditions on keys, which bound the same rows
    * @param ranges all other conditions that bound something

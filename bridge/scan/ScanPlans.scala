@@ -10,9 +10,10 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.execution.InSubqueryExec
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.parquetry.predicates.{EvaluatedPartitionPredicates, InBoxes, PartitionPredicates}
+import org.apache.spark.sql.parquetry.predicates.{EvaluatedPartitionPredicates, PartitionPredicates}
 import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, ScanAnswer}
 import org.apache.spark.sql.parquetry.readers.OpenedFiles
+import org.apache.spark.sql.parquetry.values.InBoxes
 import org.apache.spark.sql.parquetry.versions.Bucketing
 
 /**

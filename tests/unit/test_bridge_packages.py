@@ -22,6 +22,7 @@ PACKAGES = {
     "table": "a table and its columns, as all packages know them",
     "metadata": "metadata tables, and rows that the planner gives page by page",
     "hash": "the hashes of buckets as SQL functions",
+    "values": "conditions by values that a join finds",
     "predicates": "conditions: put so that sources are given them, or evaluated over values that the planner knows",
     "readers": "Spark's readers, and the files that they are given",
     "scan": "what a query reads of a table",

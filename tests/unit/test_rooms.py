@@ -122,6 +122,7 @@ NAMING_PARTS = {
     "definition": 6,  # clauses of SQL
     "prune": 5,  # the rules that skip directories and buckets
     "adoption": 3,  # what names of foreign files say
+    "joins": 2,  # buckets of scans, and whether they serve a join
     "compaction": 2,  # heavy values that follow rows; rebucketing
     "spark": 2,  # expressions that give rows their slots
     "verification": 2,  # rows in wrong buckets

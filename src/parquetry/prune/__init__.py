@@ -85,7 +85,6 @@ if FOR_TYPE_CHECKERS:
         each_file as each_file,
         exact_conditions as exact_conditions,
         files_by_arrangement as files_by_arrangement,
-        select_files as select_files,
         select_for as select_for,
     )
     from parquetry.prune.whole_table_aggregates import answer_whole_table as answer_whole_table

@@ -124,6 +124,7 @@ CASE_CLASSES = {
     answers.ProcedureSignature: "ProcedureAnswer",
     answers.Properties: "PropertiesAnswer",
     answers.Pushed: "PushedAnswer",
+    answers.ReadingOrder: "FileOrder",
     answers.Relation: "RelationAnswer",
     answers.ReportedBuckets: "BucketsAnswer",
     answers.Rewritten: "RewrittenAnswer",

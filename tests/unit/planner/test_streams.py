@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parquetry.layout.arrangement import REST
+from parquetry.layout import REST
 from parquetry.metastore import ColumnStatistics, FileRecord, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
 from tests.support.spark.asked_lake import BUCKETS, PARTITIONED_BY_P, BridgeLake

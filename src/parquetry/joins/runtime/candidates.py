@@ -137,9 +137,9 @@ class Candidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             or the partitions are not listed yet.
         together: the number of a group of candidates, or None if it stands alone. Either all or none of a
             group are used, since Spark reads their scans once for several places of the query.
-        tuple_column: the column of the values if they could be part of tuples: plain, widened, or one of the
-            two keys that Spark makes from `<=>`, or an expression of partition columns, as SQL; None if they
-            could not.
+        tuple_column: the column of the values if they could be part of tuples: a plain or widened one, or one
+            of the two keys that Spark makes from `<=>`. For an expression of partition columns, its SQL. None
+            if they could not.
         plan: the number of the plan that gives the values; all keys of one plan have the same number.
     """
 

@@ -115,8 +115,8 @@ class Limits(msgspec.Struct, frozen=True):
             value of an expression would need its own implied condition.
         expanded_tuples: tuples of an IN list that become conditions on columns, which prune files. Rows are
             then tested by one condition after the other, whereas Spark looks a tuple up in a set.
-        boxes: rows of a build side whose values bound columns (`f.day BETWEEN d.first AND d.last`) that become
-            conditions one by one. Of more rows, neighbours are taken together.
+        boxes: rows that become conditions one by one, of a build side whose values bound columns
+            (`f.day BETWEEN d.first AND d.last`). If there are more, neighbours become one condition.
     """
 
     set_values: int = 1_000_000

@@ -25,7 +25,7 @@ _VALUE_TYPES = (int, str, bytes, Decimal)
 
 
 @dataclass(frozen=True, slots=True)
-class FileOrder:
+class FileRanks:
     """The order of files.
 
     Attributes:
@@ -48,7 +48,7 @@ def order_columns(scan: Scan) -> set[str]:
     return set() if key.column is None else {key.column}
 
 
-def file_order(scan: Scan, remaining: Remaining, block: FileBlock) -> FileOrder | None:
+def file_order(scan: Scan, remaining: Remaining, block: FileBlock) -> FileRanks | None:
     """Return the order of files, or None if all files are needed or none is better than another.
 
     Args:
@@ -62,11 +62,11 @@ def file_order(scan: Scan, remaining: Remaining, block: FileBlock) -> FileOrder 
     if first.key is None:
         if remaining.certain:
             return None
-        return FileOrder(np.where(fully_matching(scan, remaining, block), 0, 1))
+        return FileRanks(np.where(fully_matching(scan, remaining, block), 0, 1))
     return _by_key(scan, remaining, block, first)
 
 
-def _by_key(scan: Scan, remaining: Remaining, block: FileBlock, first: FirstRows) -> FileOrder | None:
+def _by_key(scan: Scan, remaining: Remaining, block: FileBlock, first: FirstRows) -> FileRanks | None:
     if first.key is None or refusal(scan.snapshot.metadata, first.key) is not None:
         return None
     none = np.zeros(block.count, np.bool_)  # what files promise does not matter here
@@ -75,7 +75,7 @@ def _by_key(scan: Scan, remaining: Remaining, block: FileBlock, first: FirstRows
         return None
     positions, ranks = np.unique(found.first, return_inverse=True)
     bounds = tuple(_bound(found, position) for position in positions.tolist())
-    return FileOrder(ranks.astype(np.int64), bounds)
+    return FileRanks(ranks.astype(np.int64), bounds)
 
 
 def _bound(found: SortPositions, position: int) -> tuple[Value] | tuple[()]:

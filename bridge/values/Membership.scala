@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry.predicates
+package org.apache.spark.sql.parquetry.values
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._

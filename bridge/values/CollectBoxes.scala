@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry.predicates
+package org.apache.spark.sql.parquetry.values
 
 import scala.collection.mutable
 
@@ -12,7 +12,7 @@ import org.apache.spark.sql.types._
  * Collects the distinct rows of some values, sorted. If there are more than `most`, two rows are left: the
  * least and the greatest of each value.
  *
- * The result is `struct<exact: boolean, rows: array<struct<…>>>`; `exact` says whether all rows are there.
+ * The result is `struct<exact: boolean, rows: array<struct<…>>>`; `exact` says whether it has all rows.
  */
 case class CollectBoxes(values: Seq[Expression], most: Int, mutableAggBufferOffset: Int = 0, inputAggBufferOffset: Int = 0)
   extends TypedImperativeAggregate[CollectedBoxes] {

@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry.predicates
+package org.apache.spark.sql.parquetry.values
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{ScalarSubquery => _, _}
@@ -16,7 +16,7 @@ import org.apache.spark.sql.types._
  * f.day BETWEEN d.first AND d.last         day >= $0 AND day <= $1     rows of (d.first, d.last)
  * }}}
  *
- * Only the scan reads it, when the rows are there (`InBoxes.written`): no row of the scan is tested by it.
+ * Only the scan uses it, once the rows have arrived (`InBoxes.written`). No row is tested by it.
  *
  * @param condition has a `BoxValue` for each value
  * @param rows a subquery that returns what `CollectBoxes` collects
