@@ -97,7 +97,7 @@ def test_semi_joins_and_outer_joins(spark: SparkSession, tables: dict[str, dict[
 
 
 def test_many_boxes(spark: SparkSession, tables: dict[str, dict[str, str]]) -> None:
-    """If boxes are too many for conditions, neighbours become one. A small table without rows skips all files."""
+    """If boxes are too many for conditions, neighbours become one. An empty small table skips all files."""
     query = "SELECT count(*), sum(v) FROM {f} f JOIN {many} m ON f.v BETWEEN m.first AND m.last"
     assert kept(spark, f"{query} WHERE m.first < 100", tables)["files"] == (10, 60)
     assert kept(spark, query, tables)["files"] == (60, 60)
