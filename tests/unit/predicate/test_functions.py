@@ -160,7 +160,7 @@ class UnknownFiles(Knowledge):
 
 
 class FilesWithoutStatistics(Files):
-    """Files of which no bounds are known."""
+    """Files with records, whose bounds are unknown."""
 
     def bounds(self, column: str) -> Bounds:
         nothing = [None] * self.count
