@@ -435,7 +435,7 @@ class TestExpressions:
         zone = data.draw(st.sampled_from(ZONES))
         condition = data.draw(conditions(data.draw(st.integers(0, 2)), zone))
         several = data.draw(st.lists(files(), min_size=1, max_size=4))
-        hidden = data.draw(st.sets(st.sampled_from(list(COLUMNS)), max_size=1))
+        hidden = data.draw(st.sets(st.sampled_from(list(COLUMNS)), max_size=4))
         types: dict[str, ColumnType] = {name: parse_type(type) for name, type in COLUMNS.items()}
         filter = Filter(normalise(from_json(condition.tree, types)))
         answers = match(filter, Statistics(several, hidden, data.draw(st.booleans())))

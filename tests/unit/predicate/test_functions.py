@@ -137,6 +137,8 @@ FILES_OF = [
     ("(id + 1) IS NULL", fn("IS_NULL", fn("+", "id", 1)), 0),
     ("id + 2147483647 may leave its type", fn("=", fn("+", "id", 2147483647), 0), 24),
     ("1 / id may be an error", fn("=", fn("DIV", 1, "id"), 5), 1),
+    ("length(code) = 8", fn("=", fn("LENGTH", "code"), 8), 24),
+    ("length(code) < 3", fn("<", fn("LENGTH", "code"), 3), 0),
     ("hash(id)", fn("=", fn("HASH", "id"), 5), 24),
 ]  # fmt: skip
 
@@ -146,6 +148,34 @@ def test_files_that_are_kept(name: str, tree: dict[str, Any], count: int) -> Non
     """A condition keeps the files that its expression's range allows, or that may raise an error."""
     filter = Filter(normalise(from_json(tree, COLUMNS)))
     assert (match(filter, Files()) > 0).sum() == count, name
+
+
+class UnknownFiles(Knowledge):
+    """Files without any statistics."""
+
+    count = 24
+
+    def bounds(self, column: str) -> None:
+        return None
+
+
+class FilesWithoutStatistics(Files):
+    """Files with records, whose bounds are unknown."""
+
+    def bounds(self, column: str) -> Bounds:
+        nothing = [None] * self.count
+        return Bounds.from_statistics(COLUMNS[column], nothing, nothing, [SOME_NULL] * self.count)
+
+
+@pytest.mark.parametrize(
+    ("name", "tree"), [each[:2] for each in FILES_OF], ids=[each[0] for each in FILES_OF]
+)
+def test_files_without_statistics_are_kept(name: str, tree: dict[str, Any]) -> None:
+    """Without bounds, each file may have a row, unless no value satisfies the condition."""
+    filter = Filter(normalise(from_json(tree, COLUMNS)))
+    count = 0 if name == "CAST(id AS STRING) = '0777'" else 24
+    for knowledge in (FilesWithoutStatistics(), UnknownFiles()):
+        assert (match(filter, knowledge) > 0).sum() == count, name
 
 
 def test_a_day_in_a_zone_without_offsets() -> None:

@@ -107,7 +107,7 @@ def _letter_case(upper: bool) -> Rule:
             (place for place, character in enumerate(common) if not character.isascii()), len(common)
         )
         changed = common[:known].upper() if upper else common[:known].lower()
-        if each.low == each.high == common[:known]:
+        if each.low is not None and each.low == each.high == common[:known]:
             return Range(changed, changed, each.nulls)
         return beginning_range(changed[:-1] if known < len(common) else changed, each.nulls)
 
@@ -145,7 +145,8 @@ def _length(call: FunctionCall, ranges: Sequence[Range]) -> Range:
         least = len(_common(call, 0, each))
     except OutOfRangeError:
         return UNKNOWN
-    return Range(least, least if each.low == each.high else None, each.nulls)
+    single = each.low is not None and each.low == each.high
+    return Range(least, least if single else None, each.nulls)
 
 
 def _begins(text: str, position: int, rest: Rest) -> Rule:
