@@ -33,8 +33,8 @@ object AnswerAggregates extends Rule[LogicalPlan] {
   private val asked = TreeNodeTag[Unit]("parquetry.results")
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (plan.isStreaming || !plan.containsPattern(TreePattern.AGGREGATE)) plan
-    else plan.transform {
+    if (ScanBelow.waits(plan) || !plan.containsPattern(TreePattern.AGGREGATE)) plan
+    else plan.transformWithSubqueries {
       case aggregate: Aggregate if aggregate.groupingExpressions.isEmpty && aggregate.getTagValue(asked).isEmpty =>
         aggregate.setTagValue(asked, ())
         answered(aggregate).getOrElse(aggregate)

@@ -21,8 +21,8 @@ import org.apache.spark.sql.parquetry.scan.ParquetryScan
  */
 object PruneByLimit extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (plan.isStreaming || !plan.containsAnyPattern(TreePattern.LIMIT, TreePattern.WINDOW_GROUP_LIMIT)) plan
-    else plan.transform {
+    if (ScanBelow.waits(plan) || !plan.containsAnyPattern(TreePattern.LIMIT, TreePattern.WINDOW_GROUP_LIMIT)) plan
+    else plan.transformWithSubqueries {
       case limit @ LocalLimit(IntegerLiteral(count), child) if count > 0 => limit.withNewChildren(Seq(limited(child, count)))
       case ranks: WindowGroupLimit if ranks.partitionSpec.isEmpty && ranks.orderSpec.nonEmpty && ranks.limit > 0 =>
         ranks.rankLikeFunction match {

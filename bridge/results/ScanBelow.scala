@@ -5,7 +5,7 @@ import scala.util.Try
 import org.json4s._
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.{BaseEvalPython, Filter, LogicalPlan, Project, Union}
+import org.apache.spark.sql.catalyst.plans.logical.{BaseEvalPython, Filter, LogicalPlan, Project, Subquery, Union}
 import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, DataSourceV2Strategy}
 import org.apache.spark.sql.internal.SQLConf
@@ -52,6 +52,13 @@ case class ScanBelow(
 }
 
 object ScanBelow extends PredicateHelper {
+  /**
+   * Whether a plan is only a part of a query's plan, or has streams. Spark optimizes subqueries first, and
+   * may merge their scans later. It cannot merge scans that leave files out. So subqueries are changed
+   * together with their query, and with the copies of its parts that runtime filters have.
+   */
+  def waits(plan: LogicalPlan): Boolean = plan.isStreaming || plan.isInstanceOf[Subquery]
+
   /**
    * Replaces our scans below a node by nodes with the same columns. Between the node and the scan are only
    * nodes that give a row for each row, conditions, and UNION ALL.
