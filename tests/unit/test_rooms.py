@@ -122,7 +122,7 @@ NAMING_PARTS = {
     "definition": 6,  # clauses of SQL
     "prune": 5,  # the rules that skip directories and buckets
     "adoption": 3,  # what names of foreign files say
-    "joins": 2,  # buckets of scans, and whether they serve a join
+    "joins": 1,  # buckets of scans
     "compaction": 2,  # heavy values that follow rows; rebucketing
     "spark": 2,  # expressions that give rows their slots
     "verification": 2,  # rows in wrong buckets
@@ -144,7 +144,7 @@ OTHER_BUCKETS = {
     "operations/sync",
     "planner/scans/scans",
     "planner/tables/create",
-    "prune/report/shuffle_reasons",
+    "joins/shuffle_reasons",
 }
 """Modules whose `buckets` are no field of an arrangement: options, columns of lists, reports."""
 
