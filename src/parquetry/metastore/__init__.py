@@ -31,59 +31,83 @@ if FOR_TYPE_CHECKERS:
         SkewMap as SkewMap,
         SortColumn as SortColumn,
     )
-    from parquetry.metastore.access.access_paths import cheapest_plan as cheapest_plan
+    from parquetry.metastore.access.access_paths import (
+        cheapest_plan as cheapest_plan,
+    )
     from parquetry.metastore.check.fsck import fsck as fsck
     from parquetry.metastore.check.storage_check import (
         check_files as check_files,
         check_storage as check_storage,
     )
-    from parquetry.metastore.cleanup.in_flight import keep_in_flight as keep_in_flight
-    from parquetry.metastore.commits.committer import Successor as Successor, commit as commit
-    from parquetry.metastore.commits.prepared import require_own_folder as require_own_folder
+    from parquetry.metastore.cleanup.in_flight import (
+        keep_in_flight as keep_in_flight,
+    )
+    from parquetry.metastore.commits.committer import (
+        Successor as Successor,
+        commit as commit,
+    )
+    from parquetry.metastore.commits.prepared import (
+        require_own_folder as require_own_folder,
+    )
     from parquetry.metastore.commits.removed_files import (
         RemovedFile as RemovedFile,
         files_removed as files_removed,
         live_files as live_files,
     )
-    from parquetry.metastore.commits.replacement import Replacement as Replacement
-    from parquetry.metastore.commits.transaction import Transaction as Transaction
-    from parquetry.metastore.deletion.claims import (
-        Claim as Claim,
-        claims as claims,
-        overlap as overlap,
-        require_free as require_free,
-        require_outside as require_outside,
-        require_outside_metastore as require_outside_metastore,
+    from parquetry.metastore.commits.replacement import (
+        Replacement as Replacement,
+    )
+    from parquetry.metastore.commits.transaction import (
+        Transaction as Transaction,
     )
     from parquetry.metastore.deletion.clocks import (
-        HOUR_MS as HOUR_MS,
         check_of_new_files as check_of_new_files,
         check_of_old_files as check_of_old_files,
         grace_of as grace_of,
     )
     from parquetry.metastore.deletion.file_access import (
         FileAccess as FileAccess,
-        RealPaths as RealPaths,
         require_files as require_files,
     )
     from parquetry.metastore.deletion.owned_files import (
-        DroppedTableFiles as DroppedTableFiles,
-        OwnedFiles as OwnedFiles,
         purge as purge,
         purge_replaced as purge_replaced,
     )
-    from parquetry.metastore.deletion.vacuum import KEPT_MS as KEPT_MS, vacuum as vacuum
-    from parquetry.metastore.dumps.dump import dump as dump
-    from parquetry.metastore.dumps.format import Manifest as Manifest
-    from parquetry.metastore.dumps.restore import look_into as look_into, restore as restore
-    from parquetry.metastore.manifest.entries import row_sum as row_sum
+    from parquetry.metastore.deletion.table_locations import (
+        TableLocations as TableLocations,
+        delete_empty_folder as delete_empty_folder,
+        own_locations as own_locations,
+    )
+    from parquetry.metastore.deletion.vacuum import KEPT_HOURS as KEPT_HOURS, vacuum as vacuum
+    from parquetry.metastore.dumps.dump import (
+        dump as dump,
+    )
+    from parquetry.metastore.dumps.format import (
+        Manifest as Manifest,
+    )
+    from parquetry.metastore.dumps.restore import (
+        look_into as look_into,
+        restore as restore,
+    )
+    from parquetry.metastore.manifest.entries import (
+        row_sum as row_sum,
+    )
     from parquetry.metastore.metastore import (
         Metastore as Metastore,
         open_metastore as open_metastore,
     )
-    from parquetry.metastore.namespace.staging import StagedTable as StagedTable
+    from parquetry.metastore.namespace.staging import (
+        StagedTable as StagedTable,
+    )
     from parquetry.metastore.operations.compact_metadata import compact_metadata as compact_metadata
-    from parquetry.metastore.operations.history import history as history
+    from parquetry.metastore.operations.drop import (
+        Dropping as Dropping,
+        delete_replacement as delete_replacement,
+        staged_deletion as staged_deletion,
+    )
+    from parquetry.metastore.operations.history import (
+        history as history,
+    )
     from parquetry.metastore.operations.indexes import (
         create_index as create_index,
         drop_index as drop_index,
@@ -91,7 +115,9 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.metastore.operations.relocate import relocate as relocate
     from parquetry.metastore.operations.rollback import rollback as rollback
-    from parquetry.metastore.ownership.handover import Claimed as Claimed
+    from parquetry.metastore.ownership.handover import (
+        Claimed as Claimed,
+    )
     from parquetry.metastore.results import (
         Check as Check,
         Compacted as Compacted,
@@ -99,9 +125,6 @@ if FOR_TYPE_CHECKERS:
         Relocated as Relocated,
         Removed as Removed,
     )
-    from parquetry.metastore.storage.clock import store_now_ms as store_now_ms
-    from parquetry.metastore.storage.head import Head as Head, Kind as Kind, read_head as read_head
-    from parquetry.metastore.storage.keyspace import batches as batches
     from parquetry.metastore.storage.model import (
         CommitRecord as CommitRecord,
         Constraint as Constraint,
@@ -110,27 +133,36 @@ if FOR_TYPE_CHECKERS:
         Totals as Totals,
         ViewDefinition as ViewDefinition,
     )
-    from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE as DEFAULT_DATABASE
-    from parquetry.metastore.storage.wire import decode_arrangement as decode_arrangement
+    from parquetry.metastore.storage.valid_names import (
+        DEFAULT_DATABASE as DEFAULT_DATABASE,
+    )
+    from parquetry.metastore.storage.wire import (
+        decode_arrangement as decode_arrangement,
+    )
     from parquetry.metastore.versions.changes_between import (
         TouchedPartitions as TouchedPartitions,
         VersionChanges as VersionChanges,
-        changes_between as changes_between,
     )
     from parquetry.metastore.versions.file_blocks import (
         Chooses as Chooses,
         FileBlock as FileBlock,
         file_blocks as file_blocks,
     )
-    from parquetry.metastore.versions.indexes import index_columns as index_columns, new_index as new_index
-    from parquetry.metastore.versions.partition import PartitionSnapshot as PartitionSnapshot
-    from parquetry.metastore.versions.placement import keyed_by as keyed_by
+    from parquetry.metastore.versions.indexes import (
+        index_columns as index_columns,
+        new_index as new_index,
+    )
+    from parquetry.metastore.versions.partition import (
+        PartitionSnapshot as PartitionSnapshot,
+    )
     from parquetry.metastore.versions.snapshot import (
         TableSnapshot as TableSnapshot,
-        commit_as_of as commit_as_of,
-        load as load,
-        load_commit as load_commit,
     )
-    from parquetry.metastore.versions.visible_rows import Examined as Examined
+    from parquetry.metastore.versions.table_versions import (
+        TableVersions as TableVersions,
+    )
+    from parquetry.metastore.versions.visible_rows import (
+        Examined as Examined,
+    )
 
 lazy_exports(__name__)

@@ -67,16 +67,19 @@ def vacuum(
             raise UnsupportedError(
                 f"Vacuum of table {snapshot.label} has older_than and retain_hours, which say the same: give one."
             )
-        before = (
-            ms.store_now_ms(snapshot.store)
-            - _checked_hours(snapshot, context.full_name(snapshot), retain_hours, dry_run) * ms.HOUR_MS
-        )
-    grace = ms.grace_of(snapshot, grace_hours)
-    return ms.vacuum(snapshot, older_than=before, dry_run=dry_run, grace=grace, force=force)
+        _check_hours(snapshot, context.full_name(snapshot), retain_hours, dry_run)
+    return ms.vacuum(
+        snapshot,
+        older_than=before,
+        retain_hours=retain_hours,
+        dry_run=dry_run,
+        grace=ms.grace_of(snapshot, grace_hours),
+        force=force,
+    )
 
 
-def _checked_hours(table: ms.TableSnapshot, name: str, hours: int, dry_run: bool) -> int:
-    """Return the hours that replaced versions are kept, once it is certain that the user means so few.
+def _check_hours(table: ms.TableSnapshot, name: str, hours: int, dry_run: bool) -> None:
+    """Make sure that the user means to keep replaced versions for so few hours.
 
     Raises:
         UnsupportedError: they are fewer than the default, and the table does not allow it.
@@ -86,10 +89,9 @@ def _checked_hours(table: ms.TableSnapshot, name: str, hours: int, dry_run: bool
             f"Vacuum of table {table.label}: retain_hours is {hours}: give 0 or a greater number."
         )
     checks = config.settle(properties=table.metadata.properties)[config.VACUUM_RETENTION_CHECK]
-    if hours * ms.HOUR_MS < ms.KEPT_MS and checks and not dry_run:
+    if hours < ms.KEPT_HOURS and checks and not dry_run:
         raise UnsupportedError(
             f"VACUUM {name} RETAIN {hours} HOURS would end time travel and rollback to versions of the last "
-            f"{ms.KEPT_MS // ms.HOUR_MS} hours, and queries that still read them. If that is meant, say ALTER TABLE {name} SET "
+            f"{ms.KEPT_HOURS} hours, and queries that still read them. If that is meant, say ALTER TABLE {name} SET "
             f"TBLPROPERTIES ('{config.VACUUM_RETENTION_CHECK}' = 'false') before. DRY RUN shows what would be deleted."
         )
-    return hours

@@ -37,7 +37,6 @@ if FOR_TYPE_CHECKERS:
         partitions_of as partitions_of,
         plan_destinations as plan_destinations,
     )
-    from parquetry.planner.writes.partition_locations import own_locations as own_locations
     from parquetry.planner.writes.statement_reads import (
         is_serializable as is_serializable,
         rely_on_reads as rely_on_reads,

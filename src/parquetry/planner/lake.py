@@ -25,6 +25,7 @@ from parquetry.metastore import (
     Metastore,
     Replacement,
     StagedTable,
+    TableLocations,
     TableMetadata,
     TableSnapshot,
     TouchedPartitions,
@@ -59,6 +60,7 @@ class Lake:
         name: of the catalog in the session.
         metastore: of the catalog.
         engine: runs the queries.
+        locations: of its tables.
         recent: partitions that answered earlier questions.
         touched: partitions that writers changed, by the versions that streams read.
         estimates: about versions of tables, by subject.
@@ -68,6 +70,7 @@ class Lake:
     def __init__(self, name: str, metastore: Metastore, engine: Engine) -> None:
         self.name = name
         self.metastore = metastore
+        self.locations = TableLocations(metastore)
         self.engine = engine
         self._snapshots: OrderedDict[tuple[str, int], TableSnapshot] = OrderedDict()
         self._pinned: dict[tuple[str, int], TableSnapshot] = {}

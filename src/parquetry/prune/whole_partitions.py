@@ -12,10 +12,11 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.metastore import PartitionSnapshot, TableSnapshot, batches, file_blocks
+from parquetry.metastore import PartitionSnapshot, TableSnapshot, file_blocks
 from parquetry.predicate import And, Filter, Match, columns_of, match, opaque_parts
 from parquetry.prune.partition_plans import partition_knowledge, partition_plan
 from parquetry.prune.rules.file_knowledge import FileKnowledge, spelled
+from parquetry.store import in_batches
 
 _PARTITIONS_PER_BATCH = 100
 """Partitions that are judged at once; the search ends at the first undecided one, so batches are small."""
@@ -37,7 +38,7 @@ def whole_partitions(snapshot: TableSnapshot, predicates: Sequence[Filter]) -> l
     condition = Filter.all_of(predicates)
     plan = partition_plan(snapshot, predicates)
     whole: list[PartitionSnapshot] = []
-    for batch in batches(snapshot.partitions(plan), _PARTITIONS_PER_BATCH):
+    for batch in in_batches(snapshot.partitions(plan), _PARTITIONS_PER_BATCH):
         answers = _match_partitions(snapshot, condition, batch)
         undecided = next(compress(batch, answers == Match.MIGHT), None)
         if undecided is not None:

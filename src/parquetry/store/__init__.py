@@ -8,6 +8,7 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
     from parquetry.store.base import Clock as Clock, Fields as Fields, Store as Store
+    from parquetry.store.batches import in_batches as in_batches
     from parquetry.store.condition import (
         FALSE as FALSE,
         TRUE as TRUE,

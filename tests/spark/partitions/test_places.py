@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from parquetry.planner.writes import partition_locations
+from parquetry.metastore.deletion import table_locations
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 
@@ -109,7 +109,7 @@ def test_rows_are_found_where_they_go_elsewhere(
     them.
     """
     if why == "many partitions":
-        monkeypatch.setattr(partition_locations, "MAX_SEARCHED_PARTITIONS", 1)
+        monkeypatch.setattr(table_locations, "MAX_SEARCHED_PARTITIONS", 1)
     odd = tmp_path / {"many partitions": "t/odd", "another table's": "u/p=9", "above the table": "."}[why]
     odd.mkdir(parents=True, exist_ok=True)
     if why == "another table's":

@@ -32,6 +32,7 @@ from parquetry.metastore.deletion.vacuum import remove_orphans, vacuum
 from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.namespace.staging import StagedTable
+from parquetry.metastore.operations.drop import Dropping, delete_replacement, staged_deletion
 from parquetry.metastore.operations.rollback import rollback
 from parquetry.metastore.storage.keyspace import IDENTITY, IN_FLIGHT
 from parquetry.metastore.storage.wire import encode
@@ -40,7 +41,6 @@ from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import questions
 from parquetry.planner.protocol.codec import PROTOCOL
 from parquetry.planner.tables import views
-from parquetry.planner.tables.locations import Dropping, delete_replacement, staged_deletion
 from parquetry.progress import Progress
 from parquetry.publishing.hive import publish
 from parquetry.publishing.hive_record import HivePartition, HiveTable
@@ -183,7 +183,7 @@ def drop(name: str, kind: str = "table") -> NamedOperation:
     """DROP TABLE or DROP VIEW."""
 
     def run(site: Site) -> None:
-        dropping = Dropping(site.lake)
+        dropping = Dropping(site.lake.metastore)
         dropping.drop(*name.split("."), kind="view" if kind == "view" else "table")
         dropping.delete_files()
 
@@ -236,7 +236,7 @@ def drop_database(name: str, *, cascade: bool = False) -> NamedOperation:
     """DROP NAMESPACE."""
 
     def run(site: Site) -> None:
-        dropping = Dropping(site.lake)
+        dropping = Dropping(site.lake.metastore)
         try:
             site.metastore.drop_database(
                 name, cascade, lambda database, table: dropping.drop(database, table, kind=None)

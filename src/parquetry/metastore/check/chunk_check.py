@@ -14,14 +14,13 @@ from parquetry.metastore.results import Finding
 from parquetry.metastore.storage.keyspace import (
     METADATA,
     TICKET_BYTES,
-    batches,
     chunk_key,
     prefix_range,
     summary_key,
 )
 from parquetry.metastore.storage.model import FileChunk, TableMetadata
 from parquetry.metastore.storage.wire import decoder
-from parquetry.store import Store
+from parquetry.store import Store, in_batches
 from parquetry.texts import counted
 from parquetry.types import ColumnType
 
@@ -40,7 +39,7 @@ def check_chunks(
         known: the types of the columns.
         repair: write missing and wrong summaries anew.
     """
-    for some in batches(wanted, _CHUNKS_PER_BATCH):
+    for some in in_batches(wanted, _CHUNKS_PER_BATCH):
         values = store.get_many([chunk_key(table, chunk.ticket, chunk.number) for chunk in some])
         for chunk, value in zip(some, values, strict=True):
             files = None if value is None else _readable(value)

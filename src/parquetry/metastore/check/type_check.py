@@ -22,8 +22,8 @@ from parquetry.errors import FileCorruptError, FileMissingError
 from parquetry.locations import StoragePath, is_own, join_location
 from parquetry.metastore.deletion.file_access import FileAccess
 from parquetry.metastore.results import Finding
-from parquetry.metastore.storage.keyspace import batches
 from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.store import in_batches
 
 _FILES_PER_BATCH = 1000
 _MAX_READER_THREADS = 8
@@ -43,7 +43,7 @@ def unfit_files(table: TableSnapshot) -> Iterator[Finding]:
         yield from _unfit_records(table, system)
         return
     with ThreadPoolExecutor(_MAX_READER_THREADS) as pool:
-        for batch in batches(_foreign(table, system), _FILES_PER_BATCH):
+        for batch in in_batches(_foreign(table, system), _FILES_PER_BATCH):
             looks = [pool.submit(_look, system, place, table.metadata.data_columns) for _, place in batch]
             for (name, place), look in zip(batch, looks, strict=True):
                 for kind, detail in look.result():

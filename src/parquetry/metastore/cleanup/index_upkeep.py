@@ -15,7 +15,6 @@ from parquetry.metastore.storage.head import Head
 from parquetry.metastore.storage.keyspace import (
     METADATA,
     TICKET_BYTES,
-    batches,
     complement,
     index_prefix,
     partition_prefix,
@@ -25,7 +24,7 @@ from parquetry.metastore.storage.keyspace import (
 from parquetry.metastore.storage.model import CommitRecord, PartitionIndex, TableMetadata
 from parquetry.metastore.storage.wire import decoder
 from parquetry.metastore.versions.indexes import entry_key, partition_key, stored_ids
-from parquetry.store import Store
+from parquetry.store import Store, in_batches
 
 _ROWS_PER_BATCH = 1000
 
@@ -45,7 +44,7 @@ def unneeded_entries(store: Store, table: bytes, head: Head, oldest: CommitRecor
     entries = entries_of_rows(store, table, head, oldest)
     rows = stored_rows(store, table, head, oldest)
     unneeded = (key for row in rows if not row.is_needed for key in entries(row))
-    for some in batches(unneeded, _ROWS_PER_BATCH):
+    for some in in_batches(unneeded, _ROWS_PER_BATCH):
         yield from _present(store, some)
 
 
@@ -100,7 +99,7 @@ def missing_entries(
     wanted = (
         (key, ticket, prefix + entry_key(index.order, key) + complement(ticket)) for key, ticket in rows
     )
-    for some in batches(wanted, _ROWS_PER_BATCH):
+    for some in in_batches(wanted, _ROWS_PER_BATCH):
         there = store.get_many([entry for _, _, entry in some])
         for (key, ticket, _), value in zip(some, there, strict=True):
             if value is None or is_damaged(value):
@@ -118,7 +117,7 @@ def leftover_entries(store: Store, table: bytes, head: Head, index: PartitionInd
         index: index to look into.
     """
     prefix, partitions = index_prefix(table, index.id), partition_prefix(table)
-    for some in batches(store.scan(*prefix_range(prefix)), _ROWS_PER_BATCH):
+    for some in in_batches(store.scan(*prefix_range(prefix)), _ROWS_PER_BATCH):
         yield from (key for key, value in some if is_damaged(value))
         ended = [
             key

@@ -29,7 +29,6 @@ from parquetry.metastore.storage.keyspace import (
     ROWS_PER_DELETE,
     SUMMARIES,
     TICKET_BYTES,
-    batches,
     commit_key,
     delete_in_batches,
     number,
@@ -40,7 +39,7 @@ from parquetry.metastore.storage.keyspace import (
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.storage.wire import decoder
 from parquetry.metastore.versions.snapshot import commit_as_of, load_commit
-from parquetry.store import Store
+from parquetry.store import Store, in_batches
 
 
 class Need(IntEnum):
@@ -202,7 +201,7 @@ def delete_stored_rows(
             for row in stored_rows(store, table, head, oldest, prefix)
             if row.need is need and row.key not in spared
         )
-        for batch in batches(rows, ROWS_PER_DELETE):
+        for batch in in_batches(rows, ROWS_PER_DELETE):
             # A row leads to its entries, and a batch is removed in any order. So entries go first.
             delete_in_batches(store, (key for row in batch for key in entries(row)))
             store.delete_many([row.row_key for row in batch])

@@ -28,7 +28,6 @@ from parquetry.metastore.storage.format import ARRANGED, FIRST, STREAMS, format_
 from parquetry.metastore.storage.head import Head
 from parquetry.metastore.storage.model import PartitionEntry, TableMetadata
 from parquetry.metastore.versions.indexes import renewed
-from parquetry.metastore.versions.placement import keyed_by
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.metastore.versions.visible_rows import PartitionRow, entry_of
 from parquetry.store import Store
@@ -70,7 +69,7 @@ def prepare(transaction: Transaction) -> PreparedCommit:
     """
     base = transaction.base
     metadata = transaction.metadata
-    if metadata is not None and keyed_by(metadata) != keyed_by(base.metadata):
+    if metadata is not None and metadata.key_definition != base.metadata.key_definition:
         metadata = msgspec.structs.replace(metadata, indexes=renewed(metadata.indexes))
     changes = dict(transaction.changes)
     in_scope = _drop_scopes(transaction, changes)
@@ -233,7 +232,7 @@ def require_possible(prepared: PreparedCommit) -> bool:
         if isinstance(change, FileChange):
             arranged |= require_fitting(prepared.transaction, key, change, prepared.base_entry(key))
     occupied = prepared.transaction.successor is None and bool(prepared.changes or base.totals.partitions)
-    if occupied and prepared.metadata and keyed_by(prepared.metadata) != keyed_by(base.metadata):
+    if occupied and prepared.metadata and prepared.metadata.key_definition != base.metadata.key_definition:
         raise UnsupportedError(
             f"The partition columns of table {base.label} cannot change while it has partitions; "
             "make another table and copy the rows."

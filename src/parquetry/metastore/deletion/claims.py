@@ -23,9 +23,9 @@ from parquetry.locations import StoragePath, is_below, join_location, spelled_ro
 from parquetry.metastore.deletion.file_access import RealPaths
 from parquetry.metastore.metastore import Metastore
 from parquetry.metastore.storage.head import Head, decode_head
-from parquetry.metastore.storage.keyspace import HEADS, batches, metadata_key, prefix_range
+from parquetry.metastore.storage.keyspace import HEADS, metadata_key, prefix_range
 from parquetry.metastore.storage.wire import decoder
-from parquetry.store import METASTORE_FOLDER, SQLiteStore, Store
+from parquetry.store import METASTORE_FOLDER, SQLiteStore, Store, in_batches
 
 _LOG = logging.getLogger("parquetry")
 _TABLES_PER_BATCH = 1000
@@ -38,14 +38,14 @@ class Claim(NamedTuple):
         table: the table's id.
         head: the table's head.
         location: the folder, as in the table's metadata.
-        place: the folder, with links and `..` resolved.
+        folder: the folder, with links and `..` resolved.
         managed: whether the folder belongs to the table alone.
     """
 
     table: bytes
     head: Head
     location: str
-    place: StoragePath
+    folder: StoragePath
     managed: bool
 
     @property
@@ -67,7 +67,7 @@ def claims(store: Store, real: RealPaths) -> Iterator[Claim]:
     A table whose rows cannot be read is left out, and logged: its location is not known.
     """
     heads = ((key[len(HEADS) :], value) for key, value in store.scan(*prefix_range(HEADS)))
-    for batch in batches(heads, _TABLES_PER_BATCH):
+    for batch in in_batches(heads, _TABLES_PER_BATCH):
         readable = [(table, head) for table, value in batch if (head := _head(table, value)) is not None]
         keys = [metadata_key(table, head.commit.metadata) for table, head in readable]
         for (table, head), value in zip(readable, store.get_many(keys), strict=True):
@@ -78,8 +78,8 @@ def claims(store: Store, real: RealPaths) -> Iterator[Claim]:
             except MetastoreDamagedError as error:
                 _LOG.warning("the location of table %s.%s is not known: %s", head.database, head.name, error)
                 continue
-            place = real.folder(storage_path(stored.location))
-            yield Claim(table, head, stored.location, place, not stored.external)
+            folder = real.folder(storage_path(stored.location))
+            yield Claim(table, head, stored.location, folder, not stored.external)
 
 
 def _head(table: bytes, value: bytes) -> Head | None:
@@ -117,18 +117,18 @@ def require_free(
         LocationTakenError: another table or a database has the location.
     """
     real = RealPaths()
-    place = real.folder(storage_path(location))
+    folder = real.folder(storage_path(location))
     for claim in others:
-        if (managed or claim.managed) and overlap(place, claim.place):
+        if (managed or claim.managed) and overlap(folder, claim.folder):
             raise LocationTakenError(
-                f"{subject} cannot be at {location}: {_relation(place, claim.place)} the folder of {claim.label}, at "
+                f"{subject} cannot be at {location}: {_relation(folder, claim.folder)} the folder of {claim.label}, at "
                 f"{claim.location}, and a managed table shares its folder with no other. Choose another LOCATION."
             )
     for name, directory in (databases or {}).items():
         theirs = real.folder(storage_path(directory))
-        if place == theirs or is_below(theirs, place):
+        if folder == theirs or is_below(theirs, folder):
             raise LocationTakenError(
-                f"{subject} cannot be at {location}: {_relation(place, theirs)} the default folder for tables of "
+                f"{subject} cannot be at {location}: {_relation(folder, theirs)} the default folder for tables of "
                 f"database {name}, at {directory}. Choose another LOCATION, such as a folder below."
             )
 
@@ -139,11 +139,11 @@ def require_outside(others: Iterable[Claim], location: str, database: str) -> No
     Raises:
         LocationTakenError: it is in one.
     """
-    place = RealPaths().folder(storage_path(location))
+    folder = RealPaths().folder(storage_path(location))
     for claim in others:
-        if place == claim.place or is_below(place, claim.place):
+        if folder == claim.folder or is_below(folder, claim.folder):
             raise LocationTakenError(
-                f"The tables of database {database} cannot be at {location}: {_relation(place, claim.place)} "
+                f"The tables of database {database} cannot be at {location}: {_relation(folder, claim.folder)} "
                 f"the folder of {claim.label}, at {claim.location}. Choose another LOCATION."
             )
 
@@ -167,19 +167,23 @@ def require_outside_metastore(
         LocationTakenError: it is one of these.
     """
     real = RealPaths()
-    place = real.folder(storage_path(location))
+    folder = real.folder(storage_path(location))
     own = real.folder(storage_path(join_location(metastore.warehouse, METASTORE_FOLDER)))
     rows = metastore.store.rows
     file = real.file(storage_path(rows.path)) if isinstance(rows, SQLiteStore) else own
-    if place == own or is_below(place, own) or (contents and (is_below(own, place) or is_below(file, place))):
-        taken = own if overlap(place, own) else file
+    if (
+        folder == own
+        or is_below(folder, own)
+        or (contents and (is_below(own, folder) or is_below(file, folder)))
+    ):
+        taken = own if overlap(folder, own) else file
         raise LocationTakenError(
-            f"{subject[:1].upper()}{subject[1:]} cannot be at {location}: {_relation(place, taken)} the metastore's own "
+            f"{subject[:1].upper()}{subject[1:]} cannot be at {location}: {_relation(folder, taken)} the metastore's own "
             f"{'folder' if taken == own else 'file'}, {spelled_root(taken)}{taken.path}. Choose another LOCATION."
         )
 
 
-def _relation(place: StoragePath, other: StoragePath) -> str:
-    if place == other:
+def _relation(folder: StoragePath, other: StoragePath) -> str:
+    if folder == other:
         return "this is"
-    return "below it is" if is_below(other, place) else "above it is"
+    return "below it is" if is_below(other, folder) else "above it is"

@@ -28,7 +28,7 @@ from parquetry.locations import (
     spelled_root,
     storage_path,
 )
-from parquetry.metastore.storage.keyspace import batches
+from parquetry.store import in_batches
 
 _FILES_PER_BATCH = 1000
 _MIN_LISTED_FILES = 100
@@ -143,7 +143,7 @@ class FileAccess:
         Raises:
             WarehouseError: a file system does not answer.
         """
-        for batch in batches(places, _FILES_PER_BATCH):
+        for batch in in_batches(places, _FILES_PER_BATCH):
             by_root: dict[str, list[StoragePath]] = {}
             for place in batch:
                 by_root.setdefault(spelled_root(place), []).append(place)
@@ -266,7 +266,7 @@ class FileAccess:
     def delete_all(self, places: Iterable[StoragePath]) -> list[str]:
         """Delete the files that exist, and return a message for each failure."""
         failures: list[str] = []
-        for batch in batches(places, _FILES_PER_BATCH):
+        for batch in in_batches(places, _FILES_PER_BATCH):
             by_root: dict[str, list[StoragePath]] = {}
             for place in batch:
                 by_root.setdefault(spelled_root(place), []).append(place)

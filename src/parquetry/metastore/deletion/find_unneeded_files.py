@@ -21,7 +21,7 @@ from parquetry.metastore.manifest.entries import decode_entry, read_files
 from parquetry.metastore.storage.checksums import is_tombstone
 from parquetry.metastore.storage.head import Head
 from parquetry.metastore.storage.model import CommitRecord, PartitionEntry
-from parquetry.metastore.versions.placement import TablePlacement, keyed_by
+from parquetry.metastore.versions.placement import TablePlacement
 from parquetry.metastore.versions.snapshot import load
 from parquetry.store import Store
 
@@ -124,7 +124,7 @@ class NeededFiles:
             kept = (commit for _, commit in commits if commit.version >= self._oldest.version)
             for commit in (*kept, head.commit):
                 snapshot = load(self._store, self._table, head, commit)
-                placements[snapshot.metadata.location, keyed_by(snapshot.metadata)] = snapshot.placement
+                placements[snapshot.metadata.location, snapshot.metadata.key_definition] = snapshot.placement
             self._cached_placements = head.commit.metadata, list(placements.values())
         return self._cached_placements[1]
 

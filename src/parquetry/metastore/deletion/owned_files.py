@@ -50,7 +50,7 @@ from parquetry.metastore.storage.head import Head, read_head
 from parquetry.metastore.storage.keyspace import TICKET_BYTES, partition_prefix, prefix_range, ticket_of
 from parquetry.metastore.storage.model import TableMetadata
 from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.metastore.versions.placement import TablePlacement, keyed_by
+from parquetry.metastore.versions.placement import TablePlacement
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
 from parquetry.store import Store
 
@@ -147,12 +147,12 @@ class OwnedFiles:
     @functools.cached_property
     def _others(self) -> list[Claim]:
         """The claims of other tables whose folders overlap with this one's."""
-        return [claim for claim in self._claims if overlap(claim.place, self.root)]
+        return [claim for claim in self._claims if overlap(claim.folder, self.root)]
 
     @functools.cached_property
     def _within(self) -> list[StoragePath]:
         """The folders of other tables within this table's folder."""
-        places = (claim.place for claim in self._others)
+        places = (claim.folder for claim in self._others)
         return [place for place in places if place == self.root or is_below(place, self.root)]
 
     def deletable(self, places: Iterable[StoragePath]) -> set[StoragePath]:
@@ -172,7 +172,7 @@ class OwnedFiles:
         others = self._others + [
             claim
             for claim in self._claims
-            if claim not in self._others and any(overlap(claim.place, folder) for folder in folders)
+            if claim not in self._others and any(overlap(claim.folder, folder) for folder in folders)
         ]
         found |= elsewhere
         listed = self._listed_by_others({base_name(real.path) for real in found.values()}, others)
@@ -269,7 +269,7 @@ class OwnedFiles:
         return any(folder == place or is_below(folder, place) for place in self._within)
 
     def _is_claimed(self, folder: StoragePath) -> bool:
-        return any(folder == claim.place for claim in self._claims)
+        return any(folder == claim.folder for claim in self._claims)
 
 
 def recorded_files(store: Store, table: bytes, head: Head, *, foreign: bool = False) -> Iterator[str]:
@@ -318,7 +318,7 @@ def _placements(store: Store, table: bytes, head: Head) -> list[TablePlacement]:
         except (MetastoreDamagedError, TableNotFoundError) as error:
             _LOG.warning("a version of %s.%s cannot be read: %s", head.database, head.name, error)
             continue
-        found[snapshot.metadata.location, keyed_by(snapshot.metadata)] = snapshot.placement
+        found[snapshot.metadata.location, snapshot.metadata.key_definition] = snapshot.placement
     return list(found.values())
 
 

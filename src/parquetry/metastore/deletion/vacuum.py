@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from parquetry.errors import TableNotFoundError, WarehouseError
 from parquetry.metastore.cleanup.in_flight import writes_in_flight
 from parquetry.metastore.cleanup.retention import kept_since, oldest_commit, retire
-from parquetry.metastore.deletion.clocks import Clocks, FileAges, grace_of
+from parquetry.metastore.deletion.clocks import HOUR_MS, Clocks, FileAges, grace_of
 from parquetry.metastore.deletion.delete_files import FileDeletion
 from parquetry.metastore.deletion.delete_rows import UnneededRows
 from parquetry.metastore.deletion.file_access import FileAccess, checksum_file
@@ -37,20 +37,21 @@ from parquetry.metastore.deletion.unfinished_uploads import Uploads, end_uploads
 from parquetry.metastore.namespace.orphans import Orphan, Orphans
 from parquetry.metastore.ownership.owner import ownership_of
 from parquetry.metastore.results import Removed
+from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Head, live_head
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.versions.snapshot import TableSnapshot, load_metadata
 from parquetry.store import Store
 
-DAY_MS = 24 * 60 * 60 * 1000
-KEPT_MS = 7 * DAY_MS
-"""Milliseconds that a version stays readable after the next one, unless the caller gives another time."""
+KEPT_HOURS = 7 * 24
+"""Hours that a version stays readable after the next one, unless the caller gives another time."""
 
 
 def vacuum(
     table: TableSnapshot,
     *,
     older_than: int | None = None,
+    retain_hours: int | None = None,
     dry_run: bool = False,
     grace: int | None = None,
     force: bool = False,
@@ -61,6 +62,7 @@ def vacuum(
         table: any version of the table.
         older_than: the time, in milliseconds since the epoch, or None for seven days ago. The newest version
             is always kept.
+        retain_hours: the same in hours before now, in place of `older_than`.
         dry_run: only report.
         grace: the age in milliseconds at which an own file that no row lists may be deleted, or None for the
             table's (`vacuum-grace-hours`).
@@ -91,11 +93,14 @@ def vacuum(
         grace=grace_of(table) if grace is None else grace,
         dry_run=dry_run,
     )
+    kept_ms = KEPT_HOURS * HOUR_MS
+    if retain_hours is not None:
+        older_than = store_now_ms(table.store) - retain_hours * HOUR_MS
     oldest = kept_since(
-        table.store, table.id, head, clocks.now - KEPT_MS if older_than is None else older_than
+        table.store, table.id, head, clocks.now - kept_ms if older_than is None else older_than
     )
     if older_than is None and oldest.version > head.oldest:
-        oldest = kept_since(table.store, table.id, head, ages.now - KEPT_MS)
+        oldest = kept_since(table.store, table.id, head, ages.now - kept_ms)
     if not dry_run:
         head = retire(table.store, table.id, oldest.version)
         oldest = oldest_commit(table.store, table.id, head)

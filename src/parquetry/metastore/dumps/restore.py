@@ -36,7 +36,6 @@ from parquetry.metastore.storage.keyspace import (
     DATABASES,
     NAMES,
     RESTORING,
-    batches,
     commit_key,
     complement,
     delete_in_batches,
@@ -53,7 +52,7 @@ from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE
 from parquetry.metastore.storage.wire import encode
 from parquetry.metastore.versions.indexes import entry_rows
 from parquetry.progress import Progress, silent
-from parquetry.store import Store
+from parquetry.store import Store, in_batches
 
 _ROWS_PER_BATCH = 5000
 Rows = Iterator[tuple[bytes, bytes]]
@@ -230,7 +229,7 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
     lines = _TableLines(bytes.fromhex(table.id))
     try:
         with (source / table.file).open("rb") as file:
-            for batch in batches(lines.rows(iter(file)), _ROWS_PER_BATCH):
+            for batch in in_batches(lines.rows(iter(file)), _ROWS_PER_BATCH):
                 store.put_many(batch, fields_of)
         return lines.head(table)
     except (KeyError, IndexError, TypeError, ValueError, msgspec.MsgspecError) as error:

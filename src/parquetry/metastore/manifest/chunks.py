@@ -17,10 +17,10 @@ from parquetry.errors import TableNotFoundError
 from parquetry.metastore.manifest.columns import ChunkColumns, encode_columns, is_in_columns
 from parquetry.metastore.manifest.summary import Types, summarise
 from parquetry.metastore.storage.checksums import refuse
-from parquetry.metastore.storage.keyspace import batches, chunk_key, summary_key
+from parquetry.metastore.storage.keyspace import chunk_key, summary_key
 from parquetry.metastore.storage.model import FileChunk
 from parquetry.metastore.storage.wire import decoder, encode, encode_file
-from parquetry.store import Store
+from parquetry.store import Store, in_batches
 
 _CHUNKS_PER_READ = 32
 _CHUNK_BYTES_PER_READ = 4 << 20
@@ -54,7 +54,7 @@ def read_chunks(store: Store, table: bytes, chunks: Sequence[FileChunk]) -> Iter
         TableNotFoundError: rows are missing, because the table was dropped meanwhile.
         MetastoreDamagedError: see `chunk_files`.
     """
-    for some in batches(chunks, _CHUNKS_PER_READ):
+    for some in in_batches(chunks, _CHUNKS_PER_READ):
         for value in _values(store, table, some):
             yield chunk_files(value)
 
@@ -120,7 +120,7 @@ def read_summaries(store: Store, table: bytes, chunks: Sequence[FileChunk]) -> l
     """
     decode = decoder(FileRecord).decode
     summaries: list[FileRecord | None] = []
-    for some in batches(chunks, _SUMMARIES_PER_READ):
+    for some in in_batches(chunks, _SUMMARIES_PER_READ):
         values = store.get_many([summary_key(table, chunk.ticket, chunk.number) for chunk in some])
         summaries += (None if value is None else decode(value) for value in values)
     return summaries

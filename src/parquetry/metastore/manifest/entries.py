@@ -28,7 +28,6 @@ from parquetry.metastore.manifest.merge_policy import (
     to_rewrite,
 )
 from parquetry.metastore.manifest.summary import Types, types_of
-from parquetry.metastore.storage.keyspace import batches
 from parquetry.metastore.storage.model import FileChunk, ListedFile, PartitionEntry, TableMetadata
 from parquetry.metastore.storage.wire import (
     decode_arrangement,
@@ -38,7 +37,7 @@ from parquetry.metastore.storage.wire import (
     encode_file,
     joined,
 )
-from parquetry.store import Store
+from parquetry.store import Store, in_batches
 
 MAX_INLINE_BYTES = 16 << 10
 MIN_INLINE_FILES = 8
@@ -253,7 +252,7 @@ class EntryWriter:
         total = [*earlier, *files]
         size = (sum(chunk.bytes for chunk in last) + size * len(files)) / len(total)
         column = sort_column(self._metadata, arrangement)
-        parts = batches(files_in_order(total, column, self._types), room.holds(size))
+        parts = in_batches(files_in_order(total, column, self._types), room.holds(size))
         return (*chunks[: len(chunks) - len(last)], *map(self._chunk, parts))
 
     def needs_recut(self, entry: PartitionEntry) -> bool:
@@ -278,7 +277,7 @@ class EntryWriter:
         size = len(encode_columns(RecordedFiles(first))) / len(first)
         there = {id(part[0]): (part, chunk) for part, chunk in zip(read, entry.chunks, strict=True)}
         chunks = []
-        for part in batches(files, room.holds(size)):
+        for part in in_batches(files, room.holds(size)):
             same, chunk = there.get(id(part[0]), (None, None))
             chunks.append(chunk if chunk and chunk.bytes and part == same else self._chunk(part))
         return msgspec.structs.replace(entry, chunks=tuple(chunks))

@@ -36,13 +36,12 @@ from parquetry.metastore.storage.head import Head, Kind, decode_head, edit_head,
 from parquetry.metastore.storage.keyspace import (
     HEADS,
     TABLE_ID_BYTES,
-    batches,
     head_key,
     name_key,
     names_prefix,
     prefix_range,
 )
-from parquetry.store import Store
+from parquetry.store import Store, in_batches
 
 _HEADS_PER_BATCH = 1000
 MAX_NAME_SCANS = 4
@@ -111,7 +110,7 @@ class TableNames:
         reached: set[bytes] = set()
         others: set[bytes] = set()
         databases = set(self._databases.names())
-        for batch in batches(self._store.scan(*prefix_range(HEADS)), _HEADS_PER_BATCH):
+        for batch in in_batches(self._store.scan(*prefix_range(HEADS)), _HEADS_PER_BATCH):
             heads = [(key[len(HEADS) :], decode_head(value)) for key, value in batch]
             live = [(id, head) for id, head in heads if head.state == "live"]
             rows = self._store.get_many([name_key(head.database, head.name) for _, head in live])

@@ -19,11 +19,12 @@ import msgspec
 from parquetry.errors import CommitConflictError, IndexExistsError, IndexNotFoundError, ParquetryError
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.storage.keyspace import batches, complement, fields_of
+from parquetry.metastore.storage.keyspace import complement, fields_of
 from parquetry.metastore.storage.model import PartitionIndex, TableMetadata
 from parquetry.metastore.versions.indexes import entry_rows, find_index, index_columns, new_index
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.progress import Progress, silent
+from parquetry.store import in_batches
 
 MAX_COMMIT_ATTEMPTS = 20
 """Attempts to commit while others keep changing the table's metadata."""
@@ -183,7 +184,7 @@ def _fill(table: TableSnapshot, index: PartitionIndex, progress: Progress) -> No
     """Write the entries of all partitions of the version that announced the index."""
     rows = ((partition.key, complement(partition.ticket), b"") for partition in table.partitions())
     done = 0
-    for batch in batches(rows, _ROWS_PER_BATCH):
+    for batch in in_batches(rows, _ROWS_PER_BATCH):
         table.store.put_many(entry_rows(table.id, [index], batch), fields_of)
         done += len(batch)
         progress("Indexing partitions", done, table.totals.partitions)

@@ -13,7 +13,6 @@ from parquetry.metastore.deletion.file_access import FileAccess
 from parquetry.metastore.storage.model import PartitionIndex, RemovedFileRecord
 from parquetry.metastore.versions.indexes import renewed
 from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.metastore.versions.placement import keyed_by
 from parquetry.metastore.versions.snapshot import TableSnapshot
 
 
@@ -60,7 +59,7 @@ def _indexes(current: TableSnapshot, target: TableSnapshot) -> tuple[PartitionIn
     Before a REPLACE TABLE the table may have had other partition columns, and so other indexes. Then these
     are renewed: the rollback writes all partitions anew, with entries in them.
     """
-    if keyed_by(target.metadata) == keyed_by(current.metadata):
+    if target.metadata.key_definition == current.metadata.key_definition:
         return current.metadata.indexes
     return renewed(index for index in target.metadata.indexes if index.ready)
 

@@ -29,13 +29,9 @@ with a checksum (`checksums`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
-from typing import TypeVar
 
 from parquetry.keys import field_count, split_fields, successor
-from parquetry.store import Range, Store
-
-_T = TypeVar("_T")
+from parquetry.store import Range, Store, in_batches
 
 FORMAT = b"\x00"
 IDENTITY = b"\x00identity"
@@ -188,16 +184,5 @@ def delete_prefix(store: Store, prefix: bytes) -> None:
 
 def delete_in_batches(store: Store, keys: Iterable[bytes]) -> None:
     """Remove rows, `ROWS_PER_DELETE` at a time."""
-    for batch in batches(keys, ROWS_PER_DELETE):
+    for batch in in_batches(keys, ROWS_PER_DELETE):
         store.delete_many(batch)
-
-
-def batches(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
-    """Yield items in lists of `size`; the last may be shorter. Items are read only when their list is needed.
-
-    >>> list(batches("abcde", 2))
-    [['a', 'b'], ['c', 'd'], ['e']]
-    """
-    remaining = iter(items)
-    while batch := list(islice(remaining, size)):
-        yield batch

@@ -175,6 +175,12 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
         return tuple(column.column_type for column in self.partition_columns)
 
     @property
+    def key_definition(self) -> tuple[object, ...]:
+        """Return what the keys and default locations of partitions depend on."""
+        names = tuple(column.physical for column in self.partition_columns)
+        return self.partition_types, self.descending, names
+
+    @property
     def types_of_partitions(self) -> dict[str, ColumnType]:
         """Return the types of the partition columns, by name."""
         return dict(zip(self.partition_by, self.partition_types, strict=True))

@@ -91,9 +91,3 @@ class TablePlacement:
     @functools.cached_property
     def _physical_names(self) -> tuple[str, ...]:
         return tuple(column.physical for column in self.metadata.partition_columns)
-
-
-def keyed_by(metadata: TableMetadata) -> tuple[object, ...]:
-    """Return the metadata that the keys and default locations of a table's partitions depend on."""
-    names = tuple(column.physical for column in metadata.partition_columns)
-    return metadata.partition_types, metadata.descending, names

@@ -259,7 +259,7 @@ class RowGroupRanges(msgspec.Struct, frozen=True):
     values: Values
 
 
-class FileOrder(msgspec.Struct, frozen=True):
+class ReadingOrder(msgspec.Struct, frozen=True):
     """The reading order of a scan's files, for a query that may end before it has read all of them.
 
     Attributes:
@@ -313,7 +313,7 @@ class PlannedScan(Answer, frozen=True, omit_defaults=True):
     unused: list[str | None] = []
     late: bool = False
     decided: list[str] = []
-    order: FileOrder | None = None
+    order: ReadingOrder | None = None
 
 
 class StreamPosition(Answer, frozen=True):

@@ -22,7 +22,7 @@ def columns_for_order(request: ScanRequest, read: Collection[str]) -> set[str]:
 
 def reported_order(
     request: ScanRequest, read: Collection[str], selection: Selection
-) -> answers.FileOrder | None:
+) -> answers.ReadingOrder | None:
     """Return the order of the selected files, or None if any order is as good.
 
     Args:
@@ -40,4 +40,4 @@ def reported_order(
     column = None if first.key is None else first.key.column
     type_ = None if column is None else request.snapshot.metadata.column(column).column_type
     bounds = [[to_wire(type_, value) for value in bound] for bound in found.bounds] if type_ else []
-    return answers.FileOrder(found.ranks.astype("<i4").tobytes(), bounds)
+    return answers.ReadingOrder(found.ranks.astype("<i4").tobytes(), bounds)

@@ -17,16 +17,11 @@ from parquetry.data_files import RecordedFiles
 from parquetry.errors import StreamError, TableNotFoundError
 from parquetry.metastore import (
     FileBlock,
-    Head,
     PartitionSnapshot,
     TableSnapshot,
+    TableVersions,
     VersionChanges,
-    changes_between,
     file_blocks,
-    keyed_by,
-    load,
-    load_commit,
-    read_head,
 )
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol.questions import TableRef
@@ -150,21 +145,20 @@ class StreamedTable:
     Attributes:
         begun: the version that the query began with.
         newest: the newest version.
-        head: the head that names the newest version.
+        versions: that are kept.
     """
 
     def __init__(self, lake: Lake, ref: TableRef, id: str) -> None:
         self._lake = lake
         self.begun = lake.pinned(ref)
         self.name = lake.full_name(self.begun)
-        table = bytes.fromhex(id)
-        head = read_head(self.begun.store, table)
-        if head is None or head.is_deleted:
+        versions = TableVersions.read(self.begun.store, bytes.fromhex(id))
+        if versions is None:
             raise self._dropped_error(id)
         if id != ref.id:
             raise self._another()
-        self.head: Head = head
-        self.newest = load(self.begun.store, table, head)
+        self.versions = versions
+        self.newest = versions.newest
         require_same_columns(self.name, self.begun, self.newest)
 
     def _dropped_error(self, id: str) -> StreamError:
@@ -190,20 +184,19 @@ class StreamedTable:
         Raises:
             StreamError: there is no such version, or it was vacuumed.
         """
-        head = self.head
-        commit = load_commit(self.newest.store, self.newest.id, head, number)
-        if commit is None:
+        version, oldest = self.versions.version(number), self.versions.oldest
+        if version is None:
             raise StreamError(
                 f"Version {number} of table {self.name}, which the stream is to go on from, "
                 + (
-                    f"has been vacuumed away; the oldest is {head.oldest}. Start the query with a new checkpoint: it begins with the table as "
-                    f"it stands, or with the version that the option startingVersion names, {head.oldest + 1} or later."
-                    if number < head.oldest
-                    else f"is not there: the newest is {head.commit.version}. The metastore was restored from an older dump, or the checkpoint is "
+                    f"has been vacuumed away; the oldest is {oldest}. Start the query with a new checkpoint: it begins with the table as "
+                    f"it stands, or with the version that the option startingVersion names, {oldest + 1} or later."
+                    if number < oldest
+                    else f"is not there: the newest is {self.versions.number}. The metastore was restored from an older dump, or the checkpoint is "
                     "of another table: start the query with a new checkpoint."
                 )
             )
-        return load(self.newest.store, self.newest.id, head, commit)
+        return version
 
     def pieces(
         self, first: int, until: int, *, whole: bool, skip: bool, filters: Sequence[Filter] = ()
@@ -232,7 +225,7 @@ class StreamedTable:
         if first:
             self.version(first - 1)  # a version's new files are found by comparison
         try:
-            for changes in changes_between(self.newest, self.head, first - 1, until, self._lake.touched):
+            for changes in self.versions.changes(first - 1, until, self._lake.touched):
                 yield changes.version.version, AddedFiles(self._to_read(changes, skip))
         except TableNotFoundError as error:
             raise StreamError(f"{error.message} Start the query again.") from None
@@ -263,7 +256,7 @@ class StreamedTable:
         )
 
     def _same_keys(self, version: TableSnapshot) -> TableSnapshot:
-        if keyed_by(version.metadata) != keyed_by(self.begun.metadata):
+        if version.metadata.key_definition != self.begun.metadata.key_definition:
             raise StreamError(
                 f"Table {self.name} had other partition columns in version {version.version} than the query knows: start it again with a "
                 "new checkpoint."

@@ -9,7 +9,6 @@ import msgspec
 
 from parquetry.config import count_up_to, parse_boolean, parse_size
 from parquetry.errors import PropertyError, StreamError
-from parquetry.metastore import commit_as_of, store_now_ms
 from parquetry.planner.streams.pieces import SKIP_CHANGES_OPTION, StreamedTable
 
 STARTING_VERSION = "startingVersion"
@@ -106,8 +105,7 @@ def first_position(table: StreamedTable, options: StreamOptions, starting_at: in
         PropertyError: the options name both a version and a time.
         StreamError: there is no such version, or the time is in the future.
     """
-    id, head = table.newest.id.hex(), table.head
-    newest = head.commit.version
+    id, oldest, newest = table.newest.id.hex(), table.versions.oldest, table.versions.number
     if starting_at is not None:
         if options.version is not None:
             raise PropertyError(
@@ -122,7 +120,7 @@ def first_position(table: StreamedTable, options: StreamOptions, starting_at: in
         case "latest":
             return Position(id, newest + 1)
         case "earliest":
-            return Position(id, head.oldest, whole=True)
+            return Position(id, oldest, whole=True)
         case version:
             assert isinstance(version, int)
             if version > newest + 1:
@@ -130,10 +128,10 @@ def first_position(table: StreamedTable, options: StreamOptions, starting_at: in
                     f"Version {version}, with which the stream of table {table.name} is to start, is not there: the newest is {newest}. Take that or "
                     f"an earlier one, or {STARTING_VERSION} = latest."
                 )
-            if version and version - 1 < head.oldest:
+            if version and version - 1 < oldest:
                 raise StreamError(
-                    f"What version {version} of table {table.name} brought is not known any more: the versions before {head.oldest} have been vacuumed "
-                    f"away. Start with {head.oldest + 1} or later, or with {STARTING_VERSION} = earliest, which reads all of version {head.oldest} first."
+                    f"What version {version} of table {table.name} brought is not known any more: the versions before {oldest} have been vacuumed "
+                    f"away. Start with {oldest + 1} or later, or with {STARTING_VERSION} = earliest, which reads all of version {oldest} first."
                 )
             return Position(id, version)
 
@@ -144,21 +142,18 @@ _TOLERANCE_MS = 60_000
 
 def _version_at(table: StreamedTable, time: int) -> int:
     """Return the first version that was made at a time or later, or the next version if there is none yet."""
-    head, newest = table.head, table.newest
-    before = commit_as_of(newest.store, newest.id, head, -(-time // 1000) - 1)
+    versions = table.versions
+    before = versions.as_of(-(-time // 1000) - 1)
     if before is not None:
-        if (
-            before.version == head.commit.version
-            and time > (store_now_ms(newest.store) + _TOLERANCE_MS) * 1000
-        ):
+        if before == versions.number and time > (versions.now() + _TOLERANCE_MS) * 1000:
             raise StreamError(
                 f"The time that {STARTING_TIMESTAMP} names for the stream of table {table.name} is to come: take an earlier one, or "
                 f"{STARTING_VERSION} = latest."
             )
-        return before.version + 1
-    if head.oldest:
+        return before + 1
+    if versions.oldest:
         raise StreamError(
             f"The versions of table {table.name} from before the time that {STARTING_TIMESTAMP} names have been vacuumed away; the oldest is "
-            f"{head.oldest}. Take a later time, or {STARTING_VERSION} = earliest."
+            f"{versions.oldest}. Take a later time, or {STARTING_VERSION} = earliest."
         )
     return 0

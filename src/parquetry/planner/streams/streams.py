@@ -35,7 +35,7 @@ def advance(lake: Lake, q: questions.AdvanceStream) -> answers.StreamPosition:
     options = StreamOptions(q.read_options)
     start = None if q.start is None else Position.from_text(q.start)
     table = StreamedTable(lake, q.table, q.table.id if start is None else start.table)
-    newest = table.head.commit.version
+    newest = table.versions.number
     if start is None:
         return answers.StreamPosition(Position(q.table.id, newest + 1).text)
     until = newest if q.until is None else min(newest, Position.from_text(q.until).version - 1)

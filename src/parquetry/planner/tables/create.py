@@ -45,7 +45,6 @@ from parquetry.planner.tables.create_layout import (
     descending_columns,
     skewed,
 )
-from parquetry.planner.tables.locations import external_location, managed_location
 from parquetry.types import type_text
 
 RESERVED_PROPERTIES = (
@@ -126,7 +125,7 @@ def new_metadata(
     if replaced is not None:
         return msgspec.structs.replace(metadata, location=replaced.location, external=replaced.external)
     # last, as this makes a folder
-    return msgspec.structs.replace(metadata, location=managed_location(lake, database, q.name))
+    return msgspec.structs.replace(metadata, location=lake.locations.make_managed(database, q.name))
 
 
 def _is_bucketed_by_spark(q: questions.CreateTable, like: Mapping[str, str]) -> bool:
@@ -178,7 +177,7 @@ def _external_location(
         raise UnsupportedError(
             f"External table {database}.{q.name} needs a LOCATION: say where its files are, or leave EXTERNAL out."
         )
-    return None if given is None else external_location(lake, database, q.name, given)
+    return None if given is None else lake.locations.external(database, q.name, given)
 
 
 def _kept_properties(properties: Mapping[str, str]) -> dict[str, str]:

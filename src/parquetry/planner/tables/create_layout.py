@@ -12,7 +12,6 @@ from parquetry.identifiers import joined_name
 from parquetry.metastore import TableMetadata
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import questions
-from parquetry.planner.tables.locations import require_free_cells
 
 BUCKET_TRANSFORMS = ("bucket", "sorted_bucket")
 """Names of the transforms in PARTITIONED BY that stand for buckets."""
@@ -32,7 +31,7 @@ def skewed(metadata: TableMetadata, lake: Lake, label: str) -> TableMetadata:
         raise PropertyError(
             f"Table property {SKEWED_LOCATIONS!r} names a partition, and a new table has none: leave PARTITION out."
         )
-    require_free_cells(lake, label, found.arrangement.skew)
+    lake.locations.require_free_cells(label, found.arrangement.skew)
     return found
 
 

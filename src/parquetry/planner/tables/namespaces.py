@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from parquetry.locations import absolute_location
+from parquetry.metastore import Dropping, delete_empty_folder
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.tables.create import new_database
-from parquetry.planner.tables.locations import Dropping, database_location, delete_empty_folder
 
 
 def _namespaces(lake: Lake, _q: questions.ListNamespaces) -> answers.NameList:
@@ -25,7 +25,7 @@ def _load_namespace(lake: Lake, q: questions.LoadNamespace) -> answers.Propertie
 def _create_namespace(lake: Lake, q: questions.CreateNamespace) -> answers.Done:
     name = new_database(lake, q.namespace)
     given = q.properties.get("location")
-    location = database_location(lake, name, given)
+    location = lake.locations.database(name, given)
     properties = q.properties if given is None else {**q.properties, "location": location}
     lake.metastore.create_database(name, properties)
     return answers.Done()
@@ -39,7 +39,7 @@ def _alter_namespace(lake: Lake, q: questions.AlterNamespace) -> answers.Done:
         if value is None:
             properties.pop(key, None)
         else:
-            properties[key] = database_location(lake, record.name, value) if key == "location" else value
+            properties[key] = lake.locations.database(record.name, value) if key == "location" else value
     lake.metastore.alter_database(record.name, properties)
     return answers.Done()
 
@@ -48,7 +48,7 @@ def _drop_namespace(lake: Lake, q: questions.DropNamespace) -> answers.Confirmat
     database = lake.database(q.namespace)
     record = lake.metastore.database(database)
     folder = absolute_location(lake.metastore.database_location(record.name))
-    dropping = Dropping(lake)
+    dropping = Dropping(lake.metastore)
     try:
         lake.metastore.drop_database(
             database, q.cascade, lambda database, name: dropping.drop(database, name, kind=None)

@@ -28,7 +28,6 @@ from parquetry.planner.lake import Lake, described_arrangement
 from parquetry.planner.predicates import conjuncts, replace_where
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import from_wire, to_wire
-from parquetry.planner.tables.locations import partition_location
 from parquetry.planner.writes.statement_reads import REWRITING_OPERATIONS, is_serializable
 from parquetry.predicate import And, Compare, Filter, IsNull, Predicate
 from parquetry.prune import partition_plan
@@ -78,7 +77,7 @@ def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
         location = snapshot.placement.default_location(values)
         if given:
             name = snapshot.describe(snapshot.key_of(values))
-            location = partition_location(lake, snapshot, given, name)
+            location = lake.locations.partition(snapshot, given, name)
         filesystem, path = open_location(location)
         files: list[Any] = []
         if _is_folder(filesystem, path):

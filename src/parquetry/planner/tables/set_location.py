@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 
 from msgspec.structs import replace
@@ -10,9 +11,10 @@ from parquetry.errors import PropertyError, WarehouseError
 from parquetry.locations import is_own, open_location, visible_files
 from parquetry.metastore import TableSnapshot, Transaction, commit, files_removed, live_files
 from parquetry.planner.lake import Lake
-from parquetry.planner.tables.locations import describe_files, external_location
 
 _LOG = logging.getLogger("parquetry")
+_MAX_COUNTED_FILES = 1_000
+"""Most files that a message counts in a new table's LOCATION; counting more would delay the statement."""
 
 
 def set_location(lake: Lake, snapshot: TableSnapshot, text: str) -> TableSnapshot:
@@ -37,7 +39,7 @@ def set_location(lake: Lake, snapshot: TableSnapshot, text: str) -> TableSnapsho
             f"Table {name} is managed: its files are in {metadata.location}, which the catalog has chosen. If you moved them, run `parquetry "
             "relocate FROM TO`. For files elsewhere make another table with CREATE TABLE … LOCATION."
         )
-    location = external_location(lake, snapshot.database, snapshot.name, text)
+    location = lake.locations.external(snapshot.database, snapshot.name, text)
     if location.rstrip("/") == metadata.location.rstrip("/"):
         return snapshot
     _require_others(name, snapshot, location)
@@ -73,3 +75,14 @@ def _require_others(name: str, snapshot: TableSnapshot, location: str) -> None:
             f"Table {name} has written files that are in {location} and that it does not list, such as {strange[0]}. If you moved its "
             f"files, run `parquetry relocate {snapshot.metadata.location} {location}`. For an earlier version, CALL system.rollback."
         )
+
+
+def describe_files(location: str) -> str | None:
+    """Return how many files a location has, in words, or None if it has none or cannot be read."""
+    try:
+        filesystem, path = open_location(location)
+        count = sum(1 for _ in itertools.islice(visible_files(filesystem, path), _MAX_COUNTED_FILES + 1))
+    except (OSError, WarehouseError):
+        return None
+    more = f"more than {_MAX_COUNTED_FILES:,} files" if count > _MAX_COUNTED_FILES else f"{count} files"
+    return None if count == 0 else "a file" if count == 1 else more

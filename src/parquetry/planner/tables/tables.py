@@ -50,19 +50,21 @@ from parquetry.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
-from parquetry.metastore import Replacement, TableMetadata, TableSnapshot, Transaction, commit, purge_replaced
+from parquetry.metastore import (
+    Dropping,
+    Replacement,
+    TableMetadata,
+    TableSnapshot,
+    Transaction,
+    commit,
+    delete_replacement,
+    purge_replaced,
+    staged_deletion,
+)
 from parquetry.planner.lake import Lake, Staged
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.tables.create import RESERVED_PROPERTIES, new_database, new_metadata
-from parquetry.planner.tables.locations import (
-    Dropping,
-    delete_replacement,
-    describe_files,
-    give_back,
-    require_free_cells,
-    staged_deletion,
-)
-from parquetry.planner.tables.set_location import set_location
+from parquetry.planner.tables.set_location import describe_files, set_location
 
 _LOG = logging.getLogger("parquetry")
 _UNLESS_CONSTRAINED = {"drop_column": "dropped", "rename_column": "renamed"}
@@ -76,7 +78,7 @@ def create(lake: Lake, q: questions.CreateTable) -> answers.LoadedTable:
     try:
         created = lake.metastore.create_table(database, q.name, metadata)
     except (TableExistsError, NamespaceNotFoundError):
-        give_back(lake, metadata)
+        lake.locations.delete_managed(metadata)
         raise
     if metadata.external and (lying := describe_files(metadata.location)) is not None:
         _LOG.warning(
@@ -214,7 +216,7 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.LoadedTable:
         require_rules(snapshot.label, metadata, "define")
     transaction = Transaction(snapshot, "alter")
     skew = metadata.arrangement.skew if of_partition is None else relocate(transaction, of_partition, zone)
-    require_free_cells(lake, snapshot.label, skew, snapshot.id)
+    lake.locations.require_free_cells(snapshot.label, skew, snapshot.id)
     if metadata != snapshot.metadata or of_partition is None:
         transaction.set_metadata(metadata)
     return lake.described(commit(transaction))
@@ -298,7 +300,7 @@ def drop(lake: Lake, q: questions.DropTable) -> answers.Confirmation:
         raise UnsupportedError(
             f"{of}.{q.name} shows what is known of {of} and cannot be dropped; to drop the table, say DROP TABLE {of}."
         )
-    dropping = Dropping(lake)
+    dropping = Dropping(lake.metastore)
     try:
         dropping.drop(lake.database(q.namespace), q.name)
     except (NamespaceNotFoundError, TableNotFoundError):

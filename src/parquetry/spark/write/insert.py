@@ -31,6 +31,7 @@ from parquetry.metastore import (
     Transaction,
     commit,
     keep_in_flight,
+    own_locations,
     purge_replaced,
 )
 from parquetry.planner import (
@@ -39,7 +40,6 @@ from parquetry.planner import (
     agreeing,
     conjuncts,
     is_serializable,
-    own_locations,
     partitions_of,
     plan_destinations,
     rely_on_reads,

@@ -18,9 +18,10 @@ from parquetry.errors import LocationTakenError
 from parquetry.metastore import ArrangementSpec, FileRecord, SkewMap, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.deletion.claims import claims, require_free, require_outside
+from parquetry.metastore.deletion.clocks import HOUR_MS
 from parquetry.metastore.deletion.file_access import FileAccess, RealPaths
 from parquetry.metastore.deletion.owned_files import DroppedTableFiles, purge
-from parquetry.metastore.deletion.vacuum import DAY_MS, vacuum
+from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.results import Removed
 from parquetry.metastore.storage.keyspace import metadata_key, partition_prefix, prefix_range
 from tests.support.stores.metastores import metadata
@@ -385,7 +386,7 @@ def test_what_a_table_wrote_to_a_partition_elsewhere(tmp_path: Path) -> None:
     """
     lake = TableLake(tmp_path)
     left = own_name(lake, "left")
-    vacuum(wrote_elsewhere(lake, left), older_than=NOW, grace=-DAY_MS)
+    vacuum(wrote_elsewhere(lake, left), older_than=NOW, grace=-24 * HOUR_MS)
     assert tree(tmp_path / "away") == {"theirs.parquet", own_name(lake, "live")}
     before = lake.table()
     gone = [f"{part.location}/{file.path}" for part in before.partitions() for file in part.files]
@@ -416,12 +417,12 @@ def test_a_young_file_in_a_place_that_only_old_rows_tell_of(tmp_path: Path) -> N
         assert vacuum(lake.table(), older_than=NOW) == planned
         assert tree(tmp_path / "away") == {"theirs.parquet", left}
         assert lake.listed() == {"kept"}
-    vacuum(lake.table(), older_than=NOW, grace=-DAY_MS)
+    vacuum(lake.table(), older_than=NOW, grace=-24 * HOUR_MS)
     assert tree(tmp_path / "away") == {"theirs.parquet"}
     assert b"away" not in b"".join(
         value for _, value in lake.store.scan(*prefix_range(partition_prefix(lake.id)))
     )
-    assert vacuum(lake.table(), older_than=NOW, grace=-DAY_MS) == []
+    assert vacuum(lake.table(), older_than=NOW, grace=-24 * HOUR_MS) == []
     assert lake.on_disk() == {"kept"}
 
 
@@ -449,7 +450,7 @@ def test_directories_of_heavy_values_elsewhere(tmp_path: Path, dropped: bool) ->
     if dropped:
         assert drop(lake) == []
     else:
-        vacuum(lake.table(), older_than=NOW, grace=-DAY_MS)
+        vacuum(lake.table(), older_than=NOW, grace=-24 * HOUR_MS)
     theirs = {"theirs", "pq-0011223344556677-1.parquet"}
     assert tree(places[0]) == (theirs if dropped else {*theirs, own[1]})
     assert tree(places[1]) == theirs
@@ -469,7 +470,7 @@ def test_what_another_table_lists_of_a_partition_elsewhere(tmp_path: Path) -> No
     linked = put(tmp_path / "linked" / own_name(lake, "linked"))
     (lake.location / "d=1").mkdir(parents=True)
     (lake.location / "d=1" / "s=a").symlink_to(tmp_path / "linked")
-    vacuum(table, older_than=NOW, grace=-DAY_MS)
+    vacuum(table, older_than=NOW, grace=-24 * HOUR_MS)
     assert tree(tmp_path / "away") == {"theirs.parquet", dead.name, own_name(lake, "live")}
     assert tree(tmp_path / "linked") == {linked.path}
 

@@ -14,7 +14,8 @@ from parquetry.errors import CommitConflictError, FileMissingError, TableNotFoun
 from parquetry.metastore import FileRecord, Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.deletion import vacuum as vacuum_module
-from parquetry.metastore.deletion.vacuum import DAY_MS, vacuum
+from parquetry.metastore.deletion.clocks import HOUR_MS
+from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.manifest import entries
 from parquetry.metastore.operations.history import history
 from parquetry.metastore.operations.rollback import rollback
@@ -296,7 +297,7 @@ def test_files_of_a_running_write_stay(tmp_path: Path) -> None:
     lake.file((1, "a"), "crashed")
     lake.file((1, "a"), "somebody's.parquet", own=False)
     folder = Path(lake.table().placement.default_location((1, "a")).removeprefix("file:"))
-    old = time.time() - DAY_MS / 1000 - 60
+    old = time.time() - 24 * HOUR_MS / 1000 - 60
     for name in (
         f"pq-{lake.id.hex()}-crashed.parquet",
         "somebody's.parquet",
