@@ -149,7 +149,7 @@ def test_partitions_with_matches_alone_are_read(
         ("DELETE FROM {f} WHERE x + 1 IN (SELECT n + 99 FROM {d})", "0 of 60 (run-time values (x + 1) IN ("),
         pytest.param(
             "MERGE INTO {f} f USING {d} d ON f.x + 1 = d.n WHEN MATCHED AND d.n = 3 THEN UPDATE SET v = f.v",
-            "12 of 60 ((x + 1) = 3)",
+            "12 of 60 ((x + 1) = 3",
             marks=pytest.mark.newest("Spark 4.2 and earlier do not infer x + 1 = 3, and find 3 at run time"),
         ),
     ],
@@ -166,8 +166,8 @@ def test_statements_look_for_rows_in_partitions_with_matches(
 @pytest.mark.parametrize("adaptive", [True, False])
 @pytest.mark.parametrize("key", ["CAST(f.ts AS date)", "CAST(f.ntz AS date)", "to_date(f.ts)"])
 def test_days_of_moments(spark: SparkSession, tables: str, adaptive: bool, key: str) -> None:
-    """A join reads three days of twenty and the neighbouring days, as the time zone is not known, and returns
-    plain Spark's answer.
+    """A join reads the files of three days of twenty, and for moments with a time zone also files that begin
+    or end at midnight, and returns plain Spark's answer.
     """
     query = "SELECT count(*), sum(v) FROM {f} f JOIN computed_d d ON {key} = d.day WHERE d.a = 2"
     with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
@@ -177,7 +177,7 @@ def test_days_of_moments(spark: SparkSession, tables: str, adaptive: bool, key: 
     assert found[0][0] == 72
     told = report_of(frame, tables)
     files = next(step for step in told["steps"] if step["name"] == "files")
-    assert (files["kept"], files["of"]) == (6, 20)
+    assert (files["kept"], files["of"]) == (3 if "ntz" in key else 5, 20)
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def test_more_is_learnt_at_run_time(spark: SparkSession) -> None:
     (scan,) = [scan for scan in parquetry.report(frame).scans if scan.table == f"{DATABASE}.f"]
     assert kept(scan) == 1
     assert scan.run_time is not None
-    assert [(each.count, each.note) for each in scan.run_time.values] == [(9, "known in planning"), (1, None)]
+    assert [(each.count, each.note) for each in scan.run_time.values] == [(1, "known in planning"), (1, None)]
     assert next((cut.name, cut.before, cut.after) for cut in scan.run_time.cuts) == ("partitions", 40, 1)
 
 
