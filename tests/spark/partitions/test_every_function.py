@@ -48,7 +48,10 @@ def is_comparable(value: Any) -> bool:
 def conditions(spark: SparkSession, plain: str, keys: Sequence[str]) -> list[Column]:
     """Return comparisons of each key with its values in two of the rows."""
     values = ", ".join(f"({key}) AS c{i}" for i, key in enumerate(keys))
-    rows = spark.sql(f"SELECT k, {values} FROM {plain}").collect()
+    frame = spark.sql(f"SELECT k, {values} FROM {plain}")
+    months = [field.name for field in frame.schema if "interval" in field.dataType.simpleString()]
+    # PySpark has no values of months
+    rows = frame.withColumns({name: sf.lit(None) for name in months}).collect()
     by_k: dict[int, Any] = {row.k: row for row in rows}
     found = []
     for i, key in enumerate(keys):
