@@ -40,18 +40,26 @@ def tables(spark: SparkSession) -> Iterator[tuple[str, str]]:
     spark.sql("DROP NAMESPACE lake.every_function CASCADE")
 
 
+def is_comparable(value: Any) -> bool:
+    """Return whether a condition can compare with a value; PySpark makes no literal of an early date."""
+    return isinstance(value, COMPARABLE) and not (isinstance(value, date) and value.year < 1000)
+
+
 def conditions(spark: SparkSession, plain: str, keys: Sequence[str]) -> list[Column]:
     """Return comparisons of each key with its values in two of the rows."""
     values = ", ".join(f"({key}) AS c{i}" for i, key in enumerate(keys))
-    rows = spark.sql(f"SELECT k, {values} FROM {plain}").collect()
+    frame = spark.sql(f"SELECT k, {values} FROM {plain}")
+    months = [field.name for field in frame.schema if "interval" in field.dataType.simpleString()]
+    # PySpark has no values of months
+    rows = frame.withColumns({name: sf.lit(None) for name in months}).collect()
     by_k: dict[int, Any] = {row.k: row for row in rows}
     found = []
     for i, key in enumerate(keys):
         low, high = by_k[2][i + 1], by_k[5][i + 1]
-        if isinstance(low, COMPARABLE):
+        if is_comparable(low):
             found += [sf.expr(key) == sf.lit(low), sf.expr(key) <= sf.lit(low), sf.expr(key) != sf.lit(low)]
-        if isinstance(high, COMPARABLE):
-            found.append(sf.expr(key).isin(high, low) if isinstance(low, COMPARABLE) else sf.expr(key) > high)
+        if is_comparable(high):
+            found.append(sf.expr(key).isin(high, low) if is_comparable(low) else sf.expr(key) > high)
     return found
 
 
