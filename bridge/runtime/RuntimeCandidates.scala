@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
-import org.apache.spark.sql.catalyst.plans.{Inner, JoinType}
+import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, Inner, JoinType, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
@@ -29,6 +29,10 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
 
   def all: Seq[RuntimeCandidate] = {
     joins.foreach(direct)
+    plan.foreach {
+      case filter: Filter => besideOr(filter, filter.child)
+      case _ =>
+    }
     val directly = found.length
     roots(plan).filter(root => joins.exists(_ eq root)).foreach(narrowed)
     found.toSeq ++ new UnionBuildSides(once, number).of(found.drop(directly).toSeq)
@@ -99,6 +103,36 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
       add(join, side, ofThis(sources(condition)), build, Nil, 0, LogicalNames.of(condition), shared = false, nullAware = false,
         equality = false, join.joinType)
     }
+  }
+
+  /**
+   * Adds candidates with the values of subqueries beside OR, such as `day IN (SELECT …) OR x = 4`. Spark
+   * joins the subquery so that each row knows whether it has a match, and a filter above drops rows:
+   *
+   * {{{
+   * Filter (exists OR x = 4)
+   *   Join f.day = d.day, ExistenceJoin(exists)      f: (day >= min(d.day) AND day <= max(d.day)) OR x = 4
+   * }}}
+   *
+   * @param below the filter's child, or a plan below it with the same rows
+   */
+  private def besideOr(filter: Filter, below: LogicalPlan): Unit = below match {
+    case project: Project => besideOr(filter, project.child)
+    case join @ Join(left, right, ExistenceJoin(exists), Some(on), _) =>
+      /** Whether a match can only help a row to pass. */
+      def helps(e: Expression): Boolean = e match {
+        case And(a, b) => helps(a) && helps(b)
+        case Or(a, b) => helps(a) && helps(b)
+        case same: Attribute if same.exprId == exists.exprId => true
+        case other => !other.references.contains(exists)
+      }
+      for (e <- splitConjunctivePredicates(filter.condition) if e.references.contains(exists) && helps(e) && joins.exists(_ eq join)) {
+        val condition = e.transform { case same: Attribute if same.exprId == exists.exprId => on }
+        val sources = JoinRanges.of(condition, left.outputSet, right.outputSet).toSeq.flatMap(KeySource.of(_, left))
+        add(join, "left", sources, right, Nil, 0, LogicalNames.of(on), shared = false, nullAware = false, equality = false, LeftSemi)
+      }
+      besideOr(filter, left)
+    case _ =>
   }
 
   private def ofNotIn(e: Expression): Boolean = e.exists { case IsNull(_: EqualTo) => true; case _ => false }

@@ -57,9 +57,8 @@ object InBoxes {
       val ends = condition.collect { case value: BoxValue => (value.at, value.least) }.distinct
       // of one end alone, as in `day < $0`, the widest box has all others
       val boxes = if (found.getBoolean(0) && ends.length > 1) rows.grouped(1.max(size)).toSeq else Seq(rows)
-      boxes.filter(_.nonEmpty).map(box => simplified(valued(condition, box, values))).distinct
-        .reduceOption(Or(_, _)).getOrElse(FalseLiteral)
-    case InBoxes(_, Literal(null, _)) => FalseLiteral
+      // without rows, what needs no value still holds: `day BETWEEN $0 AND $1 OR x = 4`
+      (if (rows.isEmpty) Seq(Nil) else boxes).map(box => simplified(valued(condition, box, values))).distinct.reduce(Or(_, _))
   }
 
   /** The condition for the rows of a box, from the least to the greatest of each value. */

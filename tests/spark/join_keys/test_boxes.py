@@ -96,6 +96,25 @@ def test_semi_joins_and_outer_joins(spark: SparkSession, tables: dict[str, dict[
         assert kept(spark, query, tables)["partitions"][0] == partitions, query
 
 
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_subqueries_beside_or(spark: SparkSession, tables: dict[str, dict[str, str]], adaptive: bool) -> None:
+    """IN and EXISTS beside OR leave what a value or the other condition allows. NOT prunes nothing."""
+    query = "SELECT count(*), sum(v) FROM {f} f WHERE "
+    for condition, partitions in (
+        ("day IN (SELECT day FROM {d}) OR x = 4", 20),
+        ("(day IN (SELECT until FROM {d} WHERE id = 0) OR x = 4) AND v < 1000", 16),
+        ("EXISTS (SELECT 1 FROM {d} d WHERE f.day BETWEEN d.day AND d.until) OR x = 4", 24),
+        ("(day, x) IN (SELECT day, x FROM {d}) OR x = 4", 14),
+        ("day IN (SELECT day FROM {d} WHERE id * 2 = 1) OR x = 4", 12),
+        ("day NOT IN (SELECT until FROM {d}) OR x = 4", 60),
+        ("NOT EXISTS (SELECT 1 FROM {d} d WHERE d.day = f.day) OR x = 4", 60),
+        ("day IN (SELECT day FROM {d}) OR v < 10", 60),
+    ):
+        with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+            steps = kept(spark, query + condition, tables)
+        assert steps["partitions"][0] == partitions, condition
+
+
 def test_many_boxes(spark: SparkSession, tables: dict[str, dict[str, str]]) -> None:
     """If boxes are too many for conditions, neighbours become one. An empty small table skips all files."""
     query = "SELECT count(*), sum(v) FROM {f} f JOIN {many} m ON f.v BETWEEN m.first AND m.last"
