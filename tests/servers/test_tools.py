@@ -168,7 +168,8 @@ COMMANDS = [
 def test_commands(url: str, tmp_path: Path, run: Any) -> None:
     """Every command prints the same for a metastore on a server as for its copy in SQLite.
 
-    Only the numbers of keys that are read may differ, by the older rows of two partitions.
+    Only the numbers of keys that are read may differ, by the older rows of two partitions, and by the keys
+    that a server leaves out.
     """
     lake = tmp_path / "lake"
     fill(lake)
@@ -180,10 +181,15 @@ def test_commands(url: str, tmp_path: Path, run: Any) -> None:
         there = run(*command, "-w", str(lake), "--store", url)
         if "--run" in command:
             # Two partitions have an older row each: how many of them a store looks at is its own affair.
+            # A server that tests keys returns fewer, and does not say how many it tested.
             of_sqlite = plain.pop("keys_returned"), plain.pop("keys_examined")
-            keys = there.pop("keys_returned"), there.pop("keys_examined")
-            assert keys[0] == keys[1], command
-            assert abs(keys[0] - of_sqlite[0]) <= 2, command
+            returned, examined = there.pop("keys_returned"), there.pop("keys_examined")
+            assert of_sqlite[0] == of_sqlite[1], command
+            assert examined in (None, returned), command
+            assert 1 <= returned <= of_sqlite[0] + 2, command
+            if url.startswith("postgresql"):  # a few keys take less time than an index's requests
+                assert {scan["index"] for scan in there.pop("scans")} == {None}, command
+                del plain["scans"]
         assert there == plain
 
 
