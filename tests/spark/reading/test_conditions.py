@@ -69,11 +69,9 @@ def test_conditions_that_no_source_understands_are_evaluated_by_spark(
     )
     assert filtered.differences(_CONDITIONS, found, expected) == []
     assert any(expected)
-    (note,) = (
-        parquetry.explain(f"SELECT id FROM {tables[0]} WHERE coalesce(tiny = 300, true)").scans[0].unused()
-    )
-    assert "knownnullable" not in note.condition
-    assert note.condition.startswith("coalesce(")
+    told = str(parquetry.explain(f"SELECT id FROM {tables[0]} WHERE coalesce(tiny = 300, true)"))
+    assert "knownnullable" not in told
+    assert "coalesce(" in told
 
 
 def test_elements_of_arrays_and_maps(spark: SparkSession, db: str) -> None:
