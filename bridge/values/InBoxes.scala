@@ -69,8 +69,9 @@ object InBoxes {
       Literal(if (there.isEmpty) null else if (least) there.min(order) else there.max(order), dataType)
   }
 
-  /** A comparison with NULL holds for no row. */
+  /** A comparison with NULL holds for no row, but for `<=>`. */
   private def simplified(condition: Expression): Expression = condition.transformUp {
+    case same: EqualNullSafe => same
     case comparison: BinaryComparison if comparison.children.exists { case Literal(null, _) => true; case _ => false } => FalseLiteral
     case And(a, b) if a == FalseLiteral || b == FalseLiteral => FalseLiteral
     case Or(a, FalseLiteral) => a

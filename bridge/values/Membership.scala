@@ -19,8 +19,7 @@ case class Membership(of: Expression, values: Set[Any]) {
   private def few = values.size <= Bridge.terms.limits.listedValues
 
   /**
-   * The condition, or the range of its values if they are many: the planner uses only the range
-   * (`monotone.implied_by_any`).
+   * The condition, or the range of its values if they are many.
    */
   def bounds: Expression =
     if (few) InSet(of, values) else And(GreaterThanOrEqual(of, least), LessThanOrEqual(of, greatest))
