@@ -50,6 +50,9 @@ WRITERS = ("parquet.", "orc.")
 _SPELLINGS = {"bucketing_version": BUCKETING_VERSION}
 """Hive's names for some of our properties."""
 BUCKET_BEGIN_PARTITION = "bucket-begin-partition"
+AUTO_COMPACT = "auto-compact"
+AUTO_COMPACT_MIN_FILES = "auto-compact-min-files"
+AUTO_COMPACT_MAX_BYTES = "auto-compact-max-bytes"
 VACUUM_RETENTION_CHECK = "vacuum-retention-check"
 VACUUM_GRACE_HOURS = "vacuum-grace-hours"
 
@@ -211,6 +214,29 @@ TABLE_SETTINGS = (
         parse_boolean,
         "Whether a bucket without rows gets an empty file, as Hive 1 needs it. The default is yes for "
         "version 1 of the hash only.",
+        levels=EVERYWHERE,
+    ),
+    Setting(
+        AUTO_COMPACT,
+        "false",
+        parse_boolean,
+        "Whether a write compacts the partitions that it has changed, right after its commit, where they have "
+        "many small files. See [small files](operating.md#small-files).",
+        levels=EVERYWHERE,
+    ),
+    Setting(
+        AUTO_COMPACT_MIN_FILES,
+        "50",
+        count_up_to(100_000),
+        "With `auto-compact`: the number of small files, on average for each directory and bucket of a partition, "
+        "from which a write compacts it.",
+        levels=EVERYWHERE,
+    ),
+    Setting(
+        AUTO_COMPACT_MAX_BYTES,
+        "1gb",
+        parse_size,
+        "With `auto-compact`: the most bytes that one write compacts.",
         levels=EVERYWHERE,
     ),
     Setting(

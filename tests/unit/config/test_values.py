@@ -101,7 +101,7 @@ def test_what_is_no_list_of_columns(text: str) -> None:
         ("bucket.begin.partition.date20200520", "say 'bucket-begin-partition' = 'value'"),
         ("bucket.begin.partition", "say 'bucket-begin-partition' = 'value'"),
         ("BUCKET_BEGIN_PARTITION_hour", "say 'bucket-begin-partition' = 'value'"),
-        ("parquetry.anything", "known are auto-skew-share, .*compression, "),
+        ("parquetry.anything", "known are auto-compact, .*auto-skew-share, .*compression, "),
     ],
 )
 def test_slips(name: str, says: str) -> None:
