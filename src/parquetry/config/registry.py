@@ -7,8 +7,10 @@ decides which of several values applies. Each setting takes effect in the part t
 from __future__ import annotations
 
 import difflib
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 
+from parquetry.config.foreign_options import foreign_properties
 from parquetry.config.parse import (
     choice_parser,
     count_up_to,
@@ -30,6 +32,7 @@ from parquetry.identifiers import (
     paths_text,
 )
 
+_LOG = logging.getLogger("parquetry")
 SORT_BY = "sort-by"
 BLOOM_FILTER_COLUMNS = "bloom-filter-columns"
 PARTITION_INDEXES = "partition-indexes"
@@ -357,11 +360,14 @@ def check_properties(properties: Mapping[str, str]) -> None:
     """Check table properties that a user has set.
 
     Unknown names are the user's own and are kept, with two exceptions: names that are probably a slip for a
-    known one, and names that begin with `parquetry.`. Names of the files' writers are not checked.
+    known one, and names that begin with `parquetry.`. Names of the files' writers are not checked. Names of
+    other formats' properties are a warning in the log.
 
     Raises:
         PropertyError: a name is unknown, or a value cannot be used.
     """
+    for sentence in foreign_properties(properties):
+        _LOG.warning("%s", sentence)
     for name, value in properties.items():
         if (setting := _PROPERTIES.get(name)) is not None:
             setting.read(value, "property")
