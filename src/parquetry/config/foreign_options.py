@@ -83,7 +83,7 @@ _PREFIXES = {
     "commit.": "Iceberg",
     "history.": "Iceberg",
 }
-"""What names of other formats' table properties begin with."""
+"""The beginnings of the names of other formats' table properties."""
 _OWN_NAMES = {
     "delta.autooptimize.autocompact": "auto-compact",
     "delta.autooptimize.optimizewrite": "distribution",

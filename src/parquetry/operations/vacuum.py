@@ -80,7 +80,7 @@ def vacuum(
 
 
 def _nothing(arguments: Mapping[str, Any]) -> str:
-    """Return the text for people if nothing is deleted."""
+    """Return the text for people after a vacuum without deletions."""
     if arguments["older_than"] is not None:
         return "Nothing to delete."
     return (
