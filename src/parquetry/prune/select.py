@@ -14,7 +14,7 @@ from typing import NamedTuple
 from parquetry.data_files import FileRecord
 from parquetry.locations import join_location
 from parquetry.metastore import FileBlock, PartitionSnapshot, TableMetadata, TableSnapshot
-from parquetry.predicate import Filter
+from parquetry.predicate import Compare, Filter
 from parquetry.prune import steps
 from parquetry.prune.condition import Condition
 from parquetry.prune.query_cache import PartitionCache
@@ -51,6 +51,7 @@ class Selection:
         certain: whether every row of these files satisfies all conditions.
         report: the numbers kept by each step, and the reasons.
         answer: the values of the wanted aggregate in files that need not be read for it, or None.
+        threshold: a comparison that is TRUE for every row that the query needs, or None.
     """
 
     partitions: tuple[PartitionSnapshot, ...]
@@ -60,6 +61,7 @@ class Selection:
     certain: bool
     report: ScanReport
     answer: tuple[Value, ...] | None = None
+    threshold: Compare | None = None
 
     @property
     def files(self) -> tuple[SelectedFile, ...]:
@@ -136,6 +138,7 @@ def select_for(
         certain=remaining.certain,
         report=ScanReport(table or f"{snapshot.database}.{snapshot.name}", tuple(report_steps.values())),
         answer=remaining.answer,
+        threshold=remaining.threshold,
     )
 
 

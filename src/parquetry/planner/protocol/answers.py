@@ -253,11 +253,11 @@ class Metric(msgspec.Struct, frozen=True):
 
 
 class RowGroupRanges(msgspec.Struct, frozen=True):
-    """Ranges that contain all values of a column from a join's runtime filter.
+    """Ranges that contain all values of a column that are needed, by a join's values or the first rows.
 
     Attributes:
         column: the column, which the scan reads.
-        ends: the minimum and the maximum of each range.
+        ends: the minimum and the maximum of each range; None for a range without one of them.
         values: all values, if readers are to look up each of them, too; else empty.
     """
 

@@ -26,7 +26,7 @@ from parquetry.planner.predicates import implied_by
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans.aggregates import aggregate
-from parquetry.planner.scans.file_order import columns_for_order, reported_order
+from parquetry.planner.scans.file_order import columns_for_order, reported_order, reported_threshold
 from parquetry.planner.scans.file_subset import only_chosen, with_matches
 from parquetry.planner.scans.request import ScanRequest
 from parquetry.planner.scans.runtime_values import runtime_report, unused
@@ -165,7 +165,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.PlannedScan:
         partitions=_values(snapshot, partitions, q.columns),
         buckets=None if buckets is None else reported_buckets(buckets, settings),
         again=_evaluated_again(request),
-        row_groups=_ranges(ranges),
+        row_groups=_ranges(ranges) + reported_threshold(request, selection),
         unused=unused(request.arrived, selection.report, {each.column for each in ranges}),
         order=reported_order(request, q.columns, selection),
     )
