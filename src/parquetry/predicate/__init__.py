@@ -7,6 +7,7 @@ text and from Spark's trees. `pruning` judges many containers at once.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
+    from parquetry.predicate.bind import NUMBER_TYPE as NUMBER_TYPE
     from parquetry.predicate.filter import EVERY_ROW as EVERY_ROW, Filter as Filter
     from parquetry.predicate.functions.values import (
         NO_NULL as NO_NULL,

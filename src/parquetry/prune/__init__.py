@@ -80,9 +80,11 @@ if FOR_TYPE_CHECKERS:
         order_columns as order_columns,
     )
     from parquetry.prune.select import (
+        SelectedFile as SelectedFile,
         Selection as Selection,
         decided_conditions as decided_conditions,
         each_file as each_file,
+        each_file_of as each_file_of,
         exact_conditions as exact_conditions,
         files_by_arrangement as files_by_arrangement,
         select_for as select_for,
