@@ -17,7 +17,7 @@ FLOORS = {
         {"__init__", "cli", "testing"},
         {"spark", "catalog"},
         {"planner"},
-        {"joins", "operations"},
+        {"iceberg", "joins", "operations"},
         {"adoption", "advice", "prune"},
         {"verification"},
         {"compaction", "publishing"},
@@ -35,6 +35,7 @@ FLOORS = {
         {"texts"},
     ),
     "data_files": (
+        {"field_ids"},
         {"footers"},
         {"bounds_vectorized", "projected_files", "tuple_statistics"},
         {"bounds", "file_batch", "interleave"},

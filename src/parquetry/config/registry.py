@@ -48,6 +48,7 @@ RUNTIME_PRUNING = "runtime-pruning"
 RUNTIME_PRUNING_MAX_BUILD_SIZE = "runtime-pruning-max-build-size"
 RUNTIME_PRUNING_MAX_WAIT = "runtime-pruning-max-wait"
 HIVE_COMPATIBLE = "hive-compatible"
+PARTITION_COLUMNS_IN_FILES = "partition-columns-in-files"
 WRITERS = ("parquet.", "orc.")
 """Prefixes of names that only the files' writers understand."""
 _SPELLINGS = {"bucketing_version": BUCKETING_VERSION}
@@ -249,6 +250,14 @@ TABLE_SETTINGS = (
         "Whether INSERT OVERWRITE and REPLACE TABLE delete the replaced files right after the commit. They "
         "also delete files of other writers in an external table. This is for tables whose folders are read "
         "by path. Older versions of these partitions become unreadable.",
+        levels=("property",),
+    ),
+    Setting(
+        PARTITION_COLUMNS_IN_FILES,
+        "false",
+        parse_boolean,
+        "Whether new files have the partition columns, too, behind the others. This is for readers of single "
+        "files. Some readers of whole folders fail on a column that is in the path and in the file.",
         levels=("property",),
     ),
     Setting(

@@ -19,6 +19,11 @@ if FOR_TYPE_CHECKERS:
         bounds_in_files as bounds_in_files,
         list_bounds_in_files as list_bounds_in_files,
     )
+    from parquetry.data_files.field_ids import (
+        SPARK_FIELD_ID as SPARK_FIELD_ID,
+        assign_field_ids as assign_field_ids,
+        ids_in_footer as ids_in_footer,
+    )
     from parquetry.data_files.file_batch import (
         FileColumns as FileColumns,
         RecordedFiles as RecordedFiles,
@@ -50,10 +55,12 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.data_files.records import (
         CURRENT_DEFAULT as CURRENT_DEFAULT,
+        EXISTS_DEFAULT as EXISTS_DEFAULT,
         NO_CELL as NO_CELL,
         PHYSICAL_NAME as PHYSICAL_NAME,
         ColumnStatistics as ColumnStatistics,
         FileRecord as FileRecord,
+        IdsInFile as IdsInFile,
         TableColumn as TableColumn,
         Trust as Trust,
         is_same as is_same,

@@ -7,6 +7,7 @@ text and from Spark's trees. `pruning` judges many containers at once.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
+    from parquetry.predicate.bind import NUMBER_TYPE as NUMBER_TYPE
     from parquetry.predicate.expression import (
         ColumnReference as ColumnReference,
         Expression as Expression,

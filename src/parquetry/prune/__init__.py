@@ -81,9 +81,11 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.prune.rules.results.sort_keys import sort_type as sort_type
     from parquetry.prune.select import (
+        SelectedFile as SelectedFile,
         Selection as Selection,
         decided_conditions as decided_conditions,
         each_file as each_file,
+        each_file_of as each_file_of,
         exact_conditions as exact_conditions,
         files_by_arrangement as files_by_arrangement,
         select_for as select_for,

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, compress
 from typing import NamedTuple
 
 from parquetry.data_files import FileRecord
 from parquetry.locations import join_location
 from parquetry.metastore import FileBlock, PartitionSnapshot, TableMetadata, TableSnapshot
-from parquetry.predicate import Compare, Filter
+from parquetry.predicate import Compare, Filter, match
 from parquetry.prune import steps
 from parquetry.prune.condition import Condition
+from parquetry.prune.partition_plans import partition_knowledge
 from parquetry.prune.query_cache import PartitionCache
 from parquetry.prune.report.scan import ScanReport, Step
 from parquetry.prune.rule import Remaining, Scan
@@ -157,6 +158,25 @@ def each_file(snapshot: TableSnapshot, predicate: Filter) -> Iterator[SelectedFi
     for some in _partition_batches(found.partitions):
         remaining = replace(found, partitions=some)
         for rule in others:
+            remaining, _ = rule.narrow(scan, remaining)
+        yield from _selected(remaining.partitions, FileBlock.concatenate(remaining.projected(scan), None))
+
+
+def each_file_of(
+    snapshot: TableSnapshot, predicate: Filter, partitions: Iterable[PartitionSnapshot]
+) -> Iterator[SelectedFile]:
+    """Yield the files of some partitions that can hold rows of a condition, as `each_file` does.
+
+    Args:
+        snapshot: the version of the table.
+        predicate: the condition.
+        partitions: in key order; those that a plan for the condition found, or some of them.
+    """
+    scan = Scan(snapshot, _conditions([predicate]), None, frozenset(snapshot.metadata.partition_by), None)
+    for some in _partition_batches(partitions):
+        matches = match(predicate, partition_knowledge(snapshot.metadata, some))
+        remaining = Remaining(list(compress(some, matches.tolist())))
+        for rule in steps.STEPS[1:]:
             remaining, _ = rule.narrow(scan, remaining)
         yield from _selected(remaining.partitions, FileBlock.concatenate(remaining.projected(scan), None))
 

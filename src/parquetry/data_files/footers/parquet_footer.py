@@ -47,6 +47,7 @@ class SchemaNode:
         required: whether the file calls it required.
         repeated: whether it is a list's element, or a list in the old form.
         children: the fields of a struct, list or map.
+        field_id: the id by which some readers find the column, or None.
     """
 
     name: str
@@ -55,6 +56,7 @@ class SchemaNode:
     required: bool
     repeated: bool
     children: tuple[SchemaNode, ...] = ()
+    field_id: int | None = None
 
     @property
     def nested(self) -> bool:
@@ -252,6 +254,7 @@ def _read_node(remaining: Iterator[Struct]) -> SchemaNode:
         repetition == _REQUIRED,
         repetition == _REPEATED,
         children,
+        _number(element.get(9)),
     )
 
 
