@@ -48,7 +48,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               UntypeWrittenChars             takes the type CHAR from written values, as Spark takes it from the table's columns
  *                               CheckReplaceWhereRows          rows that replace others have to satisfy the condition, too
  *                               EvolveViewSchemas              records the new columns of a view whose query has changed
- *                               RegisterLateRules              puts the four rules below among the optimizer's last rules
+ *                               RegisterLateRules              puts the five rules below among the optimizer's last rules
  *                               MarkStreamedTables             marks tables that a stream reads, before scans are made
  * checks a resolved statement   CheckStreamingModes            refuses streams in the mode update
  * normalizes a plan, before     PadTargetChars                 pads the chars that DELETE, UPDATE and MERGE read
@@ -70,6 +70,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *   (RegisterLateRules)                                        IN and EXISTS are joins, and Spark has put its own filters
  *                               PruneByLimit                   a scan below a LIMIT reads only the files that can have its rows
  *                               AnswerAggregates               count, min and max of files that match fully come from the metastore
+ *                               JoinInBuckets                  reads scans in their buckets where one side of a join alone is to be shuffled
  *                               ListInputFiles                 scans list their files; last, as other rules know only plain scans
  * plans a node                  StreamedRowsStrategy           a stream's batch is written by one node, without writers in tasks
  *                               DeleteStrategy                 a DELETE of all rows finds its table

@@ -146,7 +146,7 @@ case class FilesAnswer(
 }
 
 /**
- * The buckets of all rows of a scan.
+ * The buckets of a scan's rows.
  *
  * @param count number of buckets that Spark is to know
  * @param held number of buckets of the files, a divisor of `count`; if it is less, each file is read for
@@ -155,9 +155,11 @@ case class FilesAnswer(
  * @param types their types in the table
  * @param order the columns that each file is sorted by
  * @param larger whether a join with a table of more buckets is to use the other table's number
+ * @param outside bytes of the files in no bucket, or in others; their bucket is -1
  */
 case class BucketsAnswer(
-    version: String, count: Int, held: Int, columns: Seq[String], types: Seq[DataType], order: Seq[OrderAnswer], larger: Boolean)
+    version: String, count: Int, held: Int, columns: Seq[String], types: Seq[DataType], order: Seq[OrderAnswer], larger: Boolean,
+    outside: Long)
 case class OrderAnswer(column: String, descending: Boolean)
 
 /**
@@ -165,8 +167,9 @@ case class OrderAnswer(column: String, descending: Boolean)
  *
  * @param verdicts on candidates for runtime filters, in the order of the question
  * @param bucketCounts the number of buckets that each scan of the question reports to Spark
+ * @param inPlace the number of buckets that each scan is read in place in, or 0 if it is not
  */
-case class JoinsAnswer(verdicts: Seq[VerdictAnswer], bucketCounts: Seq[Long])
+case class JoinsAnswer(verdicts: Seq[VerdictAnswer], bucketCounts: Seq[Long], inPlace: Seq[Long])
 /**
  * The planner's verdict on a candidate for a runtime filter: where its values come from, or why there is no
  * filter.

@@ -35,8 +35,19 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * @param bucketed whether the buckets are reported to Spark
  * @param wholeFiles whether each sorted file is read whole, even without buckets
  * @param columns the data columns to read, or None for all
+ * @param part the files to read, and their partitions
  */
-case class ReadMode(bucketed: Boolean = true, wholeFiles: Boolean = false, columns: Option[Set[String]] = None)
+case class ReadMode(
+    bucketed: Boolean = true, wholeFiles: Boolean = false, columns: Option[Set[String]] = None, part: ScanPart = AllFiles)
+
+/** The files that a scan reads, and their partitions. */
+sealed trait ScanPart
+/** All files, in any partitions. */
+case object AllFiles extends ScanPart
+/** The files in buckets. Each bucket is one partition, with the bucket's number, if it has files or not. */
+case object FilesInBuckets extends ScanPart
+/** The files in no bucket, or in other buckets than most files, in any partitions. */
+case object FilesBesideBuckets extends ScanPart
 
 /**
  * The files that the planner chose, read by Spark's own readers.
@@ -85,10 +96,17 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
 
   override def estimateStatistics(): Statistics = new Statistics {
     private def sizes = plans.state.answer.statistics
-    override def sizeInBytes(): OptionalLong = OptionalLong.of(sizes.bytes)
-    override def numRows(): OptionalLong = sizes.rows.fold(OptionalLong.empty())(OptionalLong.of(_))
+    /** The part of the bytes that is read. */
+    private lazy val share = plans.bucketsInPlace.filter(_ => mode.part != AllFiles).fold(1.0) { buckets =>
+      val outside = buckets.outside.toDouble / math.max(sizes.bytes, 1L)
+      math.min(1.0, if (mode.part == FilesBesideBuckets) outside else 1 - outside)
+    }
+    override def sizeInBytes(): OptionalLong = OptionalLong.of((sizes.bytes * share).toLong)
+    override def numRows(): OptionalLong = sizes.rows.fold(OptionalLong.empty())(rows => OptionalLong.of((rows * share).toLong))
   }
   def files: Int = plans.state.answer.statistics.files
+  /** Bytes of all files, also if the scan reads only a part of them. */
+  def bytes: Long = plans.state.answer.statistics.bytes
   /** The listed files, as their file systems spell them. */
   def paths: Seq[String] = {
     val hadoop = session.sessionState.newHadoopConf()
@@ -137,9 +155,12 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
 
   // Buckets. They come from the first answer: runtime values leave every file in its partition.
 
-  def buckets: Option[BucketsAnswer] = if (mode.bucketed) plans.buckets else None
+  def buckets: Option[BucketsAnswer] =
+    if (!mode.bucketed) None else if (mode.part == FilesInBuckets) plans.bucketsInPlace else plans.buckets
+  /** The buckets of most files, which can be read in place; see `inPlace`. */
+  def bucketsInPlace: Option[BucketsAnswer] = if (mode.bucketed) plans.bucketsInPlace else None
   def readsWholeFiles: Boolean = mode.wholeFiles
-  override def outputPartitioning(): Partitioning = buckets.fold[Partitioning](new UnknownPartitioning(0))(found =>
+  override def outputPartitioning(): Partitioning = buckets.filter(_ => mode.part == AllFiles).fold[Partitioning](new UnknownPartitioning(0))(found =>
     new KeyGroupedPartitioning(BucketFunction.transforms(found).toArray, found.count))
   override def outputOrdering(): Array[SortOrder] = buckets.toArray.flatMap(_.order).map { case OrderAnswer(column, descending) =>
     val direction = if (descending) SortDirection.DESCENDING else SortDirection.ASCENDING
@@ -158,13 +179,26 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   /** The question's fields of `withNeeded`, or None if the query needs all rows. */
   def needed: Option[JObject] = plans.request.needed
   /** Reports no buckets to Spark, so that files are split and packed as for other scans. */
-  def withoutBuckets: ParquetryScan = copy(plans.withOwnBucketCount, mode.copy(bucketed = false))
+  def withoutBuckets: ParquetryScan = copy(plans.withOwnBucketCount, mode.copy(bucketed = false, part = AllFiles))
   /**
    * Reports another number of buckets to Spark; with more buckets, each file is read for several of them.
    * Returns None if the files cannot be read so.
    */
   def withBucketCount(count: Int): Option[ParquetryScan] =
     Some(copy(plans = plans.withBucketCount(count))).filter(_.buckets.exists(_.count == count))
+  /**
+   * Reads the files in buckets, each bucket in a partition of its own, or returns None if they cannot be read
+   * in this number of buckets. `besideBuckets` reads the other files.
+   */
+  def inPlace(count: Int): Option[ParquetryScan] =
+    Some(copy(plans.withBucketCount(count), mode.copy(part = FilesInBuckets))).filter(_.buckets.exists(_.count == count))
+  /** Reads the files that `inPlace` leaves out, or returns None if there are none. */
+  def besideBuckets: Option[ParquetryScan] =
+    Option.when(bucketsInPlace.exists(_.outside > 0))(copy(mode = mode.copy(bucketed = false, part = FilesBesideBuckets)))
+  def readsInPlace: Boolean = mode.part == FilesInBuckets
+  /** Whether each bucket that is read in place is one file, in its order. */
+  def isSortedInPlace: Boolean = readsInPlace && !isEstimated && buckets.exists(_.order.nonEmpty) &&
+    listed.files.bucket.filter(_ >= 0).groupBy(identity).values.forall(_.length == 1)
   def withWholeFiles: ParquetryScan = copy(mode = mode.copy(wholeFiles = true))
   /** Reads only some of the data columns, and all partition columns. */
   def withColumns(names: Set[String]): ParquetryScan = copy(mode = mode.copy(columns = Some(names)))
@@ -185,8 +219,12 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
 
   def partitions(answer: ScanAnswer): Array[InputPartition] = synchronized {
     planned.find(_._1 eq answer).map(_._2).getOrElse {
-      val files = buckets.fold[Array[FilePartition]](
-        pieces(answer).mixed)(_ => FileSplits.narrowed(byBucket, answer).toArray)
+      val files = mode.part match {
+        case FilesInBuckets => pieces(answer).inPlace(buckets.get)
+        case FilesBesideBuckets => pieces(answer).besideBuckets
+        case _ => buckets.fold[Array[FilePartition]](
+          pieces(answer).mixed)(_ => FileSplits.narrowed(byBucket, answer).toArray)
+      }
       val found = RowGroupFilters.fromRanges(answer.rowGroups, table) match {
         case Array() => files.toArray[InputPartition]
         case filters =>
@@ -246,7 +284,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
 
   // Equal scans let Spark reuse exchanges; Spark itself compares the runtime filters.
   private def key =
-    (table.id(), table.version(), predicates.toSet, planTimeValues, needed, readSchema(), options, table.ref, buckets, mode.wholeFiles)
+    (table.id(), table.version(), predicates.toSet, planTimeValues, needed, readSchema(), options, table.ref, buckets, mode.wholeFiles, mode.part)
   /** Whether another scan reads the same; one of them may be a node's own and the other shared. */
   def readsSame(other: ParquetryScan): Boolean = key == other.key
   // If a rule replaces a node by an equal one, Spark keeps the old node: a node's own scan must not equal the

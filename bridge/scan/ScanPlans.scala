@@ -223,12 +223,14 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
    * some fields of it. For several columns, Spark must neither use the functions one by one (see
    * `BucketKeys`) nor evaluate them.
    */
-  lazy val buckets: Option[BucketsAnswer] = estimate.buckets.filter { found =>
+  lazy val buckets: Option[BucketsAnswer] = bucketsInPlace.filter { found =>
     val conf = SQLConf.get
-    def whole(column: String) =
-      CharVarcharUtils.replaceCharVarcharWithString(table.logical(column).dataType).sameType(required(column).dataType)
-    found.columns.forall(whole) &&
-      (found.columns.length == 1 || !(Bucketing.usesKeySubsets(conf) || conf.v2BucketingShuffleEnabled))
+    found.outside == 0 && (found.columns.length == 1 || !(Bucketing.usesKeySubsets(conf) || conf.v2BucketingShuffleEnabled))
+  }
+  /** The buckets of most files. Some files may be outside: in no buckets, or in others. */
+  lazy val bucketsInPlace: Option[BucketsAnswer] = estimate.buckets.filter { found =>
+    found.columns.forall(column =>
+      CharVarcharUtils.replaceCharVarcharWithString(table.logical(column).dataType).sameType(required(column).dataType))
   }
 
   // The report

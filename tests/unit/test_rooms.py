@@ -43,7 +43,7 @@ FLOORS = {
         {"stored_types"},
         {"records"},
     ),
-    "joins": ({"buckets", "runtime", "shuffle_reasons"}, {"bucket_counts"}),
+    "joins": ({"buckets", "placement", "runtime", "shuffle_reasons"}, {"bucket_counts"}),
     "metastore": (
         {"dumps"},
         {"check", "operations"},

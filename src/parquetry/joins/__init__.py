@@ -1,8 +1,8 @@
 """Decide what joins need: which runtime filters, in how many buckets, and why Spark shuffles.
 
 `runtime` judges which values of joins are worth collecting, and makes use of them. `buckets` has the buckets
-of a scan, and `bucket_counts` chooses the number of both sides. `shuffle_reasons` explains the joins of a
-plan for a report.
+of a scan, `bucket_counts` chooses the number of both sides, and `placement` the scans that are read in place
+so that one side alone is shuffled. `shuffle_reasons` explains the joins of a plan for a report.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
@@ -13,6 +13,10 @@ if FOR_TYPE_CHECKERS:
         choose_bucket_counts as choose_bucket_counts,
     )
     from parquetry.joins.buckets import ScanBuckets as ScanBuckets, scan_buckets as scan_buckets
+    from parquetry.joins.placement import (
+        PlacementGraph as PlacementGraph,
+        choose_placement as choose_placement,
+    )
     from parquetry.joins.runtime.candidates import Candidate as Candidate, Verdict as Verdict
     from parquetry.joins.runtime.cost_model import LIMITS as LIMITS, Limits as Limits
     from parquetry.joins.runtime.dense_keys import dense_key_count as dense_key_count

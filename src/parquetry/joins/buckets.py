@@ -1,8 +1,8 @@
-"""The bucketed partitioning that Spark sees of a scan: the buckets that contain all rows of all its files.
+"""The bucketed partitioning that Spark sees of a scan: the buckets that contain the rows of its files.
 
-A join, an aggregate or a window on the bucket columns then needs no shuffle. Spark sees no buckets if one of
-the files is in no known bucket, or if a partition has no buckets or other bucket columns. How joins use the
-buckets is Spark's decision, but for their number (`bucket_counts`).
+A join, an aggregate or a window on the bucket columns then needs no shuffle. Some files may be outside: in no
+known bucket, or in partitions with no buckets or with other bucket columns than most. Spark itself then sees
+no buckets. But a join may read the others in place, and shuffle the files outside alone (`placement`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class ScanBuckets(msgspec.Struct, frozen=True):
         in_files: the number of buckets that the files have, a divisor of `count`.
         columns: in their hash order. The scan reads all of them.
         order: the columns that each file is sorted by, up to the first that is not read, by their names.
-        of_files: the bucket number of each file.
+        of_files: the bucket number of each file, or -1 if it is outside.
+        bytes_outside: of the files outside these buckets.
     """
 
     version: str
@@ -40,6 +41,7 @@ class ScanBuckets(msgspec.Struct, frozen=True):
     columns: tuple[TableColumn, ...]
     order: tuple[SortColumn, ...]
     of_files: NDArray[np.int64]
+    bytes_outside: int = 0
 
     def bytes_read_again(self, size: int) -> int:
         """Return how many bytes Spark reads again because it sees more buckets than the files have.
@@ -68,6 +70,8 @@ class ScanBuckets(msgspec.Struct, frozen=True):
             text = f"{text}, sorted by {order}"
         if self.count > self.in_files:
             text = f"{text}, read as {self.count} ({size_text(self.bytes_read_again(size))} again)"
+        if self.bytes_outside:
+            text = f"{text}, {size_text(self.bytes_outside)} of the files in others or none"
         return text
 
 
@@ -75,32 +79,38 @@ def scan_buckets(
     snapshot: TableSnapshot,
     partitions: Sequence[PartitionSnapshot],
     files: FileColumns,
+    numbers: NDArray[np.int64],
     columns: Sequence[str],
     wanted: int | None = None,
 ) -> ScanBuckets | None:
-    """Return the buckets that contain all rows of a scan, or None if it has none, or not all their columns.
+    """Return the buckets that contain most rows of a scan, or None if it has none, or not all their columns.
 
     Args:
         snapshot: of the table.
-        partitions: of the files.
+        partitions: that have files, in the order of the files.
         files: that the scan reads.
+        numbers: the index of each file's partition.
         columns: that the scan reads.
         wanted: the number of buckets that Spark is to see: a multiple or a divisor of the scan's own number,
             which any other number leaves; None for the own number.
     """
-    spec = _common_spec(snapshot, partitions)
-    if spec is None:
+    arranged = files.arranged
+    bytes_of = np.bincount(numbers, files.bytes, len(partitions)).astype(np.float64)
+    found = _most_common_spec(snapshot, partitions, bytes_of)
+    if found is None or (files.count and arranged is None):
         return None
+    spec, inside = found
     count = wanted if wanted and can_read_as(spec.count, wanted) else spec.count
     in_files = min(spec.count, count)
     in_order = bool(spec.sort)
     of_files = np.zeros(0, np.int64)
-    if files.count:
-        arranged = files.arranged
-        if arranged is None or (arranged[1] < 0).any():
+    outside = np.zeros(0, np.bool_)
+    if arranged is not None:
+        outside = (arranged[1] < 0) | ~inside[numbers]
+        of_files = np.where(outside, -1, arranged[1] % in_files)
+        in_order = in_order and bool(arranged[2][~outside].all())
+        if outside.all() and files.count:
             return None
-        of_files = arranged[1] % in_files
-        in_order = in_order and bool(arranged[2].all())
     metadata = snapshot.metadata
     names = {metadata.column(name).name for name in columns}
     read = {column.physical: column for column in metadata.data_columns if column.name in names}
@@ -113,17 +123,40 @@ def scan_buckets(
         tuple(read[name] for name in spec.columns),
         tuple(_order(spec, read)) if in_order else (),
         of_files,
+        int(files.bytes[outside].sum()),
     )
 
 
-def _common_spec(snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot]) -> BucketSpec | None:
+def _most_common_spec(
+    snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot], bytes_of: NDArray[np.float64]
+) -> tuple[BucketSpec, NDArray[np.bool_]] | None:
+    """Return the buckets that most bytes are in, and the partitions that are in these, or None if none are.
+
+    Partitions with other numbers of the same buckets are in these, too, if the numbers have a common divisor.
+
+    Args:
+        snapshot: of the table.
+        partitions: that have files.
+        bytes_of: the size of each partition's files.
+    """
     if not partitions:  # then a join with an empty table shuffles nothing
         buckets = snapshot.metadata.arrangement.buckets
-        return None if buckets is None else common([buckets])
-    specs = bucket_specs(snapshot, partitions)
-    if specs is None or (specs.numbers < 0).any():
+        shared = None if buckets is None else common([buckets])
+        return None if shared is None else (shared, np.zeros(0, np.bool_))
+    records = bucket_specs(snapshot, partitions)
+    if records is None:
         return None
-    return common([specs.distinct[number] for number in np.unique(specs.numbers).tolist()])
+    sizes = {
+        number: float(bytes_of[records.numbers == number].sum())
+        for number in np.unique(records.numbers[records.numbers >= 0]).tolist()
+    }
+    members: list[int] = []
+    spec: BucketSpec | None = None
+    for number in sorted(sizes, key=lambda each: -sizes[each]):
+        together = common([records.distinct[each] for each in (*members, number)])
+        if together is not None:
+            members, spec = [*members, number], together
+    return None if spec is None else (spec, np.isin(records.numbers, members))
 
 
 def _order(spec: BucketSpec, read: dict[str, TableColumn]) -> list[SortColumn]:

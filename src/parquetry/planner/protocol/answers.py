@@ -214,7 +214,7 @@ class SortOrder(msgspec.Struct, frozen=True):
 
 
 class ReportedBuckets(msgspec.Struct, frozen=True):
-    """The buckets that contain all rows of a scan.
+    """The buckets that contain the rows of a scan, or most of them.
 
     Attributes:
         version: of the hash: ``1``, ``2`` or ``spark``.
@@ -225,6 +225,7 @@ class ReportedBuckets(msgspec.Struct, frozen=True):
         types: of the columns, in Spark's JSON, as the table declares them: a varchar is no string.
         order: the columns that each file is sorted by, up to the first that is not read.
         larger: whether a join with a table of more buckets uses the larger number.
+        outside: bytes of the files in no bucket, or in buckets of another kind. Their bucket is -1.
     """
 
     version: str
@@ -234,6 +235,7 @@ class ReportedBuckets(msgspec.Struct, frozen=True):
     types: list[Any]
     order: list[SortOrder]
     larger: bool
+    outside: int
 
 
 class ScanStatistics(msgspec.Struct, frozen=True):
@@ -357,10 +359,13 @@ class PlannedJoins(Answer, frozen=True):
     Attributes:
         verdicts: the decisions about runtime filters, one for each candidate in the question.
         bucket_counts: the number of buckets that each scan of the question's graph reports to Spark.
+        in_place: the number of buckets that each scan of the question's placement is read in place in, or 0
+            if it is not.
     """
 
     verdicts: list[Verdict]
     bucket_counts: list[int]
+    in_place: list[int]
 
 
 class KeyRangeRows(Answer, frozen=True):

@@ -15,6 +15,7 @@ from parquetry.joins import (
     KeyFiles,
     Spread,
     choose_bucket_counts,
+    choose_placement,
     decide,
     dense_key_count,
     estimate_rows,
@@ -49,6 +50,7 @@ def plan_joins(lake: Lake, q: questions.PlanJoins) -> answers.PlannedJoins:
             lambda position: placement_columns(requests[position].scan.snapshot.metadata),
         ),
         bucket_counts=[] if q.buckets is None else choose_bucket_counts(q.buckets),
+        in_place=[] if q.placement is None else choose_placement(q.placement),
     )
 
 

@@ -131,6 +131,7 @@ def reported_buckets(buckets: ScanBuckets, settings: Settings) -> answers.Report
         types=[column.type for column in buckets.columns],
         order=[answers.SortOrder(each.column, each.descending) for each in buckets.order],
         larger=settings[BUCKET_JOIN] == "larger",
+        outside=buckets.bytes_outside,
     )
 
 

@@ -136,10 +136,10 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.PlannedScan:
     selection = _selected(request, q)
     block = selection.block
     partitions, numbers = _partitions_with_files(selection)
-    buckets = scan_buckets(snapshot, partitions, block.files, q.columns, q.buckets)
+    buckets = scan_buckets(snapshot, partitions, block.files, numbers, q.columns, q.buckets)
     of_buckets = (
         without_buckets(snapshot, selection.partitions, block, q.columns)
-        if buckets is None
+        if buckets is None or buckets.bytes_outside
         else buckets.report(selection.bytes)
     )
     of_values = runtime_report(request.runtime_conditions, settings, q.before, selection.report)
