@@ -42,7 +42,7 @@ FLOORS = {
         {"stored_types"},
         {"records"},
     ),
-    "joins": ({"buckets", "runtime", "shuffle_reasons"}, {"bucket_counts"}),
+    "joins": ({"bucket_splits", "buckets", "runtime", "shuffle_reasons"}, {"bucket_counts", "file_merges"}),
     "metastore": (
         {"dumps"},
         {"check", "operations"},

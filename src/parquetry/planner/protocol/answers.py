@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from parquetry.joins import Verdict
+from parquetry.joins import BucketSizes, SplitDecision, Verdict
 from parquetry.metastore import Constraint
 from parquetry.planner.protocol.questions import PageCursor, ScanCounts, TableRef, View
 from parquetry.prune import Usable
@@ -224,7 +224,12 @@ class ReportedBuckets(msgspec.Struct, frozen=True):
         columns: in their hash order. The scan reads all of them.
         types: of the columns, in Spark's JSON, as the table declares them: a varchar is no string.
         order: the columns that each file is sorted by, up to the first that is not read.
+        merged: whether the files of a bucket are to be read as one, in this order. Never if no bucket has
+            several files.
         larger: whether a join with a table of more buckets uses the larger number.
+        sizes: of the buckets; None if they are unknown, or too many to send.
+        least: the fewest rows of a bucket that a join may split.
+        hot: whether a bucket has far more rows than others, and at least `least`.
     """
 
     version: str
@@ -233,7 +238,11 @@ class ReportedBuckets(msgspec.Struct, frozen=True):
     columns: list[str]
     types: list[Any]
     order: list[SortOrder]
+    merged: bool
     larger: bool
+    sizes: BucketSizes | None = None
+    least: int = 0
+    hot: bool = False
 
 
 class ScanStatistics(msgspec.Struct, frozen=True):
@@ -357,10 +366,12 @@ class PlannedJoins(Answer, frozen=True):
     Attributes:
         verdicts: the decisions about runtime filters, one for each candidate in the question.
         bucket_counts: the number of buckets that each scan of the question's graph reports to Spark.
+        splits: what is split of the question's joins in buckets.
     """
 
     verdicts: list[Verdict]
     bucket_counts: list[int]
+    splits: list[SplitDecision] = []
 
 
 class KeyRangeRows(Answer, frozen=True):

@@ -16,6 +16,7 @@ from parquetry.joins import (
     Spread,
     choose_bucket_counts,
     decide,
+    decide_split,
     dense_key_count,
     estimate_rows,
     is_not_null,
@@ -49,6 +50,7 @@ def plan_joins(lake: Lake, q: questions.PlanJoins) -> answers.PlannedJoins:
             lambda position: placement_columns(requests[position].scan.snapshot.metadata),
         ),
         bucket_counts=[] if q.buckets is None else choose_bucket_counts(q.buckets),
+        splits=[decide_split(each) for each in q.splits],
     )
 
 

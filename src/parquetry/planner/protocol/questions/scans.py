@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from parquetry.joins import BucketGraph, Candidate
+from parquetry.joins import BucketGraph, Candidate, SplitCandidate
 from parquetry.planner.protocol.questions.base import CatalogQuestion, TableRef
 from parquetry.planner.protocol.questions.partitions import Predicates
 from parquetry.prune import AggregateFunction, FirstRows, Hindrance, WholeAggregate
@@ -235,9 +235,11 @@ class PlanJoins(CatalogQuestion, tag="plan_joins", frozen=True):
     Attributes:
         candidates: for runtime filters of tables of this catalog.
         buckets: the joins by buckets, of tables of any catalog.
+        splits: the joins in buckets whose hot buckets might be split.
         settings: of the session, with names that begin with `parquetry.`.
     """
 
     candidates: list[RuntimeCandidate] = []
     buckets: BucketGraph | None = None
+    splits: list[SplitCandidate] = []
     settings: dict[str, str] = {}
