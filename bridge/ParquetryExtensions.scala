@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.parquetry.buckets.{BucketStrategy, DisableUnusedBucketing, ResolveHashFunctions}
 import org.apache.spark.sql.parquetry.joingraph.SplitStructEqualities
+import org.apache.spark.sql.parquetry.ordering.SortAsFiles
 import org.apache.spark.sql.parquetry.predicates.{
   DisableFloatCachePruning, ExpandTupleIn, ExtractPartitionPredicates, GuardUntranslatablePredicates, OfferDirectoryPredicates,
   RewriteCharComparisons}
@@ -15,6 +16,7 @@ import org.apache.spark.sql.parquetry.rows.{
   PadRowConditions, PadTargetChars, ReadSourceOnce, RecordMergeSearch, RowsStrategy, SeparateDeleteFromCache, UnpadTargets, UntypeWrittenChars}
 import org.apache.spark.sql.parquetry.runtime.{LimitSubqueryWait, PlanTupleSubqueries, TupleStrategy}
 import org.apache.spark.sql.parquetry.scan.SeparateScans
+import org.apache.spark.sql.parquetry.splitting.DisableUnusedSplits
 import org.apache.spark.sql.parquetry.statements.{
   AnalyzeStatement, DescribeStatement, EarlyStatements, EvolveViewSchemas, ExpandDroppedPartitions, LoadDataStatement, Parser,
   RepairStatement, ShowCreateTableStatement, ShowPartitionValues, ShowPartitionsStatement}
@@ -82,12 +84,14 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  * prepares a plan to run        DisableFloatCachePruning       Spark loses rows with NaN in cached data
  *                               LimitSubqueryWait              limits the wait for subqueries that run only for their values
  *                               PlanTupleSubqueries            values of several keys come to their scan as tuples
+ *                               DisableUnusedSplits            reads hot buckets by one task each if they are not joined in place
+ *                               SortAsFiles                    sorts only what the order of files leaves unsorted; before the next rule
  *                               DisableUnusedBucketing         reads files in unused buckets like other files
  *                               ReadInOrder                    a top-k reads files by their bounds, and stops when it has its rows
  *                               SeparateScans                  a node with runtime filters has a scan of its own; last, as others change scans
  * }}}
  *
- * Two of the last rules are registered twice. As rules of query stages, adaptive execution runs them on a
+ * Four of the last rules are registered twice. As rules of query stages, adaptive execution runs them on a
  * whole plan. As rules before columnar transitions, Spark runs them without adaptive execution, too.
  */
 class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
@@ -150,6 +154,10 @@ private object Rules {
     extensions.injectColumnar(_ => prepared(DisableFloatCachePruning))
     extensions.injectColumnar(_ => prepared(LimitSubqueryWait))
     extensions.injectColumnar(_ => prepared(PlanTupleSubqueries))
+    extensions.injectQueryStagePrepRule(_ => DisableUnusedSplits)
+    extensions.injectColumnar(_ => prepared(DisableUnusedSplits))
+    extensions.injectQueryStagePrepRule(_ => SortAsFiles)
+    extensions.injectColumnar(_ => prepared(SortAsFiles))
     extensions.injectQueryStagePrepRule(_ => DisableUnusedBucketing)
     extensions.injectColumnar(_ => prepared(DisableUnusedBucketing))
     extensions.injectColumnar(_ => prepared(ReadInOrder))

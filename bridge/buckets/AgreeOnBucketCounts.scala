@@ -16,7 +16,8 @@ import org.apache.spark.sql.parquetry.versions.{Bucketing, BucketTransform, Scan
  * Has the scans on both sides of a join report the same number of buckets to Spark. The planner chooses it,
  * and says why in `joins/bucket_counts.py`; this rule finds the joins by buckets. It asks once for all joins
  * of a plan, and only if the numbers of some join differ and Spark does not solve it by itself. This is so if
- * a table wants the larger number, or if Spark cannot fold these buckets.
+ * a table wants the larger number, if Spark cannot fold these buckets, or if their files are sorted. Spark
+ * puts the rows of folded buckets one after the other, and a scan merges them.
  */
 object AgreeOnBucketCounts extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
@@ -43,7 +44,8 @@ object AgreeOnBucketCounts extends Rule[LogicalPlan] {
         case _ => false
       }
     }
-    def unsolved: Boolean = left.buckets.count != right.buckets.count && (left.buckets.larger || right.buckets.larger ||
+    def sorted: Boolean = Seq(left, right).exists(_.buckets.order.nonEmpty)
+    def unsolved: Boolean = left.buckets.count != right.buckets.count && (left.buckets.larger || right.buckets.larger || sorted ||
       functions.exists { case ((f, _), (g, _)) => f.reducer(g) == null && g.reducer(f) == null })
   }
 
@@ -94,7 +96,8 @@ object AgreeOnBucketCounts extends Rule[LogicalPlan] {
     val catalog = scans.map(_.scan).collectFirst { case scan: ParquetryScan => scan.table.ref }.get
     catalog.ask("plan_joins", "buckets" -> JObject(
       "scans" -> JArray(scans.flatMap(bucketsOf).map(found =>
-        JObject("count" -> JInt(found.count), "held" -> JInt(found.held), "larger" -> JBool(found.larger))).toList),
+        JObject("count" -> JInt(found.count), "held" -> JInt(found.held), "larger" -> JBool(found.larger),
+          "ordered" -> JBool(found.order.nonEmpty))).toList),
       "joins" -> JArray(joins.map(join => JObject(
         "columns" -> JInt(join.left.functions.length), "left" -> numbers(join.left), "right" -> numbers(join.right))).toList),
       "foldable" -> JBool(Bucketing.reduces))).as[JoinsAnswer].bucketCounts.map(_.toInt)

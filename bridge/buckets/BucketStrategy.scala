@@ -1,8 +1,10 @@
 package org.apache.spark.sql.parquetry.buckets
 
+import org.apache.spark.sql.catalyst.expressions.{InputFileBlockLength, InputFileBlockStart, InputFileName}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, ReturnAnswer, Sort}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
+import org.apache.spark.sql.parquetry.splitting.{HideBuckets, HideBucketsExec, SplitHotBuckets}
 import org.apache.spark.sql.parquetry.versions.ScanRelation
 
 /**
@@ -12,10 +14,11 @@ import org.apache.spark.sql.parquetry.versions.ScanRelation
 object BucketStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case ReturnAnswer(query) =>
-      val changed = sorted(OrderJoinKeysAsSorted(AgreeOnBucketCounts(query)))
+      val changed = SplitHotBuckets(sorted(withNamedFiles(OrderJoinKeysAsSorted(AgreeOnBucketCounts(query)))))
       if (changed eq query) Nil else Seq(planLater(ReturnAnswer(changed)))
     case InBuckets(layout, columns, child) => Seq(InBucketsExec(layout, columns, planLater(child)))
     case ZipBuckets(columns, children) => Seq(ZipBucketsExec(columns, children.map(planLater)))
+    case HideBuckets(child) => Seq(HideBucketsExec(planLater(child)))
     case _ => Nil
   }
 
@@ -29,5 +32,17 @@ object BucketStrategy extends SparkStrategy {
           if !scan.readsWholeFiles && scan.buckets.exists(_.order.nonEmpty) =>
         relation.copy(scan = scan.withWholeFiles)
     }))
+  }
+
+  /** Has files read one after the other if the query asks for the name of the file that is being read. */
+  private def withNamedFiles(plan: LogicalPlan): LogicalPlan = {
+    val named = plan.exists(_.expressions.exists(_.exists {
+      case _: InputFileName | _: InputFileBlockStart | _: InputFileBlockLength => true
+      case _ => false
+    }))
+    if (!named) plan
+    else plan.transform {
+      case relation @ ScanRelation(_, scan: ParquetryScan, _, _, _) if scan.mergesFiles => relation.copy(scan = scan.withSeparateFiles)
+    }
   }
 }

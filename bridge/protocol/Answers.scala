@@ -154,12 +154,16 @@ case class FilesAnswer(
  * @param columns the hashed columns in the order of hashing
  * @param types their types in the table
  * @param order the columns that each file is sorted by
+ * @param merged whether the files of a bucket are to be read as one, in this order
  * @param larger whether a join with a table of more buckets is to use the other table's number
  * @param outside bytes of the files in no bucket, or in others; their bucket is -1
+ * @param sizes the rows, bytes and files of each bucket, for the planner, or JNull if they are not known
+ * @param least the fewest rows of a bucket that may be split
+ * @param hot whether a bucket has far more rows than others
  */
 case class BucketsAnswer(
-    version: String, count: Int, held: Int, columns: Seq[String], types: Seq[DataType], order: Seq[OrderAnswer], larger: Boolean,
-    outside: Long)
+    version: String, count: Int, held: Int, columns: Seq[String], types: Seq[DataType], order: Seq[OrderAnswer], merged: Boolean,
+    larger: Boolean, outside: Long, sizes: JValue, least: Long, hot: Boolean)
 case class OrderAnswer(column: String, descending: Boolean)
 
 /**
@@ -168,8 +172,22 @@ case class OrderAnswer(column: String, descending: Boolean)
  * @param verdicts on candidates for runtime filters, in the order of the question
  * @param bucketCounts the number of buckets that each scan of the question reports to Spark
  * @param inPlace the number of buckets that each scan is read in place in, or 0 if it is not
+ * @param splits what is split of each join of the question
  */
-case class JoinsAnswer(verdicts: Seq[VerdictAnswer], bucketCounts: Seq[Long], inPlace: Seq[Long])
+case class JoinsAnswer(verdicts: Seq[VerdictAnswer], bucketCounts: Seq[Long], inPlace: Seq[Long], splits: Seq[SplitAnswer])
+/**
+ * The hot buckets of a join that several tasks read.
+ *
+ * @param side the side whose rows are divided, or None if no bucket is split
+ * @param texts for each side what EXPLAIN and the report say, or None
+ */
+case class SplitAnswer(side: Option[Int], buckets: Seq[PiecesAnswer], texts: Seq[Option[String]])
+/**
+ * The tasks of a bucket.
+ *
+ * @param interleaved whether each task reads all files of the bucket, and uses some of the batches
+ */
+case class PiecesAnswer(bucket: Int, pieces: Int, interleaved: Boolean)
 /**
  * The planner's verdict on a candidate for a runtime filter: where its values come from, or why there is no
  * filter.

@@ -101,8 +101,11 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
     readers.supportColumnarReads(FilePartition(0, Array.empty))
   }
 
-  /** @param rowGroups filters for readers to skip row groups */
-  def factory(rowGroups: Array[sources.Filter]): PartitionReaderFactory = {
+  /**
+   * @param rowGroups filters for readers to skip row groups
+   * @param atOnce whether a task has several files open at once
+   */
+  def factory(rowGroups: Array[sources.Filter], atOnce: Boolean): PartitionReaderFactory = {
     val own = s"pq-${table.id()}-"
     val (files, steps) = (if (rowGroups.isEmpty) unconditional else conditional) match {
       case parquet: ParquetPartitionReaderFactory =>
@@ -115,7 +118,7 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
         val found = if (Capabilities.findsTimesInOrc) usable else usable.filterNot(FileReaders.comparesTimes)
         (orc.copy(filters = found), Seq(new ChangedFiles(own, table.name(), table.sync, orc.broadcastedConf)))
     }
-    val each = if (Bucketing.mergesSortedFiles(conf)) new SeparateReaderFactory(files) else files
+    val each = if (atOnce || Bucketing.mergesSortedFiles(conf)) new SeparateReaderFactory(files) else files
     val prepared = new PreparedReaderFactory(each, steps)
     val filled = if (defaults.isEmpty) prepared else new FilledDefaultsFactory(prepared, table.format == "orc", columns, defaults)
     hidden.joined(filled, dataSchema, partitionSchema)

@@ -5,7 +5,7 @@ import scala.collection.mutable
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
-import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, Json, ScanAnswer}
+import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, Json, PiecesAnswer, ScanAnswer}
 import org.apache.spark.sql.types.StructType
 
 /**
@@ -45,20 +45,41 @@ class FileSplits(
     }.zipWithIndex.map { case (part, i) => FilePartition(i, part.files) }.toArray
   }
 
-  /** Packs pieces of one bucket together. If files are sorted, each file is whole and by itself. */
-  def byBucket(buckets: BucketsAnswer): Array[KeyedFilePartition] = {
+  /**
+   * Packs pieces of one bucket together. If files are sorted, each file is whole and by itself.
+   *
+   * @param together whether all files of a bucket are one partition, each of them whole
+   * @param split the buckets that several tasks read
+   * @param divided whether each of these tasks reads a part of the bucket's rows, or all of them
+   */
+  def byBucket(
+      buckets: BucketsAnswer, together: Boolean, split: Seq[PiecesAnswer], divided: Boolean): Array[KeyedFilePartition] = {
     val columns = buckets.columns.length
     val of = mutable.LinkedHashMap.empty[Int, mutable.ArrayBuffer[Int]]
     (0 until files.count).foreach(i => of.getOrElseUpdate(files.bucket(i), mutable.ArrayBuffer.empty) += i)
+    def packs(found: Seq[PartitionedFile]): Seq[Array[PartitionedFile]] =
+      if (together) Seq(found.toArray)
+      else if (buckets.order.nonEmpty) found.map(Array(_))
+      else packed(mutable.ArrayBuffer.from(found)).map(_.files).toSeq
+    def whole(places: mutable.ArrayBuffer[Int]) = pieces(places.toSeq, if (buckets.order.isEmpty) most else Long.MaxValue).toSeq
     val parts = of.toSeq.sortBy(_._1).flatMap { case (bucket, places) =>
-      val packs =
-        if (buckets.order.nonEmpty) places.toSeq.map(i => pieces(Seq(i), Long.MaxValue).toArray).filter(_.nonEmpty)
-        else packed(pieces(places.toSeq, most)).map(_.files).toSeq
-      for (key <- bucket until buckets.count by buckets.held; pack <- packs) yield new KeyedFilePartition(0, pack, key, columns)
+      for (key <- bucket until buckets.count by buckets.held; pack <- packs(whole(places))) yield new KeyedFilePartition(0, pack, key, columns)
     }
     val enough = parts ++ KeyedFilePartition.missing(buckets, parts.map(_.bucket).toSet)
+    val keys = split.scanLeft(buckets.count.max(columns + 1))(_ + _.pieces - 1)
+    val more = split.zip(keys).flatMap { case (each, first) =>
+      val own = enough.filter(_.bucket == each.bucket)
+      (0 until each.pieces).flatMap { number =>
+        val key = if (number == 0) each.bucket else first + number - 1
+        if (!divided) own.map(part => new KeyedFilePartition(0, part.files, key, columns))
+        else if (each.interleaved) own.map(part => new KeyedFilePartition(0, part.files, key, columns, slice = Some(Slice(number, each.pieces))))
+        else packs(FileSplits.range(pieces(of.getOrElse(each.bucket, mutable.ArrayBuffer.empty).toSeq, Long.MaxValue).toSeq, number, each.pieces))
+          .map(new KeyedFilePartition(0, _, key, columns))
+      }
+    }
     // if a scan has no partition at all, Spark ignores the partitioning, and shuffles
-    val some = if (enough.isEmpty) Seq(new KeyedFilePartition(0, Array.empty, 0, columns)) else enough
+    val all = enough.filterNot(part => split.exists(_.bucket == part.bucket)) ++ more
+    val some = if (all.isEmpty) Seq(new KeyedFilePartition(0, Array.empty, 0, columns)) else all
     some.zipWithIndex.map { case (part, i) => part.of(i, part.files) }.toArray
   }
 
@@ -86,6 +107,19 @@ class FileSplits(
 }
 
 object FileSplits {
+  /**
+   * Returns one of several ranges of whole files, by their bytes. Readers take the row groups that begin in a
+   * range, or have their middle in it, so each is in one range.
+   */
+  def range(files: Seq[PartitionedFile], number: Int, of: Int): Seq[PartitionedFile] = {
+    val total = files.map(_.length).sum
+    val (from, until) = (total * number / of, total * (number + 1) / of)
+    files.zip(files.scanLeft(0L)(_ + _.length)).flatMap { case (file, begin) =>
+      val (start, end) = ((from - begin).max(0), (until - begin).min(file.length))
+      Option.when(start < end)(file.copy(start = start, length = end - start))
+    }
+  }
+
   /**
    * The same partitions, with only the files in `left`. Runtime values must never change which partition
    * reads a file: when they arrive, Spark has already paired the partitions of both sides of a join.

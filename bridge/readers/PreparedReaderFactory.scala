@@ -23,9 +23,10 @@ class PreparedReaderFactory(val inner: PartitionReaderFactory, steps: Seq[Before
 }
 
 /**
- * Gives each partition a factory of its own. With `preserveOrderingOnCoalesce`, one task of Spark reads all
- * partitions of a bucket at once, to merge their rows. Spark's factory for Parquet closes a file when it
- * opens another one, so rows were lost, or read from closed files (Spark 4.3.0).
+ * Gives each partition a factory of its own. One task reads several files of a bucket at once if their rows
+ * are merged: by `MergingReaderFactory`, or by Spark with `preserveOrderingOnCoalesce`. Spark's factory for
+ * Parquet closes a file when it opens another one, so rows were lost, or read from closed files (Spark
+ * 4.3.0).
  */
 class SeparateReaderFactory(inner: PartitionReaderFactory) extends PartitionReaderFactory {
   override def supportColumnarReads(partition: InputPartition): Boolean = inner.supportColumnarReads(partition)

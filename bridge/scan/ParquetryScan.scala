@@ -19,10 +19,11 @@ import org.apache.spark.sql.execution.command.ExplainCommand
 import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.sources
 import org.apache.spark.sql.parquetry.hash.BucketFunction
+import org.apache.spark.sql.parquetry.merging.{BucketReaderFactory, MergingReaderFactory, SliceReaderFactory}
 import org.apache.spark.sql.parquetry.predicates.RowGroupFilters
-import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, Json, OrderAnswer, ScanAnswer}
+import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, Json, OrderAnswer, PiecesAnswer, ScanAnswer}
 import org.apache.spark.sql.parquetry.readers.{
-  BucketReaderFactory, ErrorNamingReaderFactory, FileReaders, FileSplits, KeyedFilePartition, OpenedFilesFactory,
+  ErrorNamingReaderFactory, FileReaders, FileSplits, KeyedFilePartition, OpenedFilesFactory,
   RuntimeFilterPartition, RuntimeFilterReaders}
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate, Schemas}
 import org.apache.spark.sql.parquetry.versions.{ListsFiles, RuntimeFilteredScan}
@@ -35,10 +36,29 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * @param bucketed whether the buckets are reported to Spark
  * @param wholeFiles whether each sorted file is read whole, even without buckets
  * @param columns the data columns to read, or None for all
+ * @param merging how several sorted files of a bucket are read
+ * @param split the hot buckets that several tasks read, or None if none has been looked for
  * @param part the files to read, and their partitions
  */
 case class ReadMode(
-    bucketed: Boolean = true, wholeFiles: Boolean = false, columns: Option[Set[String]] = None, part: ScanPart = AllFiles)
+    bucketed: Boolean = true, wholeFiles: Boolean = false, columns: Option[Set[String]] = None, merging: Merging.Value = Merging.Ordered,
+    split: Option[SplitBuckets] = None, part: ScanPart = AllFiles)
+
+/**
+ * The hot buckets of a join.
+ *
+ * @param divided whether each task reads a part of the bucket's rows, or all of them
+ * @param text for EXPLAIN and the report
+ */
+case class SplitBuckets(buckets: Seq[PiecesAnswer], divided: Boolean, text: Option[String])
+
+/**
+ * How several sorted files of a bucket are read, if the planner wants them to be merged. They are one
+ * partition with its rows in order, or the same partition in no order and by batches, or a partition each.
+ */
+object Merging extends Enumeration {
+  val Ordered, Unordered, Separate: Value = Value
+}
 
 /** The files that a scan reads, and their partitions. */
 sealed trait ScanPart
@@ -79,17 +99,21 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
    * that would be read.
    */
   override def description(): String =
-    (if (awaitsValues && ParquetryScan.isRunning(session)) plans.state.answer else plans.narrowedOrListed).description
+    (if (awaitsValues && ParquetryScan.isRunning(session)) plans.state.answer else plans.narrowedOrListed).description +
+      split.flatMap(_.text).fold("")(text => s" · $text")
   override def report: JValue = plans.report
   override def reportLater: () => JValue = plans.reportLater
-  override def bucketsInPlanning: JValue = plans.bucketsInPlanning
+  override def bucketsInPlanning: JValue = plans.bucketsInPlanning match {
+    case found: JObject => found merge JObject(split.flatMap(_.text).map(text => "split" -> (JString(text): JValue)).toList)
+    case other => other
+  }
   override def opened: Option[Int] = plans.opened.map(_.value.intValue)
   override def sameScan: String = Reported.sameScan(table.versioned, plans.request.conditions)
   override def isReportReady: Boolean = !plans.reported.state.isInstanceOf[Estimated]
   override def toBatch: Batch = new PlannedBatch(this, listed)
   /** Decided without the files: Spark asks before they are listed. */
   override def columnarSupportMode(): Scan.ColumnarSupportMode =
-    if (readers.columnar && !inFewer) Scan.ColumnarSupportMode.SUPPORTED else Scan.ColumnarSupportMode.UNSUPPORTED
+    if (readers.columnar && !inFewer && !mergesFiles) Scan.ColumnarSupportMode.SUPPORTED else Scan.ColumnarSupportMode.UNSUPPORTED
 
   // Sizes for Spark's planning. An estimate is enough: a large table's files are not listed before runtime
   // values arrive.
@@ -160,6 +184,16 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   /** The buckets of most files, which can be read in place; see `inPlace`. */
   def bucketsInPlace: Option[BucketsAnswer] = if (mode.bucketed) plans.bucketsInPlace else None
   def readsWholeFiles: Boolean = mode.wholeFiles
+  /** The hot buckets that several tasks read. */
+  def split: Option[SplitBuckets] = mode.split
+  /**
+   * Whether all files of a bucket are one partition. Spark's setting for partial clustering wants several
+   * partitions of a bucket, to distribute them.
+   */
+  private def together: Boolean = mode.part == AllFiles && mode.merging != Merging.Separate && buckets.exists(_.merged) &&
+    !session.sessionState.conf.v2BucketingPartiallyClusteredDistributionEnabled
+  /** Whether several files of a bucket are merged, so that their rows are in order. */
+  def mergesFiles: Boolean = together && mode.merging == Merging.Ordered
   override def outputPartitioning(): Partitioning = buckets.filter(_ => mode.part == AllFiles).fold[Partitioning](new UnknownPartitioning(0))(found =>
     new KeyGroupedPartitioning(BucketFunction.transforms(found).toArray, found.count))
   override def outputOrdering(): Array[SortOrder] = buckets.toArray.flatMap(_.order).map { case OrderAnswer(column, descending) =>
@@ -200,6 +234,12 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   def isSortedInPlace: Boolean = readsInPlace && !isEstimated && buckets.exists(_.order.nonEmpty) &&
     listed.files.bucket.filter(_ >= 0).groupBy(identity).values.forall(_.length == 1)
   def withWholeFiles: ParquetryScan = copy(mode = mode.copy(wholeFiles = true))
+  /** Reads the files of a bucket one after the other, in the partitions that Spark knows. */
+  def withoutOrder: ParquetryScan = copy(mode = mode.copy(merging = Merging.Unordered))
+  def withSplit(split: SplitBuckets): ParquetryScan = copy(mode = mode.copy(split = Some(split)))
+  def withoutSplit: ParquetryScan = copy(mode = mode.copy(split = None))
+  /** Reads each file of a bucket in a partition of its own. */
+  def withSeparateFiles: ParquetryScan = copy(mode = mode.copy(merging = Merging.Separate))
   /** Reads only some of the data columns, and all partition columns. */
   def withColumns(names: Set[String]): ParquetryScan = copy(mode = mode.copy(columns = Some(names)))
 
@@ -228,7 +268,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
       val found = RowGroupFilters.fromRanges(answer.rowGroups, table) match {
         case Array() => files.toArray[InputPartition]
         case filters =>
-          val own = readers.factory(rowGroupFilters ++ filters)
+          val own = readers.factory(rowGroupFilters ++ filters, mergesFiles)
           files.map {
             case keyed: KeyedFilePartition => keyed.by(own): InputPartition
             case mixed => new RuntimeFilterPartition(mixed.index, mixed.files, Some(own))
@@ -251,7 +291,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
     }
   }
 
-  private lazy val byBucket = pieces(listed).byBucket(buckets.get)
+  private lazy val byBucket = pieces(listed).byBucket(buckets.get, together, split.toSeq.flatMap(_.buckets), split.exists(_.divided))
   private def pieces(answer: ScanAnswer) = new FileSplits(session, answer, partitionSchema, hidden.beside(_, partitionSchema, _))
 
   def rowGroupFilters: Array[sources.Filter] = RowGroupFilters(pushed, table)
@@ -261,9 +301,11 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   private def inFewer: Boolean = buckets.exists(b => b.held < b.count)
   def readerFactory: PartitionReaderFactory = factory
   private lazy val factory: PartitionReaderFactory = {
-    val inner = new RuntimeFilterReaders(readers.factory(rowGroupFilters))
+    val files = new RuntimeFilterReaders(readers.factory(rowGroupFilters, mergesFiles))
+    val inner = if (split.exists(_.buckets.exists(_.interleaved))) new SliceReaderFactory(files) else files
     val chosen = buckets.filter(_ => inFewer).fold[PartitionReaderFactory](inner)(new BucketReaderFactory(inner, _, readSchema()))
-    new OpenedFilesFactory(ErrorNamingReaderFactory.wrap(chosen, table), plans.countOpened(session.sparkContext))
+    val counted = new OpenedFilesFactory(ErrorNamingReaderFactory.wrap(chosen, table), plans.countOpened(session.sparkContext))
+    if (mergesFiles) new MergingReaderFactory(counted, buckets.get.order, readSchema()) else counted
   }
 
   private lazy val readers = new FileReaders(session, table, partitionSchema, dataSchema, hidden, options)
@@ -284,7 +326,8 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
 
   // Equal scans let Spark reuse exchanges; Spark itself compares the runtime filters.
   private def key =
-    (table.id(), table.version(), predicates.toSet, planTimeValues, needed, readSchema(), options, table.ref, buckets, mode.wholeFiles, mode.part)
+    (table.id(), table.version(), predicates.toSet, planTimeValues, needed, readSchema(), options, table.ref, buckets, mode.wholeFiles,
+      mode.merging, mode.split, mode.part)
   /** Whether another scan reads the same; one of them may be a node's own and the other shared. */
   def readsSame(other: ParquetryScan): Boolean = key == other.key
   // If a rule replaces a node by an equal one, Spark keeps the old node: a node's own scan must not equal the

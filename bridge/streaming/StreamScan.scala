@@ -32,7 +32,7 @@ class StreamScan(val table: ParquetryTable, val required: StructType, val pushed
 
   private lazy val readers = new FileReaders(session, table, partitionSchema, dataSchema, hidden, options)
   lazy val readerFactory: PartitionReaderFactory =
-    ErrorNamingReaderFactory.wrap(readers.factory(RowGroupFilters(pushed, table)), table)
+    ErrorNamingReaderFactory.wrap(readers.factory(RowGroupFilters(pushed, table), atOnce = false), table)
   def partitions(answer: ScanAnswer): Array[FilePartition] =
     new FileSplits(session, answer, partitionSchema, hidden.beside(_, partitionSchema, _)).mixed
 

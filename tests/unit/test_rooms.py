@@ -43,7 +43,10 @@ FLOORS = {
         {"stored_types"},
         {"records"},
     ),
-    "joins": ({"buckets", "placement", "runtime", "shuffle_reasons"}, {"bucket_counts"}),
+    "joins": (
+        {"bucket_splits", "buckets", "placement", "runtime", "shuffle_reasons"},
+        {"bucket_counts", "file_merges"},
+    ),
     "metastore": (
         {"dumps"},
         {"check", "operations"},

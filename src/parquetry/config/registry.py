@@ -42,6 +42,7 @@ LIST_BUCKETING_RULES = "list-bucketing-rules"
 CLUSTERED_BY = "clustered-by"
 BUCKETING_VERSION = "bucketing-version"
 BUCKET_JOIN = "bucket-join"
+HOT_BUCKET_ROWS = "hot-bucket-rows"
 PURGE_ON_OVERWRITE = "purge-on-overwrite"
 ISOLATION = "isolation"
 RUNTIME_PRUNING = "runtime-pruning"
@@ -292,6 +293,15 @@ TABLE_SETTINGS = (
         "How tables of different numbers of buckets are joined without a shuffle. `smaller` folds both to "
         "their greatest common divisor. `larger` keeps the larger number if it is a multiple of the other: "
         "with 4 and 8 buckets, each file of the first table is read twice.",
+        levels=EVERYWHERE,
+        of_reads=True,
+    ),
+    Setting(
+        HOT_BUCKET_ROWS,
+        "1000000",
+        count_up_to(1 << 60),
+        "The fewest rows of a bucket that several tasks of a join read. It also has to have twice as many rows "
+        "as the average bucket, and the join has to be faster by that. A large number turns it off.",
         levels=EVERYWHERE,
         of_reads=True,
     ),

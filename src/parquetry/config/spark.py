@@ -68,6 +68,6 @@ SPARK_SETTINGS = (
     SparkSetting(
         "spark.sql.sources.v2.bucketing.preserveOrderingOnCoalesce.enabled",
         None,
-        "Several sorted files of a bucket are merged in their order instead of sorted anew.",
+        "Spark merges several sorted files of a bucket. Parquetry merges up to 64 by itself; this is for more.",
     ),
 )

@@ -111,11 +111,6 @@ _PARTITION_FUNCTIONS = Missing(
     "rows are tested again by a condition such as upper(p) = 'A', and with a subquery's value it prunes no partitions",
     "Spark hands such conditions to no table",
 )
-_MERGING_SORTED_FILES = Missing(
-    "merging sorted files",
-    "sorted files of a bucket are sorted anew",
-    "Spark does not merge them",
-)
 _COLUMN_IDS = Missing(
     "column ids",
     "a DataFrame that was made before a column was dropped and added again reads the new column",
@@ -159,7 +154,6 @@ _BEFORE_4_2 = (
     _DESCRIBED_PARTITIONS,
     _OPTIONS_OF_EACH_TABLE,
     _PARTITION_FUNCTIONS,
-    _MERGING_SORTED_FILES,
     _FOLDING_BUCKETS,
     _OTHER_BROADCASTS,
     _SUBQUERY_VALUES,

@@ -2,7 +2,8 @@
 
 `runtime` judges which values of joins are worth collecting, and makes use of them. `buckets` has the buckets
 of a scan, `bucket_counts` chooses the number of both sides, and `placement` the scans that are read in place
-so that one side alone is shuffled. `shuffle_reasons` explains the joins of a plan for a report.
+so that one side alone is shuffled. `file_merges` decides whether sorted files are merged, and `bucket_splits`
+which buckets several tasks read. `shuffle_reasons` explains the joins of a plan for a report.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
@@ -11,6 +12,13 @@ if FOR_TYPE_CHECKERS:
     from parquetry.joins.bucket_counts import (
         BucketGraph as BucketGraph,
         choose_bucket_counts as choose_bucket_counts,
+    )
+    from parquetry.joins.bucket_splits import (
+        BucketSizes as BucketSizes,
+        SplitCandidate as SplitCandidate,
+        SplitDecision as SplitDecision,
+        bucket_sizes as bucket_sizes,
+        decide_split as decide_split,
     )
     from parquetry.joins.buckets import ScanBuckets as ScanBuckets, scan_buckets as scan_buckets
     from parquetry.joins.placement import (

@@ -1,10 +1,12 @@
 """Choose the number of buckets for both sides of a join, where Spark does not solve it.
 
 Spark itself folds the buckets of two sides to the greatest common divisor of their numbers: tables of 4 and
-of 6 buckets are joined in 2. Two cases are ours:
+of 6 buckets are joined in 2. Three cases are ours:
 
 - `bucket-join = larger`: tables of 3 and of 6 buckets are joined in 6. Each bucket of the table of 3 is read
   for two of the 6, and each time only the rows of one of these are passed on.
+- The files are sorted: Spark puts folded buckets one after the other, and sorts them again. A scan that folds
+  them itself merges their files.
 - Spark cannot fold: not at all before 4.2, and buckets by several columns only to more buckets than columns
   (`bridge/hash/BucketKeys.scala`). So tables of 4 and of 6 buckets by two columns are both read as 2.
 """
@@ -23,11 +25,13 @@ class BucketedScan(msgspec.Struct, frozen=True):
         count: the number of buckets that Spark sees.
         held: the number of buckets that the files have.
         larger: whether a join with a table of more buckets uses the larger number.
+        ordered: whether the files are sorted.
     """
 
     count: int
     held: int
     larger: bool
+    ordered: bool = False
 
 
 class BucketedJoin(msgspec.Struct, frozen=True):
@@ -88,7 +92,10 @@ def _common_count(graph: BucketGraph, counts: list[int], join: BucketedJoin) -> 
         return None
     if divisor == few and any(graph.scans[side[0]].larger for side in (join.left, join.right)):
         return many
-    folds = graph.foldable and (join.columns == 1 or divisor > join.columns)
+    merges = any(
+        graph.scans[scan].ordered and counts[scan] > divisor for scan in (join.left[0], join.right[0])
+    )
+    folds = graph.foldable and (join.columns == 1 or divisor > join.columns) and not merges
     return divisor if divisor > 1 and not folds else None
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from parquetry.data_files import FileColumns, TableColumn
 from parquetry.joins.bucket_counts import can_read_as
+from parquetry.joins.file_merges import FileMerge, decide_merge
 from parquetry.layout import BucketSpec, SortColumn, common
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
 from parquetry.prune import BucketReport, bucket_specs
@@ -33,6 +34,8 @@ class ScanBuckets(msgspec.Struct, frozen=True):
         order: the columns that each file is sorted by, up to the first that is not read, by their names.
         of_files: the bucket number of each file, or -1 if it is outside.
         bytes_outside: of the files outside these buckets.
+        merge: whether the files of a bucket are merged in this order; None if there is no order, or no bucket
+            has several files, or files are outside.
     """
 
     version: str
@@ -42,6 +45,7 @@ class ScanBuckets(msgspec.Struct, frozen=True):
     order: tuple[SortColumn, ...]
     of_files: NDArray[np.int64]
     bytes_outside: int = 0
+    merge: FileMerge | None = None
 
     def bytes_read_again(self, size: int) -> int:
         """Return how many bytes Spark reads again because it sees more buckets than the files have.
@@ -68,6 +72,8 @@ class ScanBuckets(msgspec.Struct, frozen=True):
         if self.order:
             order = ", ".join(each.column + " DESC" * each.descending for each in self.order)
             text = f"{text}, sorted by {order}"
+        if self.merge is not None:
+            text = f"{text}, {self.merge.text}"
         if self.count > self.in_files:
             text = f"{text}, read as {self.count} ({size_text(self.bytes_read_again(size))} again)"
         if self.bytes_outside:
@@ -116,14 +122,16 @@ def scan_buckets(
     read = {column.physical: column for column in metadata.data_columns if column.name in names}
     if any(name not in read for name in spec.columns):
         return None
+    order = tuple(_order(spec, read)) if in_order else ()
     return ScanBuckets(
         str(spec.version),
         count,
         in_files,
         tuple(read[name] for name in spec.columns),
-        tuple(_order(spec, read)) if in_order else (),
+        order,
         of_files,
         int(files.bytes[outside].sum()),
+        decide_merge(of_files, files.bytes) if order and not outside.any() else None,
     )
 
 

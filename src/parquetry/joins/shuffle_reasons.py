@@ -338,4 +338,7 @@ def _common_buckets(left: _Side, right: _Side) -> str:
         for side, buckets in ((left, one), (right, other))
         if buckets.again
     ]
-    return ", ".join([told, *again])
+    split = [
+        f"{side.name}: {buckets.split}" for side, buckets in ((left, one), (right, other)) if buckets.split
+    ]
+    return ", ".join([told, *again, *split])

@@ -106,15 +106,6 @@ def test_times_in_orc(session: SparkSession) -> None:
     assert orc_times.rows_read(session, f"{D}.o") == [1000, 10_000, 10_000]
 
 
-@pytest.mark.lacks("merging sorted files")
-def test_merging_sorted_files(session: SparkSession) -> None:
-    """Spark sorts both sides of a join if their buckets have two sorted files each, with any setting."""
-    name = "spark.sql.sources.v2.bucketing.preserveOrderingOnCoalesce.enabled"
-    for value in (True, False):
-        with settings(session, {name: value}):
-            assert shuffles_and_sorts(session, f"SELECT * FROM {D}.b8 l JOIN {D}.b8 r ON l.k = r.k") == (0, 2)
-
-
 @pytest.mark.lacks("folding buckets")
 def test_folding_buckets(session: SparkSession) -> None:
     """A join with an aggregate of a table with another number of buckets shuffles; with as many buckets, or

@@ -39,6 +39,7 @@ TEXTS = {
     "vacuum-retention-check": ("false", "true"),
     "isolation": ("serializable", "snapshot"),
     "bucket-join": ("larger", "smaller"),
+    "hot-bucket-rows": ("5", "6"),
     "runtime-pruning": ("false", "true"),
     "runtime-pruning-max-build-size": ("1mb", "2mb"),
     "runtime-pruning-max-wait": ("1s", "none"),
@@ -70,7 +71,7 @@ def test_every_setting_is_tested() -> None:
     Each setting but the settings of tables alone can be given at every level.
     """
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 14 * 6 + 15 * 1
+    assert len(PAIRS) == 15 * 6 + 15 * 1
     for setting in TABLE_SETTINGS:
         assert setting.levels == (("property",) if setting.name in OF_TABLES else EVERYWHERE)
         assert setting.name in OF_TABLES or not setting.fixed
@@ -103,6 +104,7 @@ def test_defaults_hold_where_nothing_is_given() -> None:
         "bucketing-version": "2",
         "isolation": "snapshot",
         "bucket-join": "smaller",
+        "hot-bucket-rows": "1000000",
         "runtime-pruning": "true",
         "runtime-pruning-max-build-size": "10mb",
         "runtime-pruning-max-wait": "60s",
@@ -157,7 +159,7 @@ def test_an_option_cannot_give_what_is_fixed_with_the_table() -> None:
         (
             "parquetry.anything",
             "is unknown: known are parquetry.auto-compact, parquetry.auto-compact-max-bytes, parquetry.auto-compact-min-files, parquetry.bloom-filter-columns, parquetry.bucket-join, parquetry.compression, parquetry.distribution, "
-            "parquetry.empty-buckets, parquetry.isolation, parquetry.runtime-pruning, parquetry.runtime-pruning-max-build-size, "
+            "parquetry.empty-buckets, parquetry.hot-bucket-rows, parquetry.isolation, parquetry.runtime-pruning, parquetry.runtime-pruning-max-build-size, "
             "parquetry.runtime-pruning-max-wait, parquetry.sort-by, parquetry.target-file-size",
         ),
         ("parquetry.", "is unknown: known are "),

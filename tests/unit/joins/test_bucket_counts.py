@@ -60,6 +60,16 @@ def test_two_scans_get_the_number_that_spark_cannot_find(
     assert choose_bucket_counts(BucketGraph(of, [join([0], [1], columns)], foldable)) == [*reversed(expected)]
 
 
+def test_sorted_buckets_are_folded_by_their_scans() -> None:
+    """Spark folds a table without an order; files of one that is sorted are merged as its scan folds them."""
+    for foldable in (True, False):
+        sorted_scan, other = BucketedScan(8, 8, larger=False, ordered=True), BucketedScan(4, 4, larger=False)
+        assert choose_bucket_counts(BucketGraph([sorted_scan, other], [join([0], [1])], foldable)) == [4, 4]
+    fewer = BucketedScan(4, 4, larger=False, ordered=True)
+    graph = BucketGraph([fewer, BucketedScan(8, 8, larger=False)], [join([0], [1])], True)
+    assert choose_bucket_counts(graph) == [4, 8]
+
+
 def test_one_table_that_wants_the_larger_number_is_enough() -> None:
     """The setting of either side's first scan counts, and no other scan's."""
     three, six = scans(3, 6)
@@ -110,4 +120,4 @@ def test_the_planner_answers_for_a_graph(tmp_path: Path) -> None:
         },
     }
     answer = json.loads(Planner(NoEngine("UTC")).ask(json.dumps(question)))
-    assert answer == {"ok": {"verdicts": [], "bucket_counts": [6, 6], "in_place": []}}
+    assert answer == {"ok": {"verdicts": [], "bucket_counts": [6, 6], "in_place": [], "splits": []}}

@@ -11,6 +11,7 @@ import pytest
 from msgspec.inspect import is_struct_type
 
 from parquetry.errors import BridgeError
+from parquetry.joins.bucket_splits import BucketPieces, BucketSizes, SplitDecision
 from parquetry.joins.runtime.candidates import Build, Candidate, Part, PlanNode, PlanTimeValues, Verdict
 from parquetry.metastore.storage.model import Constraint
 from parquetry.planner import planner, statements
@@ -138,11 +139,13 @@ CASE_CLASSES = {
     answers.TableConstraint: "ConstraintAnswer",
     answers.ValueRows: "ValueRows",
     answers.WriteSummary: "WrittenAnswer",
+    BucketPieces: "PiecesAnswer",
     Build: "BuildFacts",
     Candidate: "CandidateFacts",
     Part: "PartFacts",
     PlanNode: "StepFacts",
     PlanTimeValues: "KnownFacts",
+    SplitDecision: "SplitAnswer",
     Terms: "Terms",
     Usable: "RowGroupPart",
     Verdict: "VerdictAnswer",
@@ -150,7 +153,7 @@ CASE_CLASSES = {
     questions.View: "ViewAnswer",
 }
 """Structs that travel between both sides, and the bridge's case classes."""
-SENT_BACK = {questions.PageCursor, questions.ScanCounts}
+SENT_BACK = {BucketSizes, questions.PageCursor, questions.ScanCounts}
 """Parts of answers that the bridge sends back as they came."""
 PLANNERS_OWN = {Build: {"rows"}}
 """Fields that the planner adds to what the bridge sends."""

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from parquetry.joins import Verdict
+from parquetry.joins import BucketSizes, SplitDecision, Verdict
 from parquetry.metastore import Constraint
 from parquetry.planner.protocol.questions import PageCursor, ScanCounts, TableRef, View
 from parquetry.prune import Usable
@@ -224,8 +224,13 @@ class ReportedBuckets(msgspec.Struct, frozen=True):
         columns: in their hash order. The scan reads all of them.
         types: of the columns, in Spark's JSON, as the table declares them: a varchar is no string.
         order: the columns that each file is sorted by, up to the first that is not read.
+        merged: whether the files of a bucket are to be read as one, in this order. Never if no bucket has
+            several files.
         larger: whether a join with a table of more buckets uses the larger number.
         outside: bytes of the files in no bucket, or in buckets of another kind. Their bucket is -1.
+        sizes: of the buckets; None if they are unknown, or too many to send.
+        least: the fewest rows of a bucket that a join may split.
+        hot: whether a bucket has far more rows than others, and at least `least`.
     """
 
     version: str
@@ -234,8 +239,12 @@ class ReportedBuckets(msgspec.Struct, frozen=True):
     columns: list[str]
     types: list[Any]
     order: list[SortOrder]
+    merged: bool
     larger: bool
     outside: int
+    sizes: BucketSizes | None = None
+    least: int = 0
+    hot: bool = False
 
 
 class ScanStatistics(msgspec.Struct, frozen=True):
@@ -361,11 +370,13 @@ class PlannedJoins(Answer, frozen=True):
         bucket_counts: the number of buckets that each scan of the question's graph reports to Spark.
         in_place: the number of buckets that each scan of the question's placement is read in place in, or 0
             if it is not.
+        splits: what is split of the question's joins in buckets.
     """
 
     verdicts: list[Verdict]
     bucket_counts: list[int]
     in_place: list[int]
+    splits: list[SplitDecision] = []
 
 
 class KeyRangeRows(Answer, frozen=True):

@@ -17,6 +17,7 @@ from parquetry.joins import (
     choose_bucket_counts,
     choose_placement,
     decide,
+    decide_split,
     dense_key_count,
     estimate_rows,
     is_not_null,
@@ -51,6 +52,7 @@ def plan_joins(lake: Lake, q: questions.PlanJoins) -> answers.PlannedJoins:
         ),
         bucket_counts=[] if q.buckets is None else choose_bucket_counts(q.buckets),
         in_place=[] if q.placement is None else choose_placement(q.placement),
+        splits=[decide_split(each) for each in q.splits],
     )
 
 

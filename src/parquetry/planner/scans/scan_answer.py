@@ -14,9 +14,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.config import BUCKET_JOIN, RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT, Settings
+from parquetry.config import BUCKET_JOIN, HOT_BUCKET_ROWS, RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT, Settings
 from parquetry.data_files import UNKNOWN, FileColumns
-from parquetry.joins import LIMITS, ScanBuckets, estimate_from_totals, filterable, has_parts
+from parquetry.joins import LIMITS, ScanBuckets, bucket_sizes, estimate_from_totals, filterable, has_parts
 from parquetry.locations import join_location
 from parquetry.metastore import TableSnapshot
 from parquetry.planner.protocol import answers, questions
@@ -121,8 +121,11 @@ def answer_without_files(
     )
 
 
-def reported_buckets(buckets: ScanBuckets, settings: Settings) -> answers.ReportedBuckets:
-    """Return the buckets of a scan as the bridge reports them to Spark."""
+def reported_buckets(buckets: ScanBuckets, settings: Settings, files: FileColumns) -> answers.ReportedBuckets:
+    """Return the buckets of a scan and of its files, as the bridge reports them to Spark."""
+    whole = buckets.in_files == buckets.count and bool((buckets.of_files >= 0).all())
+    sizes = bucket_sizes(buckets.of_files, files.rows, files.bytes, buckets.count) if whole else None
+    least = settings[HOT_BUCKET_ROWS]
     return answers.ReportedBuckets(
         version=buckets.version,
         count=buckets.count,
@@ -130,8 +133,12 @@ def reported_buckets(buckets: ScanBuckets, settings: Settings) -> answers.Report
         columns=[column.name for column in buckets.columns],
         types=[column.type for column in buckets.columns],
         order=[answers.SortOrder(each.column, each.descending) for each in buckets.order],
+        merged=buckets.merge is not None and buckets.merge.reason is None,
         larger=settings[BUCKET_JOIN] == "larger",
         outside=buckets.bytes_outside,
+        sizes=sizes,
+        least=least,
+        hot=sizes is not None and bool(sizes.hot_buckets(least)),
     )
 
 

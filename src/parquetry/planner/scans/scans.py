@@ -163,7 +163,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.PlannedScan:
         answer,
         files=file_list(block.files, numbers, locations, None if buckets is None else buckets.of_files),
         partitions=_values(snapshot, partitions, q.columns),
-        buckets=None if buckets is None else reported_buckets(buckets, settings),
+        buckets=None if buckets is None else reported_buckets(buckets, settings, block.files),
         again=_evaluated_again(request),
         row_groups=_ranges(ranges) + reported_threshold(request, selection),
         unused=unused(request.arrived, selection.report, {each.column for each in ranges}),

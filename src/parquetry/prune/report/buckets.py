@@ -21,6 +21,8 @@ class BucketReport(ReportPart, frozen=True):
             describe only some of the rows.
         unread: the bucket columns that the query does not read, so no join can use them.
         again: the bytes that are read more than once, to have as many buckets as the table on the other side.
+        split: the hot buckets that several tasks of a join read, or why one task reads each; None if there is
+            none.
     """
 
     columns: tuple[str, ...]
@@ -30,3 +32,4 @@ class BucketReport(ReportPart, frozen=True):
     reason: str | None = None
     unread: tuple[str, ...] = ()
     again: int = 0
+    split: str | None = None

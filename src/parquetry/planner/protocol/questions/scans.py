@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from parquetry.joins import BucketGraph, Candidate, PlacementGraph
+from parquetry.joins import BucketGraph, Candidate, PlacementGraph, SplitCandidate
 from parquetry.planner.protocol.questions.base import CatalogQuestion, TableRef
 from parquetry.planner.protocol.questions.partitions import Predicates
 from parquetry.prune import AggregateFunction, FirstRows, Hindrance, WholeAggregate
@@ -236,10 +236,12 @@ class PlanJoins(CatalogQuestion, tag="plan_joins", frozen=True):
         candidates: for runtime filters of tables of this catalog.
         buckets: the joins by buckets, of tables of any catalog.
         placement: the joins with a side in buckets, of tables of any catalog.
+        splits: the joins in buckets whose hot buckets might be split.
         settings: of the session, with names that begin with `parquetry.`.
     """
 
     candidates: list[RuntimeCandidate] = []
     buckets: BucketGraph | None = None
     placement: PlacementGraph | None = None
+    splits: list[SplitCandidate] = []
     settings: dict[str, str] = {}

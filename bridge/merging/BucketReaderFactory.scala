@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry.readers
+package org.apache.spark.sql.parquetry.merging
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, EqualTo, Literal, Predicate}
@@ -6,6 +6,7 @@ import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.parquetry.hash.BucketHash
 import org.apache.spark.sql.parquetry.protocol.BucketsAnswer
+import org.apache.spark.sql.parquetry.readers.KeyedFilePartition
 import org.apache.spark.sql.types.StructType
 
 /**

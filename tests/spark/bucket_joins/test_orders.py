@@ -1,0 +1,229 @@
+"""The order of files is used as far as it goes: files of a bucket are merged, joins compare their keys in its
+order, and only what it leaves open is sorted.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from itertools import product
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import parquetry
+from tests.support.effort import sampled
+from tests.support.spark import plans
+from tests.support.tables.bucketed_tables import OnDemand, Twins, agree, local_frame, make, settings
+
+pytestmark = pytest.mark.core
+
+JOINS = ("INNER", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI")
+COLUMNS = "a bigint, b int, c string, n int"
+CLAUSES = {
+    "one": "(a) SORTED BY (a) INTO 4 BUCKETS",
+    "two": "(a) SORTED BY (a, b) INTO 4 BUCKETS",
+    "swapped": "(a) SORTED BY (b, a) INTO 4 BUCKETS",
+    "pair": "(a, b) SORTED BY (b, a) INTO 5 BUCKETS",
+    "eight": "(a) SORTED BY (a) INTO 8 BUCKETS",
+    "down": "(a) SORTED BY (a DESC, c) INTO 4 BUCKETS",
+}
+FILES = 3
+KNOWN: dict[str, list[tuple[Any, ...]]] = {}
+"""The rows of queries, which are the same in all formats."""
+
+
+@pytest.fixture(scope="module")
+def session(spark: SparkSession) -> Iterator[SparkSession]:
+    """A session that joins by sorting and merging, with a database for the tables of this module."""
+    spark.sql("CREATE NAMESPACE lake.ordered")
+    given = {"spark.sql.autoBroadcastJoinThreshold": "-1", "spark.sql.join.preferSortMergeJoin": "true"}
+    with settings(spark, given):
+        yield spark
+    spark.sql("DROP NAMESPACE lake.ordered CASCADE")
+
+
+def insert(spark: SparkSession, twins: Twins, columns: str, rows: list[tuple[Any, ...]], files: int) -> None:
+    """Insert rows in as many statements as each bucket is to have files, and let the view have the same."""
+    for i in range(files):
+        local_frame(spark, rows[i::files], columns).createOrReplaceTempView("some_rows")
+        spark.sql(f"INSERT INTO {twins.table} SELECT * FROM some_rows")
+    local_frame(spark, rows, columns).createOrReplaceTempView(twins.view)
+
+
+@pytest.fixture(scope="module")
+def tables(session: SparkSession) -> Callable[[str], dict[str, Twins]]:
+    """Tables by file format, with three files in each bucket. Keys repeat, are NULL, or are in one file."""
+
+    def of(fmt: str) -> dict[str, Twins]:
+        def made(name: str) -> Twins:
+            seed = 3 + list(CLAUSES).index(name)
+            rows = [
+                (None if n % 17 == 0 else n * seed % 29 - 7, None if n % 13 == 0 else n % 5, f"{n % 4}", n)
+                for n in range(120)
+            ]
+            twins = make(session, f"lake.ordered.{name}_{fmt}", COLUMNS, CLAUSES[name], [], format=fmt)
+            insert(session, twins, COLUMNS, rows, FILES)
+            return twins
+
+        return OnDemand(made)
+
+    made = {fmt: of(fmt) for fmt in ("parquet", "orc")}
+    return lambda fmt: made[fmt]
+
+
+SHAPES = {
+    "the order itself": ("{one} l {join} JOIN {two} r ON l.a = r.a", 0, 0),
+    "more keys than the order": ("{one} l {join} JOIN {one} r ON l.b = r.b AND l.a = r.a", 0, 2),
+    "more keys than one side's": ("{one} l {join} JOIN {two} r ON l.b = r.b AND l.a = r.a", 0, 1),
+    "the order's keys the other way round": ("{two} l {join} JOIN {two} r ON l.b = r.b AND l.a = r.a", 0, 0),
+    "a key in the middle": ("{two} l {join} JOIN {two} r ON l.c = r.c AND l.b = r.b AND l.a = r.a", 0, 2),
+    "another order than the buckets'": ("{pair} l {join} JOIN {pair} r ON l.a = r.a AND l.b = r.b", 0, 0),
+    "one order beside another": ("{two} l {join} JOIN {swapped} r ON l.a = r.a AND l.b = r.b", 1, 0),
+    "an order downwards": ("{down} l {join} JOIN {one} r ON l.a = r.a", 1, 0),
+    "other buckets, folded": ("{eight} l {join} JOIN {one} r ON l.a = r.a", 0, 0),
+    "other buckets and more keys": ("{two} l {join} JOIN {eight} r ON l.b = r.b AND l.a = r.a", 0, 1),
+    "a condition beside": ("{one} l {join} JOIN {one} r ON l.a = r.a AND l.b = r.b AND l.n < r.n", 0, 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fmt", ["parquet", "orc"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_joins_sort_what_the_order_leaves_open(
+    session: SparkSession, tables: Callable[[str], dict[str, Twins]], shape: str, fmt: str
+) -> None:
+    """Files of a bucket are merged, keys are compared in their order, and rows are sorted where earlier keys
+    are equal; each join type has the rows of plain Spark.
+    """
+    text, sorts, incremental = SHAPES[shape]
+    for join, adaptive in sampled(list(product(JOINS, (True, False))), shape, fmt):
+        query = f"SELECT * FROM {text.replace('{join}', join)}"
+        nodes = agree(session, query, tables(fmt), adaptive, KNOWN)
+        found = (nodes["Exchange"], nodes["Sort"], nodes["IncrementalSort"])
+        assert found == (0, sorts, incremental), (query, adaptive)
+
+
+OTHERS = {
+    "SELECT a, n, row_number() OVER (PARTITION BY a ORDER BY b, n) FROM {one}": (0, 1),
+    "SELECT a, n, row_number() OVER (PARTITION BY a ORDER BY b, n) FROM {two}": (0, 1),
+    "SELECT a, b, rank() OVER (PARTITION BY a ORDER BY b) FROM {two}": (0, 0),
+    "SELECT * FROM {one} x JOIN {one} y ON x.a = y.a AND x.b = y.b JOIN {two} z ON y.b = z.b AND y.a = z.a": (0, 2),
+    "SELECT * FROM {one} x JOIN {two} y ON x.a = y.a JOIN {one} z ON z.a = x.a AND z.c = x.c": (0, 2),
+    "SELECT * FROM {one} x JOIN (SELECT a, b, count(*) FROM {two} GROUP BY a, b) y ON x.a = y.a AND x.b = y.b": (0, 1),
+    "SELECT x.* FROM {one} x JOIN {one} y ON x.a = y.a WHERE x.n < 40 AND y.n % 2 = 0": (0, 0),
+    "SELECT a, count(*), sum(n) FROM {one} GROUP BY a": (0, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_other_nodes_use_the_order(
+    session: SparkSession, tables: Callable[[str], dict[str, Twins]], adaptive: bool
+) -> None:
+    """Windows, chains of joins, and joins with aggregates sort what files leave open."""
+    for query, sorts in OTHERS.items():
+        nodes = agree(session, query, tables("parquet"), adaptive)
+        assert (nodes["Exchange"], nodes["Sort"], nodes["IncrementalSort"]) == (0, *sorts), query
+
+
+def test_the_name_of_the_file_that_is_read(
+    session: SparkSession, tables: Callable[[str], dict[str, Twins]]
+) -> None:
+    """A query with `input_file_name` has the name of each row's own file."""
+    named = f"SELECT input_file_name() AS f, _metadata.file_path AS p, rank() OVER (PARTITION BY a ORDER BY n) FROM {tables('parquet')['one'].table}"
+    rows = session.sql(f"SELECT count(*), count_if(f = p), count(DISTINCT f) FROM ({named})").head()
+    assert tuple(rows) == (120, 120, 12)
+
+
+VALUES: dict[str, list[Any]] = {
+    "string": ["", "a", "Z", "é", "日本", "\U0001f600", "x" * 40, " "],
+    "double": [0.0, -0.0, float("nan"), float("inf"), float("-inf"), 1.5, -1e300],
+    "decimal(30,4)": [Decimal("1.5"), Decimal("-99999999999999999999.0001"), Decimal(0), Decimal("0.0001")],
+    "date": [dt.date(1, 1, 1), dt.date(1969, 12, 31), dt.date(2026, 2, 28)],
+    "timestamp": [dt.datetime(1969, 12, 31, 23, 59, 59, 999_999), dt.datetime(2026, 1, 1)],
+    "binary": [b"", b"\x00\xff", b"\x7f", b"\x80"],
+    "boolean": [True, False],
+    "struct<x:int,y:string>": [(1, "a"), (1, None), (0, "b")],
+}
+
+
+@pytest.mark.parametrize("type", VALUES)
+def test_merged_rows_of_each_type_are_in_order(session: SparkSession, type: str) -> None:
+    """Merged files are in Spark's own order, up and down: NULL, NaN, -0.0 and texts by their bytes
+    included.
+    """
+    columns = f"k int, v {type}, n int"
+    values = [None, *VALUES[type]]
+    rows = [(n % 3, values[n * 7 % len(values)], n) for n in range(90)]
+    for direction, nulls in (("ASC", "NULLS FIRST"), ("DESC", "NULLS LAST")):
+        fmt = sampled(["orc", "parquet"], type, direction)[0]
+        number = list(VALUES).index(type)
+        name = f"lake.ordered.v{number}_{direction}"
+        session.sql(
+            f"CREATE TABLE {name} ({columns}) USING {fmt} CLUSTERED BY (k) "
+            f"SORTED BY (k {direction}, v {direction}) INTO 2 BUCKETS"
+        )
+        insert(session, Twins(name, f"rows_{number}"), columns, rows, 5)
+        order = f"SORT BY k {direction} {nulls}, v {direction} {nulls}"
+        window = f"SELECT k, n, rank() OVER (PARTITION BY k {order.replace('SORT', 'ORDER', 1)}) AS r FROM "
+        frame = session.sql(window + name)
+        found, nodes = plans.run(frame)
+        assert plans.comparable(found) == plans.comparable(session.sql(f"{window}rows_{number}").collect())
+        # a window sorts its partition columns upwards
+        assert nodes["Sort"] == (direction == "DESC")
+        merged = session.sql(f"SELECT * FROM {name} {order}")
+        assert plans.nodes(merged)["Sort"] == 0
+        ranks = f"SELECT n, rank() OVER (ORDER BY k {direction} {nulls}, v {direction} {nulls}) AS r FROM rows_{number}"
+        rank = dict(session.sql(ranks).collect())
+        for part in merged.rdd.glom().collect():
+            assert [rank[row.n] for row in part] == sorted(rank[row.n] for row in part)
+
+
+def test_a_file_of_each_kind_is_read_once(session: SparkSession, db: str) -> None:
+    """Merged files are each opened once, also below a LIMIT, and a run-time value leaves out files."""
+    session.sql(f"CREATE TABLE {db}.t (a INT, n INT) CLUSTERED BY (a) SORTED BY (a) INTO 2 BUCKETS")
+    for i in range(4):
+        session.sql(f"INSERT INTO {db}.t SELECT id, {i} FROM range({i * 100}, {i * 100 + 100}, 1, 1)")
+    frame = session.sql(f"SELECT count(*) FROM {db}.t l JOIN {db}.t r ON l.a = r.a")
+    assert frame.head()[0] == 400
+    assert "merging up to 4 files a bucket" in session.sql(f"EXPLAIN SELECT * FROM {db}.t").head()[0]
+    assert plans.nodes(frame)["Sort"] == 0
+    report = parquetry.report(frame)
+    assert [(step.kept, step.of) for scan in report.scans for step in scan.steps if step.name == "files"] == [
+        (8, 8)
+    ] * 2
+
+
+@pytest.mark.parametrize("fmt", ["parquet", "orc"])
+def test_many_rows_are_merged_in_batches_and_by_rows(session: SparkSession, db: str, fmt: str) -> None:
+    """Several batches of each file are merged, with generated code and without, and groups that do not fit
+    into memory are sorted by Spark's sorter.
+    """
+    session.sql(
+        f"CREATE TABLE {db}.m (k BIGINT, g INT, s STRING) USING {fmt} CLUSTERED BY (k) SORTED BY (k) INTO 2 BUCKETS"
+    )
+    for file in range(3):
+        session.sql(
+            f"INSERT INTO {db}.m SELECT if(id % 997 = 0, NULL, if(id % 2 = 0, 5, id * 3 + {file})), "
+            f"id * 7919 % 10007, concat('m', id) FROM range(0, 60000, 1, 1)"
+        )
+    window = f"SELECT k, g, s, row_number() OVER (PARTITION BY k ORDER BY g, s) AS r FROM {db}.m"
+    join = f"SELECT l.k, l.g, l.s, r.s AS t FROM {db}.m l LEFT JOIN (SELECT * FROM {db}.m WHERE k > 5) r ON l.k = r.k AND l.g = r.g"
+    queries = [
+        f"SELECT count(*), bit_xor(xxhash64(*)), sum(hash(*)) FROM ({query})" for query in (window, join)
+    ]
+    with settings(session, {"spark.sql.sources.v2.bucketing.enabled": "false"}):
+        known = [session.sql(query).collect() for query in queries]
+    others = (
+        "spark.sql.codegen.wholeStage",
+        f"spark.sql.{fmt}.enableVectorizedReader",
+        "spark.sql.adaptive.enabled",
+    )
+    for name in (None, *sampled(others, fmt)):
+        with settings(session, {} if name is None else {name: False}):
+            for query, rows in zip(queries, known, strict=True):
+                frame = session.sql(query)
+                assert frame.collect() == rows, (query, name)
+                nodes = plans.nodes(frame)
+                assert (nodes["Sort"], nodes["IncrementalSort"] > 0) == (0, True), (query, name)
