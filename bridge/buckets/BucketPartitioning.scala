@@ -54,6 +54,14 @@ class BucketPartitioning(val layout: BucketLayout, columns: Seq[Expression]) ext
   override def sql: String = s"buckets(${layout.version}, ${expressions.map(_.sql).mkString(", ")}, $numPartitions)"
 }
 
+object BucketPartitioning {
+  /** Whether a partitioning is by buckets, or one of several that are equal. */
+  def isIn(partitioning: Partitioning): Boolean = partitioning match {
+    case several: PartitioningCollection => several.partitionings.exists { case one: Partitioning => isIn(one) }
+    case one => one.isInstanceOf[BucketPartitioning]
+  }
+}
+
 /**
  * The hash and the keys that two sides of an operation must share to meet in the same buckets. It is no
  * `HashShuffleSpec`, since Spark would take a plain hash partitioning for the same.

@@ -1,10 +1,13 @@
 package org.apache.spark.sql.parquetry.buckets
 
+import scala.util.Try
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.BuildLeft
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.joingraph.{BroadcastSide, EquiJoin, JoinSide, Lineage}
 import org.apache.spark.sql.parquetry.protocol.BucketsAnswer
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
@@ -17,8 +20,12 @@ import org.apache.spark.sql.types.NullType
  *
  * @param columns the bucket columns, in their hash order
  * @param forms for each of them, how it is computed from the keys (see `KeyForms`)
+ * @param beside scans whose rows come through the same UNION ALL: all or none are in their buckets after it
+ * @param plain whether Spark itself keeps the buckets up to the join
  */
-case class BucketSource(relation: DataSourceV2ScanRelation, buckets: BucketsAnswer, columns: Seq[Attribute], forms: Seq[Seq[Expression]]) {
+case class BucketSource(
+    relation: DataSourceV2ScanRelation, buckets: BucketsAnswer, columns: Seq[Attribute], forms: Seq[Seq[Expression]],
+    beside: Seq[DataSourceV2ScanRelation] = Nil, plain: Boolean = true) {
   /** Whether rows with equal keys have one hash, here and in another scan. */
   def hashesAs(other: BucketSource): Boolean = buckets.version == other.buckets.version && buckets.types == other.buckets.types &&
     forms.zip(other.forms).forall { case (one, another) => one.exists(another.contains) }
@@ -38,13 +45,26 @@ object BucketSources {
       if forms.forall(_.nonEmpty)
     } yield BucketSource(relation, buckets, columns, forms)
     case _: Project | _: Filter | _: Aggregate | _: Window | _: Sort => below(plan, plan.children, keys)
+    case join: Join if join.joinType == FullOuter && BroadcastSide.find(join).isEmpty =>
+      below(join, Seq(join.left), keys.map(equalInFull(join, _))).map(_.copy(plain = false))
     case join: Join => below(join, kept(join), keys.map(equal(join, _)))
-    case union: Union =>
-      val each = union.children.map(child => of(child, keys.map(key => Lineage.below(key, union).collectFirst {
-        case (value, input) if input eq child => value
-      }.getOrElse(unknown))))
-      if (each.forall(_.nonEmpty) && each.flatten.forall(each.head.head.hashesAs)) each.flatten else Nil
+    case union: Union if zipped =>
+      val each = union.children.map(child => below(union, Seq(child), keys).headOption)
+      val all = each.flatten
+      if (all.length < each.length || !all.forall(all.head.hashesAs)) Nil
+      else all.map(_.copy(beside = all.flatMap(one => one.relation +: one.beside), plain = false))
     case _ => Nil
+  }
+
+  /** Whether Spark reads partition i of all plans of a UNION ALL in one task: Spark 4.0 does not. */
+  private def zipped: Boolean =
+    Try(SQLConf.get.getConfString("spark.sql.unionOutputPartitioning").toBoolean).getOrElse(false)
+
+  /** The left side's key, for what USING makes of the keys of both sides of a FULL join. */
+  private def equalInFull(join: Join, key: Expression): Expression = (join, key) match {
+    case (EquiJoin(left, right, _), Coalesce(Seq(one, other))) =>
+      left.keys.zip(right.keys).collectFirst { case (l, r) if l.semanticEquals(one) && r.semanticEquals(other) => l }.getOrElse(unknown)
+    case _ => unknown
   }
 
   private def below(node: LogicalPlan, children: Seq[LogicalPlan], keys: Seq[Expression]): Seq[BucketSource] =

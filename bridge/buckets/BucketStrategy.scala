@@ -17,6 +17,7 @@ object BucketStrategy extends SparkStrategy {
       val changed = SplitHotBuckets(sorted(withNamedFiles(OrderJoinKeysAsSorted(AgreeOnBucketCounts(query)))))
       if (changed eq query) Nil else Seq(planLater(ReturnAnswer(changed)))
     case InBuckets(layout, columns, child) => Seq(InBucketsExec(layout, columns, planLater(child)))
+    case StayInBuckets(child) => Seq(StayInBucketsExec(planLater(child)))
     case ZipBuckets(columns, children) => Seq(ZipBucketsExec(columns, children.map(planLater)))
     case HideBuckets(child) => Seq(HideBucketsExec(planLater(child)))
     case _ => Nil

@@ -4,10 +4,12 @@ import org.json4s._
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.DynamicPruningSubquery
+import org.apache.spark.sql.catalyst.plans.FullOuter
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Subquery}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.joingraph.{BroadcastSide, EquiJoin, JoinSide}
 import org.apache.spark.sql.parquetry.protocol.JoinsAnswer
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
@@ -61,7 +63,13 @@ object JoinInBuckets extends Rule[LogicalPlan] {
     val sources = joins.flatMap(_.sources).distinctBy(source => System.identityHashCode(source.relation))
     val counts = ask(sources, joins)
     val placed = sources.zip(counts).collect { case (source, count) if count > 0 => source -> count.toInt }
-    if (placed.isEmpty) plan else new InPlace(placed)(plan)
+    if (placed.isEmpty) plan else afterFullJoins(new InPlace(placed)(plan))
+  }
+
+  /** Has the rows of FULL joins keep their buckets: for Spark, they are in none. */
+  private def afterFullJoins(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+    case join: Join if join.joinType == FullOuter && BroadcastSide.find(join).isEmpty && EquiJoin.unapply(join).isDefined &&
+        join.exists(node => node.isInstanceOf[InBuckets]) => StayInBuckets(join)
   }
 
   private def ask(sources: Seq[BucketSource], joins: Seq[PlacedJoin]): Seq[Long] = {
@@ -74,16 +82,25 @@ object JoinInBuckets extends Rule[LogicalPlan] {
         "count" -> JInt(source.buckets.count), "larger" -> JBool(source.buckets.larger),
         "bytes" -> JInt(BigInt(source.relation.scan.asInstanceOf[ParquetryScan].bytes) - source.buckets.outside),
         "outside" -> JInt(source.buckets.outside))).toList),
+      "unions" -> JArray(sources.filter(_.beside.nonEmpty).map(source =>
+        JArray(source.beside.map(one => JInt(sources.indexWhere(_.relation eq one))).toList)).toList),
       "joins" -> JArray(joins.map(join => JObject(
         "left" -> side(join.left, join.lefts), "right" -> side(join.right, join.rights),
-        "pairs" -> JArray(join.pairs.map { case (l, r) => JArray(List(index(l), index(r), JBool(solved(l, r)))) }.toList))).toList),
+        "pairs" -> JArray(join.pairs.map { case (l, r) => JArray(List(index(l), index(r), JBool(solved(join, l, r)))) }.toList))).toList),
       "cores" -> JInt(SparkSession.active.sparkContext.defaultParallelism),
       "partitions" -> JInt(conf.numShufflePartitions))).as[JoinsAnswer].inPlace
   }
 
-  /** Whether Spark itself joins two scans without a shuffle, perhaps after `AgreeOnBucketCounts`. */
-  private def solved(one: BucketSource, other: BucketSource): Boolean =
-    Seq(one, other).forall(each => each.relation.keyGroupedPartitioning.isDefined && each.buckets.outside == 0 &&
+  /**
+   * Whether Spark itself joins two scans without a shuffle, perhaps after `AgreeOnBucketCounts`: some of its
+   * settings prevent this.
+   */
+  private def solved(join: PlacedJoin, one: BucketSource, other: BucketSource): Boolean =
+    conf.v2BucketingPushPartValuesEnabled &&
+      (!conf.getConf(SQLConf.REQUIRE_ALL_CLUSTER_KEYS_FOR_CO_PARTITION) || one.columns.length == join.left.keys.length) &&
+      (one.buckets.count == other.buckets.count ||
+        (conf.v2BucketingAllowCompatibleTransforms && !conf.v2BucketingPartiallyClusteredDistributionEnabled)) &&
+      Seq(one, other).forall(each => each.plain && each.relation.keyGroupedPartitioning.isDefined && each.buckets.outside == 0 &&
       each.forms.forall(_.exists(form => form.children.isEmpty)))
 }
 
@@ -107,7 +124,7 @@ private class InPlace(placed: Seq[(BucketSource, Int)]) {
   }
 
   private def inPlace(plan: LogicalPlan, relation: DataSourceV2ScanRelation, source: (BucketSource, Int)): LogicalPlan = {
-    val (BucketSource(_, buckets, _, _), count) = source
+    val (buckets, count) = (source._1.buckets, source._2)
     val scan = relation.scan.asInstanceOf[ParquetryScan]
     scan.inPlace(count).fold(plan) { found =>
       val layout = BucketLayout(buckets.version, count, buckets.types)
@@ -117,7 +134,7 @@ private class InPlace(placed: Seq[(BucketSource, Int)]) {
           same.copy(scan = part, keyGroupedPartitioning = None, ordering = same.ordering.filter(_ => part.isSortedInPlace))
       })
       val inside = InBuckets(layout, columns, reading(found))
-      scan.besideBuckets.fold[LogicalPlan](inside)(beside => ZipBuckets(columns, Seq(inside, reading(beside))))
+      found.besideBuckets.fold[LogicalPlan](inside)(beside => ZipBuckets(columns, Seq(inside, reading(beside))))
     }
   }
 

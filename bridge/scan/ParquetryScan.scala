@@ -121,7 +121,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   override def estimateStatistics(): Statistics = new Statistics {
     private def sizes = plans.state.answer.statistics
     /** The part of the bytes that is read. */
-    private lazy val share = plans.bucketsInPlace.filter(_ => mode.part != AllFiles).fold(1.0) { buckets =>
+    private lazy val share = plans.bucketsInPlace.filter(_ => mode.part != AllFiles && !isEstimated).fold(1.0) { buckets =>
       val outside = buckets.outside.toDouble / math.max(sizes.bytes, 1L)
       math.min(1.0, if (mode.part == FilesBesideBuckets) outside else 1 - outside)
     }
@@ -224,9 +224,9 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
    * Reads the files in buckets, each bucket in a partition of its own, or returns None if they cannot be read
    * in this number of buckets. `besideBuckets` reads the other files.
    */
-  def inPlace(count: Int): Option[ParquetryScan] =
-    Some(copy(plans.withBucketCount(count), mode.copy(part = FilesInBuckets))).filter(_.buckets.exists(_.count == count))
-  /** Reads the files that `inPlace` leaves out, or returns None if there are none. */
+  def inPlace(count: Int): Option[ParquetryScan] = bucketsInPlace.filter(found => count % found.held == 0 || found.held % count == 0)
+    .map(found => copy(plans.withPlace(found.copy(count = count, held = math.min(count, found.held))), mode.copy(part = FilesInBuckets)))
+  /** Reads the files that this scan in place leaves out; returns None if there are none. */
   def besideBuckets: Option[ParquetryScan] =
     Option.when(bucketsInPlace.exists(_.outside > 0))(copy(mode = mode.copy(bucketed = false, part = FilesBesideBuckets)))
   def readsInPlace: Boolean = mode.part == FilesInBuckets

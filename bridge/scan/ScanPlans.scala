@@ -191,24 +191,33 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
 
   /** The same request with plan-time values of a join: a new scan, with states of its own. */
   def withPlanTimeValues(values: JValue): ScanPlans = {
-    val narrower = new ScanPlans(request.copy(planTimeValues = request.planTimeValues :+ values, bucketCount = None), None,
+    val narrower = new ScanPlans(request.copy(planTimeValues = request.planTimeValues :+ values, bucketCount = None, place = None), None,
       before.orElse(Some(base.estimate.counts)))
     request.bucketCount.fold(narrower)(narrower.withBucketCount)
   }
 
   /** The same request for a query that needs only some of the rows: a new scan, with states of its own. */
   def withNeeded(needed: JObject): ScanPlans =
-    new ScanPlans(request.copy(needed = Some(needed), bucketCount = None), None, before)
+    new ScanPlans(request.copy(needed = Some(needed), bucketCount = None, place = None), None, before)
 
   // Bucket counts
 
   private val base: ScanPlans = original.getOrElse(this)
-  private val byBucketCount = mutable.Map.empty[Int, ScanPlans]
+  private val byBuckets = mutable.Map.empty[Any, ScanPlans]
   @volatile private var chosen = this
 
   def withBucketCount(count: Int): ScanPlans = base.synchronized {
-    base.chosen = base.byBucketCount.getOrElseUpdate(
+    base.chosen = base.byBuckets.getOrElseUpdate(
       count, new ScanPlans(base.request.copy(bucketCount = Some(count)), Some(base), before))
+    base.chosen
+  }
+  /**
+   * The scan in certain buckets. Files in others, or in none, are outside, also if runtime values leave only
+   * these.
+   */
+  def withPlace(buckets: BucketsAnswer): ScanPlans = base.synchronized {
+    base.chosen = base.byBuckets.getOrElseUpdate(
+      buckets, new ScanPlans(base.request.copy(place = Some(buckets)), Some(base), before))
     base.chosen
   }
   /** The scan in the table's own bucket count. */
@@ -228,7 +237,7 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
     found.outside == 0 && (found.columns.length == 1 || !(Bucketing.usesKeySubsets(conf) || conf.v2BucketingShuffleEnabled))
   }
   /** The buckets of most files. Some files may be outside: in no buckets, or in others. */
-  lazy val bucketsInPlace: Option[BucketsAnswer] = estimate.buckets.filter { found =>
+  lazy val bucketsInPlace: Option[BucketsAnswer] = request.place.orElse(estimate.buckets).filter { found =>
     found.columns.forall(column =>
       CharVarcharUtils.replaceCharVarcharWithString(table.logical(column).dataType).sameType(required(column).dataType))
   }

@@ -20,7 +20,13 @@ if FOR_TYPE_CHECKERS:
         bucket_sizes as bucket_sizes,
         decide_split as decide_split,
     )
-    from parquetry.joins.buckets import ScanBuckets as ScanBuckets, scan_buckets as scan_buckets
+    from parquetry.joins.buckets import (
+        BucketPlace as BucketPlace,
+        ScanBuckets as ScanBuckets,
+        buckets_in_place as buckets_in_place,
+        scan_buckets as scan_buckets,
+        table_buckets as table_buckets,
+    )
     from parquetry.joins.placement import (
         PlacementGraph as PlacementGraph,
         choose_placement as choose_placement,

@@ -16,11 +16,27 @@ from numpy.typing import NDArray
 from parquetry.data_files import FileColumns, TableColumn
 from parquetry.joins.bucket_counts import can_read_as
 from parquetry.joins.file_merges import FileMerge, decide_merge
-from parquetry.layout import BucketSpec, SortColumn, common
+from parquetry.layout import BucketSpec, SortColumn, Version, common
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
 from parquetry.prune import BucketReport, bucket_specs
 from parquetry.texts import quantity, size_text
 from parquetry.types import type_text
+
+
+class BucketPlace(msgspec.Struct, frozen=True):
+    """The buckets of a scan that is read in place. They do not depend on the scan's files.
+
+    Attributes:
+        version: of the hash: ``1``, ``2`` or ``spark``.
+        count: the number of buckets that Spark sees.
+        held: the number of buckets of each file: `count`, or a divisor of it.
+        columns: in their hash order, by the names that the query knows.
+    """
+
+    version: str
+    count: int
+    held: int
+    columns: list[str]
 
 
 class ScanBuckets(msgspec.Struct, frozen=True):
@@ -103,36 +119,114 @@ def scan_buckets(
     arranged = files.arranged
     bytes_of = np.bincount(numbers, files.bytes, len(partitions)).astype(np.float64)
     found = _most_common_spec(snapshot, partitions, bytes_of)
-    if found is None or (files.count and arranged is None):
+    if found is None or (files.count and (arranged is None or (arranged[1] < 0).all())):
         return None
     spec, inside = found
     count = wanted if wanted and can_read_as(spec.count, wanted) else spec.count
-    in_files = min(spec.count, count)
-    in_order = bool(spec.sort)
-    of_files = np.zeros(0, np.int64)
-    outside = np.zeros(0, np.bool_)
-    if arranged is not None:
-        outside = (arranged[1] < 0) | ~inside[numbers]
-        of_files = np.where(outside, -1, arranged[1] % in_files)
-        in_order = in_order and bool(arranged[2][~outside].all())
-        if outside.all() and files.count:
-            return None
-    metadata = snapshot.metadata
-    names = {metadata.column(name).name for name in columns}
-    read = {column.physical: column for column in metadata.data_columns if column.name in names}
+    place = BucketPlace(str(spec.version), count, min(spec.count, count), list(spec.columns))
+    return _placed(snapshot, spec, place, files, inside[numbers], columns)
+
+
+def buckets_in_place(
+    snapshot: TableSnapshot,
+    partitions: Sequence[PartitionSnapshot],
+    files: FileColumns,
+    numbers: NDArray[np.int64],
+    columns: Sequence[str],
+    place: BucketPlace,
+) -> ScanBuckets | None:
+    """Return the buckets that a scan is read in place in. All files may be outside.
+
+    A plan has such a scan before its files are known, or before runtime values have come. What is in place
+    must not depend on the files that remain.
+
+    Args:
+        snapshot: of the table.
+        partitions: that have files, in the order of the files.
+        files: that the scan reads.
+        numbers: the index of each file's partition.
+        columns: that the scan reads.
+        place: the buckets.
+    """
+    names = [snapshot.metadata.column(name).physical for name in place.columns]
+    spec = BucketSpec(tuple(names), place.held, _version(place.version))
+    records = bucket_specs(snapshot, partitions)
+    inside = np.zeros(files.count, np.bool_)
+    if records is not None:
+        fits = np.array(
+            [
+                not each.unsettled
+                and (each.columns, each.version) == (spec.columns, spec.version)
+                and each.count % place.held == 0
+                for each in records.distinct
+            ]
+            + [False],
+            np.bool_,
+        )
+        inside = fits[records.numbers][numbers]
+    return _placed(snapshot, spec, place, files, inside, columns)
+
+
+def table_buckets(snapshot: TableSnapshot, columns: Sequence[str]) -> ScanBuckets | None:
+    """Return the buckets that a table has for new partitions, or None; for a scan whose files are not listed.
+
+    Args:
+        snapshot: of the table.
+        columns: that the scan reads.
+    """
+    spec = snapshot.metadata.arrangement.buckets
+    if spec is None or spec.unsettled:
+        return None
+    read = _columns_read(snapshot, columns)
     if any(name not in read for name in spec.columns):
         return None
+    by = tuple(read[name] for name in spec.columns)
+    return ScanBuckets(str(spec.version), spec.count, spec.count, by, (), np.zeros(0, np.int64))
+
+
+def _version(text: str) -> Version:
+    return "spark" if text == "spark" else 2 if text == "2" else 1
+
+
+def _placed(
+    snapshot: TableSnapshot,
+    spec: BucketSpec,
+    place: BucketPlace,
+    files: FileColumns,
+    inside: NDArray[np.bool_],
+    columns: Sequence[str],
+) -> ScanBuckets | None:
+    """Return the buckets of a scan, or None if not all bucket columns are read.
+
+    Args:
+        snapshot: of the table.
+        spec: the columns, hash and order of the buckets.
+        place: their numbers.
+        files: that the scan reads.
+        inside: whether each file's partition is in these buckets.
+        columns: that the scan reads.
+    """
+    arranged = files.arranged
+    of_files = np.full(files.count, -1, np.int64)
+    in_order = bool(spec.sort)
+    if arranged is not None:
+        of_files = np.where(inside & (arranged[1] >= 0), arranged[1] % place.held, -1)
+        in_order = in_order and bool(arranged[2][of_files >= 0].all())
+    read = _columns_read(snapshot, columns)
+    if any(name not in read for name in spec.columns):
+        return None
+    by = tuple(read[name] for name in spec.columns)
     order = tuple(_order(spec, read)) if in_order else ()
-    return ScanBuckets(
-        str(spec.version),
-        count,
-        in_files,
-        tuple(read[name] for name in spec.columns),
-        order,
-        of_files,
-        int(files.bytes[outside].sum()),
-        decide_merge(of_files, files.bytes) if order and not outside.any() else None,
-    )
+    outside = int(files.bytes[of_files < 0].sum())
+    merge = decide_merge(of_files, files.bytes) if order and (of_files >= 0).all() else None
+    return ScanBuckets(place.version, place.count, place.held, by, order, of_files, outside, merge)
+
+
+def _columns_read(snapshot: TableSnapshot, columns: Sequence[str]) -> dict[str, TableColumn]:
+    """Return the data columns that a scan reads, by their physical names."""
+    metadata = snapshot.metadata
+    names = {metadata.column(name).name for name in columns}
+    return {column.physical: column for column in metadata.data_columns if column.name in names}
 
 
 def _most_common_spec(

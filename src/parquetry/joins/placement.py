@@ -79,6 +79,7 @@ class PlacementGraph(msgspec.Struct, frozen=True):
     Attributes:
         scans: the scans that they read.
         joins: the joins, each after the joins below it.
+        unions: the positions of scans below one UNION ALL. After it, all of them or none are in buckets.
         cores: how many tasks run at once.
         partitions: the number of partitions of a shuffle.
     """
@@ -87,6 +88,7 @@ class PlacementGraph(msgspec.Struct, frozen=True):
     joins: list[PlacedJoin]
     cores: int
     partitions: int
+    unions: list[list[int]] = []
 
 
 def choose_placement(graph: PlacementGraph) -> list[int]:
@@ -118,6 +120,7 @@ def _groups(graph: PlacementGraph) -> list[set[int]]:
     """Return the groups of scans that pairs connect, the largest first."""
     groups: list[set[int]] = []
     linked = [{left, right} for join in graph.joins for left, right, _ in join.pairs]
+    linked += [set(union) for union in graph.unions]
     linked += [{scan} for join in graph.joins for side in (join.left, join.right) for scan in side.scans]
     for link in linked:
         touched = [group for group in groups if group & link]
@@ -162,10 +165,17 @@ class _Group:
         """Return the cost if no scan of the group is read in place."""
         shuffled: list[int] = []
         tasks = self._graph.partitions
+        folded = False
         for join in self._joins:
-            common = [self._folded(left, right) for left, right, solved in join.pairs if solved]
-            if any(common):
+            pairs = [(left, right) for left, right, solved in join.pairs if solved]
+            common = [self._folded(left, right) for left, right in pairs]
+            if any(common) and not folded:
                 tasks = min(tasks, max(common))
+                # Spark folds the buckets of one of two sides again, but not of a join that it folded both of
+                folded = all(
+                    each not in {self._graph.scans[scan].count for scan in pair}
+                    for each, pair in zip(common, pairs, strict=True)
+                )
             else:
                 shuffled += [join.left.bytes, join.right.bytes]
         return self._cost(shuffled, 0, tasks)
@@ -180,7 +190,10 @@ class _Group:
         return count if count > 1 or one.count == other.count else 0
 
     def _kept(self, side: JoinSide, placed: set[int]) -> bool:
-        return any(scan in placed for scan in side.scans)
+        return any(
+            scan in placed and all(placed.issuperset(union) for union in self._graph.unions if scan in union)
+            for scan in side.scans
+        )
 
     def _cost(self, shuffled: Sequence[int], again: int, tasks: int) -> float:
         """Return the cost of a plan.

@@ -13,7 +13,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.support.effort import sampled
-from tests.support.tables.bucketed_tables import OnDemand, Twins, agree, make, settings, spare_classes
+from tests.support.tables.bucketed_tables import (
+    OnDemand,
+    Twins,
+    agree,
+    local_frame,
+    make,
+    settings,
+    spare_classes,
+)
 
 JOINS = ("INNER", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI")
 LAYOUTS = tuple(product(("1", "2", "spark"), ("parquet", "orc")))
@@ -106,3 +114,85 @@ def test_one_side_is_shuffled(
             session, SHAPES[shape].replace("{join}", join), tables(version, format), adaptive, KNOWN
         )
         assert (nodes["Exchange"], nodes["InBuckets"]) == (1, 1), (join, adaptive, nodes)
+
+
+@pytest.fixture(scope="module")
+def mixed(session: SparkSession) -> Tables:
+    """Tables with two partitions in buckets, one in another number, and one in none; by name."""
+
+    def made(name: str) -> Twins:
+        table = f"lake.sided.{name}"
+        make(session, table, "k bigint, j int, s string, p int", "(k) INTO 4 BUCKETS", [], partitioned="p")
+        values = [(*row, n % 4) for n, row in enumerate(rows(5 + len(name), 120))]
+        twins = Twins(table, f"rows_of_{name}")
+        local_frame(session, values, "k bigint, j int, s string, p int").createOrReplaceTempView(twins.view)
+        for where, change in (
+            ("p < 2", None),
+            ("p = 2", "CLUSTERED BY (k) INTO 3 BUCKETS"),
+            ("p = 3", "NOT CLUSTERED"),
+        ):
+            if change is not None:
+                session.sql(f"ALTER TABLE {table} {change}")
+            session.sql(f"INSERT INTO {table} SELECT * FROM {twins.view} WHERE {where}")
+        return twins
+
+    return OnDemand(made)
+
+
+MIXED = {
+    "with the same buckets": ("SELECT * FROM {mixed} l {join} JOIN {four} r ON l.k = r.k", 1),
+    "with more buckets": ("SELECT * FROM {eight} l {join} JOIN {mixed} r ON l.k = r.k", 1),
+    "with none": ("SELECT * FROM {mixed} l {join} JOIN {plain} r ON l.k = r.k AND l.s <> r.s", 2),
+    "with itself": ("SELECT * FROM {mixed} l {join} JOIN {mixed} r ON l.k = r.k AND l.j = r.j", 2),
+    "with conditions": ("SELECT * FROM (SELECT k, p FROM {mixed} WHERE s > '1' AND p > 0) l {join} JOIN {four} r ON l.k = r.k", 1),
+    "without the old partitions": ("SELECT * FROM (SELECT * FROM {mixed} WHERE p < 2) l {join} JOIN {four} r ON l.k = r.k", 0),
+    "as an aggregate": ("SELECT * FROM (SELECT k, sum(p) n FROM {mixed} GROUP BY k) l {join} JOIN {four} r ON l.k = r.k", 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", MIXED)
+def test_old_partitions_alone_are_shuffled(
+    session: SparkSession, tables: Callable[[str, str], Tables], mixed: Tables, shape: str
+) -> None:
+    """Partitions in the common buckets are joined where they are, in a join of each type."""
+    query, exchanges = MIXED[shape]
+    both = OnDemand(lambda name: (mixed if name == "mixed" else tables("2", "parquet"))[name])
+    for join, adaptive in sampled(list(product(JOINS, (True, False)))):
+        nodes = agree(session, query.replace("{join}", join), both, adaptive, KNOWN)
+        assert nodes["Exchange"] == exchanges, (join, adaptive, nodes)
+
+
+COUNTS = {
+    "one and six": ("SELECT * FROM {one} l {join} JOIN {six} r ON l.k = r.k", 0),
+    "three and five": ("SELECT * FROM {three} l {join} JOIN {five} r ON l.k = r.k", 0),
+    "a chain of four, six and eight": (
+        "SELECT * FROM {four} a {join} JOIN {six} b ON a.k = b.k JOIN {eight} c ON a.k = c.k WHERE a.s < c.s", 0),
+    "a UNION ALL": (
+        "SELECT * FROM (SELECT k, s FROM {four} UNION ALL SELECT k, s FROM {eight}) l {join} JOIN {four} r ON l.k = r.k", 0),
+    "a UNION ALL with rows from elsewhere": (
+        "SELECT * FROM (SELECT k, s FROM {four} UNION ALL SELECT k, s FROM {six}) l {join} JOIN {plain} r ON l.k = r.k", 1),
+    "after a FULL join": (
+        "SELECT * FROM (SELECT * FROM {four} FULL JOIN {eight} USING (k)) l {join} JOIN {four} r ON l.k = r.k", 0),
+    "an aggregate after a FULL join": (
+        "SELECT k, count(*) FROM {four} FULL JOIN {plain} USING (k) GROUP BY k", 1),
+    "two joins with rows from elsewhere": (
+        "SELECT * FROM {four} a JOIN {plain} b ON a.k = b.k {join} JOIN {other} c ON b.k = c.k", 2),
+    "a view": ("SELECT * FROM v_four l {join} JOIN {plain} r ON l.key = r.k", 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", COUNTS)
+def test_numbers_and_shapes(session: SparkSession, tables: Callable[[str, str], Tables], shape: str) -> None:
+    """Only rows outside the buckets are shuffled: for numbers that Spark cannot fold, in chains, unions and
+    views, and after other joins.
+    """
+    query, exchanges = COUNTS[shape]
+    of = tables("2", "parquet")
+    for join, adaptive in sampled(list(product(JOINS[:4], (True, False)))):
+        text = query.replace("{join}", join)
+        if "v_four" in text:
+            text = text.replace(
+                "v_four", "(SELECT cast(k AS BIGINT) AS key, s FROM {four} WHERE s IS NOT NULL)"
+            )
+        nodes = agree(session, text, of, adaptive, KNOWN)
+        assert nodes["Exchange"] == exchanges, (join, adaptive, nodes)

@@ -14,6 +14,7 @@ from parquetry.config import RUNTIME_PRUNING, settle
 from parquetry.data_files import UNKNOWN, FileColumns
 from parquetry.joins import (
     ColumnRanges,
+    buckets_in_place,
     filterable,
     has_parts,
     have_one_row_group,
@@ -136,7 +137,11 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.PlannedScan:
     selection = _selected(request, q)
     block = selection.block
     partitions, numbers = _partitions_with_files(selection)
-    buckets = scan_buckets(snapshot, partitions, block.files, numbers, q.columns, q.buckets)
+    buckets = (
+        scan_buckets(snapshot, partitions, block.files, numbers, q.columns, q.buckets)
+        if q.place is None
+        else buckets_in_place(snapshot, partitions, block.files, numbers, q.columns, q.place)
+    )
     of_buckets = (
         without_buckets(snapshot, selection.partitions, block, q.columns)
         if buckets is None or buckets.bytes_outside

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from parquetry.joins import BucketGraph, Candidate, PlacementGraph, SplitCandidate
+from parquetry.joins import BucketGraph, BucketPlace, Candidate, PlacementGraph, SplitCandidate
 from parquetry.planner.protocol.questions.base import CatalogQuestion, TableRef
 from parquetry.planner.protocol.questions.partitions import Predicates
 from parquetry.prune import AggregateFunction, FirstRows, Hindrance, WholeAggregate
@@ -104,6 +104,7 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
         columns: that are read.
         buckets: the wanted number, a multiple or a divisor of the scan's number; None for the scan's own
             number.
+        place: the buckets that the scan is read in place in, or None.
         before: the counts of the scan without values of joins, or None if there are none.
         joined: plan-time values of joins (trees).
         late: whether the files may be listed later, in a second question, because a runtime filter may come
@@ -119,6 +120,7 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
     runtime: list[dict[str, Any]]
     columns: list[str]
     buckets: int | None = None
+    place: BucketPlace | None = None
     before: ScanCounts | None = None
     joined: list[dict[str, Any]] = []
     late: bool = False
