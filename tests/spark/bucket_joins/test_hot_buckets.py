@@ -148,7 +148,8 @@ def test_what_is_said_of_hot_buckets(
     assert "with 0.9" in texts["LEFT"]
     assert "of the rows in 2 tasks" in texts["LEFT"]
     assert (
-        "of the rows in one task: a FULL OUTER join would pass rows of the other side once a task" in texts["FULL"]
+        "of the rows in one task: a FULL OUTER join would pass rows of the other side once a task"
+        in texts["FULL"]
     )
     with settings(session, {"parquetry.hot-bucket-rows": 1000}):
         frame = session.sql("SELECT * FROM {hot} l JOIN {even} r ON l.k = r.k".format(**of))
