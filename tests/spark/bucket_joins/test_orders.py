@@ -39,7 +39,11 @@ KNOWN: dict[str, list[tuple[Any, ...]]] = {}
 def session(spark: SparkSession) -> Iterator[SparkSession]:
     """A session that joins by sorting and merging, with a database for the tables of this module."""
     spark.sql("CREATE NAMESPACE lake.ordered")
-    given = {"spark.sql.autoBroadcastJoinThreshold": "-1", "spark.sql.join.preferSortMergeJoin": "true"}
+    given = {
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
+        "spark.sql.join.preferSortMergeJoin": "true",
+        "spark.sql.execution.replaceHashWithSortAgg": "true",  # the default of Spark 4.3
+    }
     with settings(spark, given):
         yield spark
     spark.sql("DROP NAMESPACE lake.ordered CASCADE")

@@ -129,10 +129,19 @@ def answer_without_files(
     )
 
 
-def reported_buckets(buckets: ScanBuckets, settings: Settings, files: FileColumns) -> answers.ReportedBuckets:
-    """Return the buckets of a scan and of its files, as the bridge reports them to Spark."""
-    whole = buckets.in_files == buckets.count and bool((buckets.of_files >= 0).all())
-    sizes = bucket_sizes(buckets.of_files, files.rows, files.bytes, buckets.count) if whole else None
+def reported_buckets(
+    buckets: ScanBuckets, settings: Settings, files: FileColumns | None
+) -> answers.ReportedBuckets:
+    """Return the buckets of a scan and of its files, as the bridge reports them to Spark.
+
+    Args:
+        buckets: of the scan.
+        settings: of the read.
+        files: of the scan, or None if they are not listed yet. Then the sizes of buckets are unknown.
+    """
+    sizes = None
+    if files is not None and buckets.in_files == buckets.count and (buckets.of_files >= 0).all():
+        sizes = bucket_sizes(buckets.of_files, files.rows, files.bytes, buckets.count)
     least = settings[HOT_BUCKET_ROWS]
     return answers.ReportedBuckets(
         version=buckets.version,
@@ -232,5 +241,5 @@ def late_scan(request: ScanRequest, q: questions.PlanScan, settings: Settings) -
         # some partitions may be in others, or in none: only joins that can shuffle these may rely on buckets
         buckets = msgspec.structs.replace(buckets, bytes_outside=1)
     return msgspec.structs.replace(
-        answer, late=True, buckets=None if buckets is None else reported_buckets(buckets, settings)
+        answer, late=True, buckets=None if buckets is None else reported_buckets(buckets, settings, None)
     )

@@ -98,11 +98,17 @@ def test_buckets_are_folded_to_what_all_partitions_share(metastore: Metastore, t
         "columns": ["k", "v"],
         "types": ["varchar(9)", "long"],
         "order": [{"column": "k", "descending": False}, {"column": "v", "descending": True}],
+        "merged": True,
         "larger": False,
         "outside": 0,
+        "sizes": {"rows": [20, 20], "bytes": [200, 200], "files": [2, 2]},
+        "least": 1_000_000,
+        "hot": False,
     }
     assert of_files(found) == [0, 1, 1, 0]
-    assert found["description"].endswith(" · 2 buckets by k, v, sorted by k, v DESC")
+    assert found["description"].endswith(
+        " · 2 buckets by k, v, sorted by k, v DESC, merging up to 2 files a bucket"
+    )
 
 
 PLAIN_SPEC = BucketSpec(("k",), 4)
