@@ -113,7 +113,7 @@ def query(
 ) -> None:
     """Run a query by DuckDB over the tables.
 
-    Tables are named database.table, and the rows are printed. DuckDB's conditions and columns choose the files that are read. This
+    Tables are named database.table. DuckDB's conditions and columns choose the files that are read. This
     needs the package duckdb: pip install 'parquetry[duckdb]'.
     """
     with open_catalog(warehouse, store, storage_option) as catalog:

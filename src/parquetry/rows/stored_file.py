@@ -18,7 +18,9 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
 ROWS_PER_BATCH = 1 << 16
-"""Rows in one batch of a Parquet file. A batch of an ORC file is a stripe."""
+"""Rows in one batch of a large row group. A batch of an ORC file is a stripe."""
+_MAX_BYTES_AT_ONCE = 16_000_000
+"""Bytes of a row group, not compressed, that is decoded at once: faster than in batches, and still small."""
 _UNITS = {"milliseconds": "MILLIS", "microseconds": "MICROS", "nanoseconds": "NANOS"}
 _ANNOTATIONS = {
     "None": "", "String": "STRING", "Enum": "ENUM", "JSON": "JSON", "BSON": "BSON", "Date": "DATE",
@@ -114,18 +116,26 @@ class StoredFile:
             at += count
         return leaves
 
-    def batches(self, names: Sequence[str], parts: Sequence[int]) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, names: Sequence[str], parts: Sequence[int], *, threads: bool = True
+    ) -> Iterator[pa.RecordBatch]:
         """Yield columns of some row groups or stripes, batch by batch.
 
         Args:
             names: in the file's spelling; at least one.
             parts: positions of the row groups or stripes.
+            threads: whether several threads decode columns. They only get into each other's way if other
+                files are read at the same time.
         """
-        if not self.is_orc:
-            yield from self._file.iter_batches(ROWS_PER_BATCH, row_groups=list(parts), columns=list(names))
-            return
         for part in parts:
-            yield self._file.read_stripe(part, columns=list(names))
+            if self.is_orc:
+                yield self._file.read_stripe(part, columns=list(names))
+            elif self._file.metadata.row_group(part).total_byte_size <= _MAX_BYTES_AT_ONCE:
+                group = self._file.read_row_group(part, columns=list(names), use_threads=threads)
+                yield from group.to_batches()
+            else:
+                options = {"row_groups": [part], "columns": list(names), "use_threads": threads}
+                yield from self._file.iter_batches(ROWS_PER_BATCH, **options)
 
     def part_rows(self, part: int) -> int | None:
         """Return the rows of a row group, or None for a stripe, which says so only when it is read."""

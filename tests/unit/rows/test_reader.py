@@ -188,9 +188,11 @@ def test_row_groups_are_left_out_by_their_statistics(parquet: Path, monkeypatch:
     read: list[list[int]] = []
     batches = StoredFile.batches
 
-    def look(self: StoredFile, names: Sequence[str], parts: Sequence[int]) -> Iterator[pa.RecordBatch]:
+    def look(
+        self: StoredFile, names: Sequence[str], parts: Sequence[int], **more: bool
+    ) -> Iterator[pa.RecordBatch]:
         read.append(list(parts))
-        return batches(self, names, parts)
+        return batches(self, names, parts, **more)
 
     monkeypatch.setattr(StoredFile, "batches", look)
     columns = [column("id", "long"), column("s", "string")]

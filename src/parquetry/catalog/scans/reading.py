@@ -19,7 +19,7 @@ from parquetry.rows import FileRows, ReadRequest, read_file
 
 _MAX_READER_THREADS = 8
 """Files that are read at once. More help against the latency of a store, and cost memory."""
-_BATCHES_AHEAD = 4
+_BATCHES_AHEAD = 2
 """Batches of a file that wait for the consumer before its thread pauses."""
 _WAIT_SECONDS = 0.1
 """How often a paused thread looks whether the scan has ended."""
@@ -67,7 +67,9 @@ def _read_in_turn(
     try:
         while waiting or running:
             while waiting and len(running) < _MAX_READER_THREADS:
-                running.append(_FileThread(request, waiting.popleft(), file_systems, stop))
+                running.append(
+                    _FileThread(request, waiting.popleft(), file_systems, stop, alone=len(files) == 1)
+                )
             yield from running.popleft().batches()
     finally:
         stop.set()
@@ -80,17 +82,23 @@ class _FileThread:
     """
 
     def __init__(
-        self, request: ReadRequest, file: FileRows, file_systems: FileSystems, stop: threading.Event
+        self,
+        request: ReadRequest,
+        file: FileRows,
+        file_systems: FileSystems,
+        stop: threading.Event,
+        *,
+        alone: bool,
     ) -> None:
         self._items: queue.Queue[_Item] = queue.Queue(_BATCHES_AHEAD)
-        self._stop = stop
+        self._stop, self._alone = stop, alone
         arguments = request, file, file_systems.for_threads()
         threading.Thread(target=self._read, args=arguments, name="parquetry-scan", daemon=True).start()
 
     def _read(self, request: ReadRequest, file: FileRows, file_systems: FileSystems) -> None:
         set_file_systems(file_systems)
         try:
-            for batch in read_file(request, file):
+            for batch in read_file(request, file, threads=self._alone):
                 if not self._put(batch):
                     return
         except Exception as error:  # noqa: BLE001 - raised again where the rows are consumed

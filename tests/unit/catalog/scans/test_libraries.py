@@ -69,7 +69,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     paths: list[str] = []
     real = reading.read_file
     monkeypatch.setattr(
-        reading, "read_file", lambda request, file: paths.append(file.path) or real(request, file)
+        reading,
+        "read_file",
+        lambda request, file, **more: paths.append(file.path) or real(request, file, **more),
     )
     return paths
 

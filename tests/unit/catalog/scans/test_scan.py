@@ -114,7 +114,9 @@ def test_counts_read_only_files_that_are_not_known(
     read: list[str] = []
     real = reading.read_file
     monkeypatch.setattr(
-        reading, "read_file", lambda request, file: read.append(file.path) or real(request, file)
+        reading,
+        "read_file",
+        lambda request, file, **more: read.append(file.path) or real(request, file, **more),
     )
     assert (lake.scan("shop.t").count(), len(read)) == (120, 0)
     assert (lake.scan("shop.t", "id >= 95 AND id < 115").count(), len(read)) == (15, 1)
