@@ -57,3 +57,7 @@ def rows_or_refusal(reader: str, scan: Scan) -> Rows | str:
         return comparable(READERS[reader](scan))
     except UnsupportedError as error:
         return error.message
+    except duckdb.Error as error:
+        if "cannot be read outside of Spark" not in str(error):
+            raise
+        return str(error)

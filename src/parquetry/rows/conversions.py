@@ -79,14 +79,14 @@ class _Converters:
     def _primitive(self, kind: ColumnType, stored: pa.DataType, leaf: str) -> Convert | None:
         target = arrow_type(str(kind))
         if kind.interval:
-            if leaf not in _INTERVAL_LEAVES[STORED_BITS[kind.name]]:
+            if leaf not in (*_INTERVAL_LEAVES[STORED_BITS[kind.name]], f"orc {kind.name}"):
                 raise _unlike(kind, leaf)
             return _as_numbers(target)
         if not kind.primitive:
             raise UnsupportedError(f"values of type {kind} are read by Spark alone")
-        if find_conversion(leaf, kind) != Conversion.SAME and not _is_marked_time(leaf, kind):
+        if find_conversion(leaf, kind) != Conversion.SAME:
             raise _unlike(kind, leaf)
-        if leaf.startswith("orc timestamp") and kind.name != "date":
+        if pa.types.is_timestamp(stored) and leaf.startswith("orc "):
             return self._orc_time(target, leaf)
         convert = _primitive_convert(kind, target, stored)
         if kind.name != "char":
@@ -196,6 +196,8 @@ def _primitive_convert(kind: ColumnType, target: pa.DataType, stored: pa.DataTyp
     if stored == target:
         return None
     if kind.name in ("timestamp", "timestamp_ntz"):
+        if pa.types.is_integer(stored):  # of ORC, where Spark marks them
+            return _as_numbers(target)
         return lambda array: _retag(_micros(plain(array)), target)
     if kind.integral and not pa.types.is_integer(stored) and not pa.types.is_dictionary(stored):
         return _as_numbers(target)
@@ -231,11 +233,6 @@ def _as_numbers(target: pa.DataType) -> Convert:
         return wide.view(target)
 
     return convert
-
-
-def _is_marked_time(leaf: str, kind: ColumnType) -> bool:
-    """Return whether an ORC timestamp is one without a time zone, which only Spark's own mark tells apart."""
-    return leaf == "orc timestamp" and kind.name == "timestamp_ntz"
 
 
 def _apply(convert: Convert | None, array: pa.Array) -> pa.Array:

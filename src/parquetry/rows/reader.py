@@ -277,8 +277,12 @@ class _OpenFile:
     def _leaves(self, column: TableColumn, spelling: str) -> list[str]:
         """Return how the values are stored. PyArrow does not distinguish a CHAR of ORC from a STRING."""
         known = (self._file.record.columns or {}).get(spelling)
-        if self._stored.is_orc and column.column_type.primitive and known is not None and known.stored:
-            return [known.stored]
+        kind = column.column_type
+        if self._stored.is_orc and kind.primitive and known is not None:
+            if known.stored:
+                return [known.stored]
+            if kind.name == "timestamp_ntz" and pa.types.is_integer(self._stored.type_of(spelling)):
+                return ["orc timestamp_ntz"]  # the record had stated another type
         return self._stored.leaves(spelling)
 
     def _values(self, stored: _StoredColumn, array: pa.Array) -> pa.Array:

@@ -31,6 +31,9 @@ _ORC_TYPES = {
     pa.float32(): "float", pa.float64(): "double", pa.string(): "string", pa.binary(): "binary", pa.date32(): "date",
 }  # fmt: skip
 
+_SPARK_TYPE = b"spark.sql.catalyst.type"
+"""The attribute of a number in ORC that Spark has written as a time or an interval."""
+
 
 class StoredFile:
     """An open Parquet or ORC file.
@@ -175,6 +178,9 @@ def _parquet_type(column: Any) -> str:
 
 def _orc_leaves(field: pa.Field) -> list[str]:
     type = field.type
+    mark = (field.metadata or {}).get(_SPARK_TYPE)
+    if mark is not None and not type.num_fields:
+        return [mark.decode()]
     if pa.types.is_map(type):
         return [*_orc_leaves(type.key_field), *_orc_leaves(type.item_field)]
     if type.num_fields:

@@ -6,16 +6,18 @@ import tempfile
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from hypothesis import given, settings, strategies as st
 
 import parquetry
+from parquetry.catalog import Scan
 from parquetry.data_files import TableColumn
 from parquetry.errors import UnsupportedError
 from parquetry.predicate import Filter, Predicate
 from parquetry.predicate.evaluate import evaluate
 from parquetry.rows.row_filter import matching_rows, require_exact
 from parquetry.rows.values import constant_scalar
-from parquetry.types import ColumnType, Value
+from parquetry.types import ColumnType, Value, order_key
 from tests.support.effort import examples
 from tests.support.tables.generated_tables import Columns, predicates, rows, tables
 from tests.support.tables.written_tables import WrittenTable
@@ -74,6 +76,32 @@ def test_a_scan_has_the_rows_of_its_condition(data: st.DataObject) -> None:
             ids = scan.to_arrow().column("id").to_pylist()
             assert sorted(ids) == expected
             assert scan.count() == len(expected)
+            _check_order(data, scan, columns, [table[at] for at in expected])
+
+
+def _check_order(
+    data: st.DataObject, scan: Scan, columns: Columns, expected: list[tuple[Value, ...]]
+) -> None:
+    """Compare the first rows of an order with sorted rows."""
+    position = data.draw(st.integers(0, len(columns) - 1))
+    name, type = columns[position]
+    limit, descending = data.draw(st.integers(0, 12)), data.draw(st.booleans())
+    first = scan.select(name).order_by(name, descending=descending).limit(limit).to_arrow().column(name)
+    values = sorted((row[position] for row in expected), key=order_key, reverse=descending)[:limit]
+    assert comparable(first.combine_chunks()) == comparable(array_of(type, values))
+
+
+def comparable(array: pa.Array) -> list[str]:
+    """Return values as texts: NaN equals NaN, and -0.0 equals 0.0. Old dates are no values of Python's."""
+    if pa.types.is_floating(array.type):
+        array = pc.add(array, pa.scalar(0.0, array.type))
+    return [str(scalar) if scalar.is_valid else "NULL" for scalar in array.cast(_numbers(array.type))]
+
+
+def _numbers(type: pa.DataType) -> pa.DataType:
+    if pa.types.is_date32(type):
+        return pa.int32()
+    return pa.int64() if pa.types.is_timestamp(type) else type
 
 
 def _write(folder: Path, columns: Columns, table: list[tuple[Value, ...]], *, partition: bool) -> None:

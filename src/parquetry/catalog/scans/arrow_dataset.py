@@ -27,6 +27,8 @@ def file_dataset(
         UnsupportedError: PyArrow would read other rows than Spark does.
     """
     read = planned.read
+    if request.order is not None:
+        raise UnsupportedError(f"A dataset has no order, and this scan has one: scan without it. {_REMEDY}")
     if request.limit is not None:
         raise UnsupportedError(
             f"A dataset has all rows of its files, and this scan has a limit of {request.limit}: scan without it. {_REMEDY}"

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from parquetry import metastore as ms, prune
+from parquetry.catalog.scans.ordering import RowOrder
 from parquetry.errors import UnsupportedError
-from parquetry.predicate import EVERY_ROW, Filter, conjuncts
-from parquetry.prune import AggregateFunction, FirstRows, Selection, WholeAggregate, select_for
+from parquetry.predicate import EVERY_ROW, Filter, Predicate, conjuncts, name_text, parse_filter
+from parquetry.prune import AggregateFunction, FirstRows, Selection, SortKey, WholeAggregate, select_for
 from parquetry.rows import FileRows, ReadRequest, require_exact
+from parquetry.types import type_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,7 @@ class RowRequest:
         columns: names of the columns to give, as the table spells them.
         limit: how many rows at most, or None for all.
         zone: the time zone of ORC's timestamps, or None if it is not known.
+        order: how rows are sorted, or None.
     """
 
     snapshot: ms.TableSnapshot
@@ -32,6 +35,7 @@ class RowRequest:
     columns: tuple[str, ...]
     limit: int | None = None
     zone: str | None = None
+    order: RowOrder | None = None
 
     @property
     def table(self) -> str:
@@ -68,13 +72,13 @@ def plan_scan(request: RowRequest, *, count: bool = False) -> FilesToRead:
     metadata = request.snapshot.metadata
     parts = () if request.filter == EVERY_ROW else tuple(conjuncts(request.filter.node))
     conditions = tuple(prune.Condition.from_filter(Filter(part)) for part in parts)
-    names = request.columns if not count else ()
+    names = () if count else _names(request)
     read = tuple(dict.fromkeys([*names, *(name for each in conditions for name in sorted(each.about))]))
     scan = prune.Scan(request.snapshot, conditions, read, frozenset(metadata.partition_by), None)
     if count:
         scan = replace(scan, aggregate=WholeAggregate([AggregateFunction("count", None)]))
     elif request.limit is not None:
-        scan = replace(scan, first=FirstRows(max(request.limit, 1)))
+        scan = replace(scan, first=FirstRows(max(request.limit, 1), _sort_key(request)))
     # PyArrow does not show how ORC stores some types; the records do
     about = [name for name in read if name not in metadata.partition_by] if metadata.format == "orc" else ()
     selection = select_for(scan, table=request.table, about=about)
@@ -94,6 +98,63 @@ def plan_scan(request: RowRequest, *, count: bool = False) -> FilesToRead:
         ),
         selection,
     )
+
+
+def _names(request: RowRequest) -> tuple[str, ...]:
+    """Return the columns to read: the given ones, and the one of the order."""
+    order = request.order
+    if order is None or order.column in request.columns:
+        return request.columns
+    return (*request.columns, order.column)
+
+
+def _sort_key(request: RowRequest) -> SortKey | None:
+    order = request.order
+    if order is None:
+        return None
+    padded = request.snapshot.metadata.column(order.column).column_type.name == "char"
+    return SortKey(order.column, name_text(order.column), order.descending, not order.descending, padded)
+
+
+def order_by(snapshot: ms.TableSnapshot, column: str, *, descending: bool) -> RowOrder:
+    """Return an order; see `Scan.order_by`."""
+    sorted_by = snapshot.metadata.column(column)
+    if not sorted_by.column_type.primitive:
+        raise UnsupportedError(
+            f"Rows cannot be sorted by {sorted_by.name}, which is {type_text(sorted_by.type)}: name a column of a simple type."
+        )
+    return RowOrder(sorted_by.name, descending)
+
+
+def bind_filter(snapshot: ms.TableSnapshot, where: str | Predicate, zone: str | None) -> Filter:
+    """Return a condition on a table's columns.
+
+    Args:
+        snapshot: of the table.
+        where: a text, or a `Predicate`.
+        zone: of timestamps without one, or None for UTC.
+
+    Raises:
+        FilterError: the text cannot be read, or the table has no such column.
+        ColumnNotFoundError: the table has no column of a `Predicate`.
+    """
+    types = {column.name: column.column_type for column in snapshot.metadata.columns}
+    if isinstance(where, str):
+        return parse_filter(where, types, zone or "UTC")
+    if not isinstance(where, Predicate):
+        raise TypeError(f"Filter {where!r} is a {type(where).__name__}: give a text or a Predicate.")
+    return Filter.bind(where, types, zone or "UTC")
+
+
+def require_limit(limit: int) -> int:
+    """Return a limit.
+
+    Raises:
+        ValueError: it is negative.
+    """
+    if limit < 0:
+        raise ValueError(f"Limit {limit} is negative: give a number from 0 on, or None for all.")
+    return limit
 
 
 def resolve_columns(snapshot: ms.TableSnapshot, columns: Sequence[str] | None) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ the files, which are chosen by the same rules as in a Spark query.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,22 @@ import pyarrow as pa
 
 from parquetry import metastore as ms
 from parquetry.catalog.drawing import table_html, text_html
-from parquetry.catalog.scans.planning import FilesToRead, RowRequest, plan_scan, resolve_columns
+from parquetry.catalog.scans.ordering import sort_rows
+from parquetry.catalog.scans.planning import (
+    FilesToRead,
+    RowRequest,
+    bind_filter,
+    order_by,
+    plan_scan,
+    require_limit,
+    resolve_columns,
+)
 from parquetry.catalog.scans.reading import read_batches
 from parquetry.catalog.scans.tasks import ScanTask, split_files
 from parquetry.catalog.shapes import Column
+from parquetry.errors import UnsupportedError
 from parquetry.locations import FileSystems, library_path
-from parquetry.predicate import Filter, Predicate, parse_filter
+from parquetry.predicate import Filter, Predicate
 from parquetry.prune import Report
 from parquetry.rows import arrow_schema
 from parquetry.texts import quantity, size_text
@@ -42,7 +52,7 @@ class Scan:
     of partitions. What cannot be read as Spark does raises `UnsupportedError`, with the file, the column and
     a remedy. No row is left out silently, and no value becomes NULL.
 
-    Rows come in the order of partitions and files. The order is no promise: sort the result.
+    Without `order_by`, rows come in the order of partitions and files, which is no promise.
     """
 
     _request: RowRequest
@@ -84,6 +94,23 @@ class Scan:
         least = count if self._request.limit is None else min(count, self._request.limit)
         return replace(self, _request=replace(self._request, limit=require_limit(least)))
 
+    def order_by(self, column: str, *, descending: bool = False) -> Scan:
+        """Return a scan whose rows are sorted by a column, as Spark's ORDER BY sorts them.
+
+        NULL comes first, and last in a descending order. With a limit, statistics leave out the files that
+        have none of the first rows. Without one, all rows are in memory.
+
+        Args:
+            column: its name, in any case. It need not be selected.
+            descending: whether the greatest values come first.
+
+        Raises:
+            ColumnNotFoundError: the table has no such column.
+            UnsupportedError: values of its type have no order.
+        """
+        order = order_by(self._request.snapshot, column, descending=descending)
+        return replace(self, _request=replace(self._request, order=order))
+
     @property
     def columns(self) -> tuple[Column, ...]:
         """Return the columns of the rows, with their types in SQL."""
@@ -119,9 +146,7 @@ class Scan:
             UnsupportedError: a column, or a part of the condition, is for Spark alone. Errors of files are
                 raised when their rows are read.
         """
-        schema, planned = self.schema, self._plan()
-        batches = read_batches(planned.read, planned.files, self._file_systems, self._request.limit)
-        return pa.RecordBatchReader.from_batches(schema, batches)
+        return pa.RecordBatchReader.from_batches(self.schema, self._rows())
 
     def to_arrow(self) -> pa.Table:
         """Return the rows as an Arrow table.
@@ -130,9 +155,7 @@ class Scan:
             UnsupportedError: they cannot be read as Spark reads them.
             FileMissingError, FileCorruptError: a file cannot be read.
         """
-        schema, planned = self.schema, self._plan()
-        batches = read_batches(planned.read, planned.files, self._file_systems, self._request.limit)
-        return pa.Table.from_batches(list(batches), schema)
+        return pa.Table.from_batches(list(self._rows()), self.schema)
 
     def to_pandas(self, **options: Any) -> pandas.DataFrame:
         """Return the rows as a DataFrame of pandas.
@@ -209,8 +232,10 @@ class Scan:
         A scan with a limit is one task.
 
         Raises:
-            UnsupportedError: a part of the condition is for Spark alone.
+            UnsupportedError: a part of the condition is for Spark alone, or the scan has an order.
         """
+        if self._request.order is not None:
+            raise UnsupportedError("Tasks have no order: sort what they give, or use to_batches.")
         return split_files(self._plan(), self._request.limit)
 
     def files(self) -> list[str]:
@@ -233,7 +258,12 @@ class Scan:
         request = self._request
         where = "" if request.filter.node == Filter.all_of([]).node else f", where {request.filter}"
         limit = "" if request.limit is None else f", limit {request.limit:,}"
-        return f"<scan of {request.table} version {request.snapshot.version}: {', '.join(request.columns)}{where}{limit}>"
+        order = (
+            ""
+            if request.order is None
+            else f", by {request.order.column}{' DESC' * request.order.descending}"
+        )
+        return f"<scan of {request.table} version {request.snapshot.version}: {', '.join(request.columns)}{where}{order}{limit}>"
 
     def _repr_html_(self) -> str:
         planned = self._plan()
@@ -243,39 +273,16 @@ class Scan:
             "plan", str(Report((planned.selection.report,)))
         )
 
+    def _rows(self) -> Iterator[pa.RecordBatch]:
+        """Plan the scan, and return its rows, which are read while the caller iterates."""
+        planned, request = self._plan(), self._request
+        if request.order is None:
+            return read_batches(planned.read, planned.files, self._file_systems, request.limit)
+        batches = read_batches(planned.read, planned.files, self._file_systems)
+        return sort_rows(batches, request.order, request.limit, request.columns)
+
     def _plan(self) -> FilesToRead:
         return plan_scan(self._request)
-
-
-def bind_filter(snapshot: ms.TableSnapshot, where: str | Predicate, zone: str | None) -> Filter:
-    """Return a condition on a table's columns.
-
-    Args:
-        snapshot: of the table.
-        where: a text, or a `Predicate`.
-        zone: of timestamps without one, or None for UTC.
-
-    Raises:
-        FilterError: the text cannot be read, or the table has no such column.
-        ColumnNotFoundError: the table has no column of a `Predicate`.
-    """
-    types = {column.name: column.column_type for column in snapshot.metadata.columns}
-    if isinstance(where, str):
-        return parse_filter(where, types, zone or "UTC")
-    if not isinstance(where, Predicate):
-        raise TypeError(f"Filter {where!r} is a {type(where).__name__}: give a text or a Predicate.")
-    return Filter.bind(where, types, zone or "UTC")
-
-
-def require_limit(limit: int) -> int:
-    """Return a limit.
-
-    Raises:
-        ValueError: it is negative.
-    """
-    if limit < 0:
-        raise ValueError(f"Limit {limit} is negative: give a number from 0 on, or None for all.")
-    return limit
 
 
 def new_scan(

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
@@ -37,8 +38,18 @@ def register_data_source(spark: SparkSession) -> None:
 
     Args:
         spark: the session, from Spark 4.0 on.
+
+    Raises:
+        ConfigurationError: the session has the jar. Its catalog has none of the source's limits.
     """
-    spark.dataSource.register(ParquetrySource)
+    try:
+        spark.dataSource.register(ParquetrySource)
+    except AnalysisException as error:
+        if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
+            raise
+        raise ConfigurationError(
+            "This session has Parquetry's jar, which needs no data source: read spark.table('lake.db.t'); see parquetry.configure."
+        ) from None
 
 
 class ParquetrySource(DataSource):  # type: ignore[misc]

@@ -107,6 +107,22 @@ def test_a_limit_reads_few_files(lake: Catalog) -> None:
         lake.scan("shop.t", limit=-1)
 
 
+def test_an_order_is_sparks(lake: Catalog, table: WrittenTable) -> None:
+    """NULL is first, and last if descending. With a limit, one file is read."""
+    newest = lake.scan("shop.t").order_by("ID", descending=True).limit(3)
+    assert newest.to_arrow().column("id").to_pylist() == [239, 238, 237]
+    assert (len(newest.files()), "3 greatest of id" in newest.explain()) == (1, True)
+    least = lake.scan("shop.t", "id >= 33", ["name"]).order_by("id").limit(2).to_arrow()
+    assert least.to_pylist() == [{"name": "n33"}, {"name": "n34"}]
+    names = lake.scan("shop.t", "id < 8", ["name"]).order_by("name")
+    assert names.to_arrow().column("name").to_pylist() == [None, None, "n1", "n2", "n3", "n4", "n6", "n7"]
+    down = lake.scan("shop.t", "id < 3", ["name"]).order_by("name", descending=True)
+    assert down.to_arrow().column("name").to_pylist() == ["n2", "n1", None]
+    assert repr(down).endswith("where id < 3, by name DESC>")
+    with pytest.raises(UnsupportedError, match="Tasks have no order"):
+        down.tasks()
+
+
 def test_counts_read_only_files_that_are_not_known(
     lake: Catalog, table: WrittenTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +161,27 @@ def test_what_nobody_reads_stops(lake: Catalog, monkeypatch: pytest.MonkeyPatch)
     while any(thread.name == "parquetry-scan" for thread in threading.enumerate()):
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def test_a_stream_reads_a_few_batches_ahead(lake: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads have two batches waiting and one in hand each, and the consumer has one: seven of 240."""
+    produced: list[int] = []
+
+    def many_batches(*_: object, **__: object) -> Iterator[pa.RecordBatch]:
+        for number in range(20):
+            produced.append(number)
+            yield pa.record_batch({"id": [number]})
+
+    monkeypatch.setattr(reading, "_MAX_READER_THREADS", 2)
+    monkeypatch.setattr(reading, "read_file", many_batches)
+    stream = lake.scan("shop.t", columns=["id"]).to_batches()
+    stream.read_next_batch()
+    deadline = time.monotonic() + 10
+    while len(produced) < 7 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    assert len(produced) == 7
+    assert 1 + sum(batch.num_rows for batch in stream) == 240
 
 
 def test_errors_name_what_is_wrong(lake: Catalog) -> None:
