@@ -13,10 +13,21 @@ from rich.table import Table
 from benchmarks.measure import Result
 
 NAMES = ("planning", "paths", "scans", "pruning", "loading")
-ALONE = ("skew", "joins", "joins_order", "runtime", "tpcds", "history", "files", "metastore", "requests")
+ALONE = (
+    "readers",
+    "skew",
+    "joins",
+    "joins_order",
+    "runtime",
+    "tpcds",
+    "history",
+    "files",
+    "metastore",
+    "requests",
+)
 """Run only when named: they take long, or need more than Spark."""
 MODULES = {
-    **{name: f"benchmarks.{name}" for name in ("planning", "paths", "loading", "history")},
+    **{name: f"benchmarks.{name}" for name in ("planning", "paths", "loading", "history", "readers")},
     **{
         name: f"benchmarks.queries.{name}"
         for name in ("scans", "pruning", "skew", "joins", "joins_order", "runtime")

@@ -24,6 +24,8 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.predicate.like import (
         Rest as Rest,
+        contains as contains,
+        ends_with as ends_with,
         head as head,
         matcher as matcher,
         parts_of as parts_of,

@@ -14,6 +14,7 @@ if FOR_TYPE_CHECKERS:
         AggregateFunction as AggregateFunction,
         FirstRows as FirstRows,
         Hindrance as Hindrance,
+        SortKey as SortKey,
         WholeAggregate as WholeAggregate,
     )
     from parquetry.prune.partition_plans import (

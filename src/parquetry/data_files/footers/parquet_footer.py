@@ -7,7 +7,7 @@ This module judges nothing: `parquet_statistics` decides what is believed. The n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -179,6 +179,13 @@ class ParquetFooter:
             return None
         total = sum(count for count in counts if count is not None)
         return total if total == self._stated_rows else None
+
+    def by_row_group(self) -> list[ParquetFooter]:
+        """Return a footer for each row group, as if the group were a file."""
+        return [
+            replace(self, _stated_rows=rows, _groups=[group])
+            for group, rows in zip(self._groups, self.group_rows, strict=True)
+        ]
 
     @property
     def leaves(self) -> int:
