@@ -14,6 +14,7 @@ _GROUPS = {
     "Look at tables": ("databases", "tables", "describe", "partitions", "files", "plan", "history"),
     "Check": ("doctor", ...),
     "Maintain a table": (..., "publish"),
+    "Other engines": ("serve-iceberg",),
     "Indexes": (...,),
     "Set up and move a warehouse": ("conf", "dump", "restore", ..., "relocate"),
 }
