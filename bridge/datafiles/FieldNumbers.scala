@@ -22,7 +22,7 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetWriteSupport
 import org.apache.spark.sql.types.StructType
 
 /**
- * Field ids in the files that are written, by which readers such as Iceberg's find columns. The planner sends
+ * Field ids in the files that are written. Readers such as Iceberg's find columns by them. The planner sends
  * the ids as an option of the write. They are in the files' schemas only: in Spark's own schema they would
  * change how Spark reads, and Spark has no place there for ids of elements, keys and values.
  */

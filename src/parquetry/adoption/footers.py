@@ -1,8 +1,9 @@
 """Read footers for a sync: of the files that it adopts, and again of files with outdated records.
 
-A record is outdated if it was made before statistics had a trust (`data_files.records`), or if it says nothing
-of the field ids of a foreign file. It says what an earlier version believed. Until it is made anew, its statistics may leave the file out of a query, but answer
-nothing and prove nothing. Rows, cells and buckets do not change.
+A record is outdated if it was made before statistics had a trust (`data_files.records`), or if it says
+nothing of the field ids of a foreign file. It says what an earlier version believed. Until it is made anew,
+its statistics may leave the file out of a query, but answer nothing and prove nothing. Rows, cells and
+buckets do not change.
 """
 
 from __future__ import annotations
@@ -185,7 +186,7 @@ def read_again(
 
 
 def is_outdated(file: FileRecord) -> bool:
-    """Return whether a file was recorded before statistics had a trust, or the field ids of a foreign file."""
+    """Return whether a record was made before statistics had a trust, or before field ids."""
     return (file.field_ids is None and not is_any_own(file.path)) or any(
         statistics.trust == Trust.UNKNOWN for statistics in (file.columns or {}).values()
     )

@@ -10,8 +10,8 @@ should have 128 MB:
     …DEFAULT…/d 50 MB    the rest      stays: alone
     e           5 MB     not known     its rows go to their cells
 
-A file with field ids of another table is rewritten alone, too: readers that go by ids would read wrong columns
-(`data_files.field_ids`).
+A file with the field ids of another table is rewritten alone, too. Readers that go by ids would read wrong
+columns (`data_files.field_ids`).
 
 A bucket is better as one file than as two, since one file is sorted as a whole. So files of 100 MB and 1 MB
 of one bucket become one file.

@@ -29,8 +29,9 @@ _MAX_FIELD_ID = (1 << 31) - 201
 """The greatest id of a column; Iceberg reserves the 200 numbers above for its own columns."""
 
 Path = tuple[str, ...]
-"""The names of a column and of the fields within, as in files. Steps into arrays and maps are `element`, `key` and
-`value`."""
+"""The names of a column and of the fields within, as in files.
+
+Steps into arrays and maps are `element`, `key` and `value`."""
 
 
 def assign_field_ids(
@@ -106,7 +107,7 @@ def ids_in_footer(footer: ParquetFooter, ids: Mapping[Path, int]) -> IdsInFile:
     """Compare the ids in a Parquet file with a table's.
 
     Args:
-        footer: of the file. If it is encrypted, nothing is known of it, and it counts as foreign.
+        footer: of the file. The ids of an encrypted one are unknown, and count as foreign.
         ids: of the table, by paths of names in files.
     """
     if footer.encrypted:

@@ -82,7 +82,7 @@ class Trust(IntEnum):
 
 
 class IdsInFile(IntEnum):
-    """What is known of the field ids in a file. The numbers are stored."""
+    """Knowledge of the field ids in a file. The numbers are stored."""
 
     OURS = 1
     """Every column has the table's id."""

@@ -170,7 +170,7 @@ def each_file_of(
     Args:
         snapshot: the version of the table.
         predicate: the condition.
-        partitions: in key order; those that a plan for the condition found, or some of them.
+        partitions: of a plan for the condition, all or some of them, in key order.
     """
     scan = Scan(snapshot, _conditions([predicate]), None, frozenset(snapshot.metadata.partition_by), None)
     for some in _partition_batches(partitions):

@@ -13,7 +13,7 @@ from parquetry.data_files import IdsInFile, RecordedFiles
 from parquetry.layout import PLAIN
 from parquetry.metastore import FileRecord, TableSnapshot, Transaction, commit
 from parquetry.metastore.manifest.columns import ChunkColumns, encode_columns
-from tests.support.tables.python_tables import PythonLake
+from tests.support.readers.python_tables import PythonLake
 
 ROWS = pa.table({"a": [1], "b": [2]})
 

@@ -47,7 +47,7 @@ class SchemaNode:
         required: whether the file calls it required.
         repeated: whether it is a list's element, or a list in the old form.
         children: the fields of a struct, list or map.
-        field_id: the id by which some readers find the column, or None.
+        field_id: the column's id, or None. Some readers find the column by it.
     """
 
     name: str
