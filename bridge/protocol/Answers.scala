@@ -165,8 +165,14 @@ case class OrderAnswer(column: String, descending: Boolean)
  *
  * @param verdicts on candidates for runtime filters, in the order of the question
  * @param bucketCounts the number of buckets that each scan of the question reports to Spark
+ * @param splits on heavy keys, in the order of the question
  */
-case class JoinsAnswer(verdicts: Seq[VerdictAnswer], bucketCounts: Seq[Long])
+case class JoinsAnswer(verdicts: Seq[VerdictAnswer], bucketCounts: Seq[Long], splits: Seq[SkewSplitAnswer])
+/**
+ * The planner's decision on the heavy keys of a join: their values, which are joined apart, or the reason
+ * against.
+ */
+case class SkewSplitAnswer(columns: Seq[String], values: Seq[Seq[String]], share: Option[Double], reason: String)
 /**
  * The planner's verdict on a candidate for a runtime filter: where its values come from, or why there is no
  * filter.

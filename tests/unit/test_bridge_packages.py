@@ -29,6 +29,7 @@ PACKAGES = {
     "joingraph": "what a plan joins, and where the keys of its joins come from",
     "buckets": "joins by buckets without a shuffle",
     "runtime": "filters by values that joins find at run time",
+    "skew": "joins whose heavy keys are joined apart",
     "results": "scans of which a result needs only some rows, or a summary",
     "datafiles": "files that are written where they will stay",
     "streaming": "streams from tables and into them",

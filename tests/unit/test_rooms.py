@@ -42,7 +42,7 @@ FLOORS = {
         {"stored_types"},
         {"records"},
     ),
-    "joins": ({"buckets", "runtime", "shuffle_reasons"}, {"bucket_counts"}),
+    "joins": ({"skew_joins"}, {"buckets", "runtime", "shuffle_reasons"}, {"bucket_counts", "heavy_keys"}),
     "metastore": (
         {"dumps"},
         {"check", "operations"},
@@ -122,7 +122,7 @@ NAMING_PARTS = {
     "definition": 6,  # clauses of SQL
     "prune": 5,  # the rules that skip directories and buckets
     "adoption": 3,  # what names of foreign files say
-    "joins": 1,  # buckets of scans
+    "joins": 2,  # buckets of scans; heavy keys
     "compaction": 2,  # heavy values that follow rows; rebucketing
     "spark": 2,  # expressions that give rows their slots
     "verification": 2,  # rows in wrong buckets

@@ -39,6 +39,7 @@ LIST_BUCKETING_RULES = "list-bucketing-rules"
 CLUSTERED_BY = "clustered-by"
 BUCKETING_VERSION = "bucketing-version"
 BUCKET_JOIN = "bucket-join"
+SKEW_JOIN = "skew-join"
 PURGE_ON_OVERWRITE = "purge-on-overwrite"
 ISOLATION = "isolation"
 RUNTIME_PRUNING = "runtime-pruning"
@@ -171,6 +172,15 @@ TABLE_SETTINGS = (
         levels=("property",),
     ),
     Setting(
+        "light-values",
+        "sorted",
+        choice_parser("sorted", "as-written"),
+        "How the rows of the values that are not heavy are stored, in the default directory of a table with directories: "
+        "`sorted` by the skewed columns in each file, so that a query on a light value reads a few row groups and pages, or "
+        "`as-written`. `sort-by` and `SORTED BY` take precedence.",
+        levels=EVERYWHERE,
+    ),
+    Setting(
         LIST_BUCKETING_RULES,
         "strict",
         choice_parser("strict", "relaxed"),
@@ -254,6 +264,16 @@ TABLE_SETTINGS = (
         "How tables of different numbers of buckets are joined without a shuffle. `smaller` folds both to "
         "their greatest common divisor. `larger` keeps the larger number if it is a multiple of the other: "
         "with 4 and 8 buckets, each file of the first table is read twice.",
+        levels=EVERYWHERE,
+        of_reads=True,
+    ),
+    Setting(
+        SKEW_JOIN,
+        "auto",
+        choice_parser("auto", "always", "off"),
+        "Whether the rows of heavy keys are joined apart from all others, by a broadcast of the other side's rows for "
+        "them. `auto` does it where the estimate says that it pays clearly, `always` wherever the answer stays the "
+        "same. See [joins of skewed tables](list-bucketing.md#joins).",
         levels=EVERYWHERE,
         of_reads=True,
     ),

@@ -2,7 +2,7 @@
 
 `runtime` judges which values of joins are worth collecting, and makes use of them. `buckets` has the buckets
 of a scan, and `bucket_counts` chooses the number of both sides. `shuffle_reasons` explains the joins of a
-plan for a report.
+plan for a report. `skew_joins` decides which heavy keys, found by `heavy_keys`, are joined apart.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
@@ -13,6 +13,7 @@ if FOR_TYPE_CHECKERS:
         choose_bucket_counts as choose_bucket_counts,
     )
     from parquetry.joins.buckets import ScanBuckets as ScanBuckets, scan_buckets as scan_buckets
+    from parquetry.joins.heavy_keys import HeavyKeys as HeavyKeys, find_heavy_keys as find_heavy_keys
     from parquetry.joins.runtime.candidates import Candidate as Candidate, Verdict as Verdict
     from parquetry.joins.runtime.cost_model import LIMITS as LIMITS, Limits as Limits
     from parquetry.joins.runtime.dense_keys import dense_key_count as dense_key_count
@@ -41,6 +42,13 @@ if FOR_TYPE_CHECKERS:
         SETTINGS as SETTINGS,
         JoinFacts as JoinFacts,
         explain_joins as explain_joins,
+    )
+    from parquetry.joins.skew_joins import (
+        SKEW_LIMITS as SKEW_LIMITS,
+        SkewFacts as SkewFacts,
+        SkewSplit as SkewSplit,
+        refuse_cost as refuse_cost,
+        refuse_shape as refuse_shape,
     )
 
 lazy_exports(__name__)

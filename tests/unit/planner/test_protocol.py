@@ -12,6 +12,7 @@ from msgspec.inspect import is_struct_type
 
 from parquetry.errors import BridgeError
 from parquetry.joins.runtime.candidates import Build, Candidate, Part, PlanNode, PlanTimeValues, Verdict
+from parquetry.joins.skew_joins import SkewFacts, SkewSplit
 from parquetry.metastore.storage.model import Constraint
 from parquetry.planner import planner, statements
 from parquetry.planner.protocol import answers, codec, questions
@@ -143,6 +144,8 @@ CASE_CLASSES = {
     Part: "PartFacts",
     PlanNode: "StepFacts",
     PlanTimeValues: "KnownFacts",
+    SkewFacts: "SkewFacts",
+    SkewSplit: "SkewSplitAnswer",
     Terms: "Terms",
     Usable: "RowGroupPart",
     Verdict: "VerdictAnswer",

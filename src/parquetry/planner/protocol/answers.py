@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from parquetry.joins import Verdict
+from parquetry.joins import SkewSplit, Verdict
 from parquetry.metastore import Constraint
 from parquetry.planner.protocol.questions import PageCursor, ScanCounts, TableRef, View
 from parquetry.prune import Usable
@@ -357,10 +357,12 @@ class PlannedJoins(Answer, frozen=True):
     Attributes:
         verdicts: the decisions about runtime filters, one for each candidate in the question.
         bucket_counts: the number of buckets that each scan of the question's graph reports to Spark.
+        splits: the decisions about heavy keys, one for each skewed join in the question.
     """
 
     verdicts: list[Verdict]
     bucket_counts: list[int]
+    splits: list[SkewSplit] = []
 
 
 class KeyRangeRows(Answer, frozen=True):

@@ -28,6 +28,7 @@ from parquetry.metastore import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import to_wire
+from parquetry.planner.scans.heavy_keys import split_joins
 from parquetry.planner.scans.request import ScanRequest
 
 
@@ -49,6 +50,7 @@ def plan_joins(lake: Lake, q: questions.PlanJoins) -> answers.PlannedJoins:
             lambda position: placement_columns(requests[position].scan.snapshot.metadata),
         ),
         bucket_counts=[] if q.buckets is None else choose_bucket_counts(q.buckets),
+        splits=split_joins(lake, q.skewed, q.settings),
     )
 
 

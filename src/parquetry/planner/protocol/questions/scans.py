@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from parquetry.joins import BucketGraph, Candidate
+from parquetry.joins import BucketGraph, Candidate, SkewFacts
 from parquetry.planner.protocol.questions.base import CatalogQuestion, TableRef
 from parquetry.planner.protocol.questions.partitions import Predicates
 from parquetry.prune import AggregateFunction, FirstRows, Hindrance, WholeAggregate
@@ -226,6 +226,29 @@ class RuntimeCandidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     values_of: ConditionedTable | None = None
 
 
+class SkewCandidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A join with a side that scans a table whose keys may be heavy.
+
+    Attributes:
+        table: that table.
+        facts: about the join and its sides.
+        columns: the table's columns that are keys of the join.
+        read_options: of the scan; see `Reading`.
+        predicates: of the scan, when it was planned (trees).
+        other: the table of this catalog that the other side scans, or None if it is not that simple.
+        other_columns: for each of `columns` the column of that table that it is joined with, or None if
+            another expression is.
+    """
+
+    table: TableRef
+    facts: SkewFacts
+    columns: list[str]
+    read_options: dict[str, str] = {}
+    predicates: list[dict[str, Any]] = []
+    other: ConditionedTable | None = None
+    other_columns: list[str | None] = []
+
+
 class PlanJoins(CatalogQuestion, tag="plan_joins", frozen=True):
     """Answer: `PlannedJoins`, what the joins of one query need.
 
@@ -235,9 +258,11 @@ class PlanJoins(CatalogQuestion, tag="plan_joins", frozen=True):
     Attributes:
         candidates: for runtime filters of tables of this catalog.
         buckets: the joins by buckets, of tables of any catalog.
+        skewed: joins whose heavy keys may be joined apart, with tables of this catalog.
         settings: of the session, with names that begin with `parquetry.`.
     """
 
     candidates: list[RuntimeCandidate] = []
     buckets: BucketGraph | None = None
+    skewed: list[SkewCandidate] = []
     settings: dict[str, str] = {}
