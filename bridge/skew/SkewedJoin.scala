@@ -30,6 +30,14 @@ case class SkewedJoin(
     KeySource.of(other.keys(index), other.plan).collectFirst { case KeySource(relation, _, column: AttributeReference, _) if relation eq found => column }
   }
 
+  /**
+   * Whether the planner is asked. About a table that is not known to be skewed it is not, if Spark joins it
+   * without a shuffle, or as a hint says.
+   */
+  def isWorthAsking: Boolean = scan.table.hasDirectories || scan.table.properties().containsKey("skewed-by") || !(isBroadcast || isHinted)
+  private lazy val isBroadcast = BroadcastSide.find(join).isDefined
+  private def isHinted = join.hint != JoinHint.NONE
+
   def question: JObject = JObject(scan.table.identity.toList ++ List[JField](
     Json.readOptions(relation.relation.options),
     "facts" -> Codec.encode(facts),
@@ -42,7 +50,7 @@ case class SkewedJoin(
 
   private def facts: SkewFacts = SkewFacts(
     `type` = typeName, side = if (onLeft) "left" else "right", own = build(own), other = build(other), bytes = relation.stats.sizeInBytes,
-    broadcast = BroadcastSide.find(join).isDefined, hinted = join.hint != JoinHint.NONE,
+    broadcast = isBroadcast, hinted = isHinted,
     bucketed = Seq(own, other).forall(side => side.scans.exists {
       case ScanRelation(_, found: ParquetryScan, _, _, _) => found.buckets.exists(_.columns.forall(name => side.columns.flatten.exists(_.name == name)))
       case _ => false

@@ -57,19 +57,24 @@ object SplitHeavyKeys extends Rule[LogicalPlan] {
 
   private def split(plan: LogicalPlan): LogicalPlan = {
     val joins = plan.collect { case join: Join if join.getTagValue(outcome).isEmpty => join }
-    val candidates = joins.flatMap(SkewedJoin.of)
+    val candidates = joins.flatMap(SkewedJoin.of).filter(_.isWorthAsking)
     val answers = candidates.groupBy(_.scan.table.ref).toSeq.flatMap { case (catalog, some) =>
       some.zip(catalog.ask("plan_joins", Settings.field, "skewed" -> JArray(some.map(_.question).toList)).as[JoinsAnswer].splits)
     }
-    val made = joins.flatMap { join =>
-      val mine = answers.filter(_._1.join eq join)
+    def ofJoin(join: Join) = answers.filter(_._1.join eq join)
+    val wanted = joins.filter(ofJoin(_).exists(_._2.values.nonEmpty))
+    // a join above another one waits for the next round: its branches are made of the other one's
+    val (later, now) = joins.partition(join => wanted.exists(below => !(below eq join) && join.exists(_ eq below)))
+    val made = now.flatMap { join =>
+      val mine = ofJoin(join)
       val best = mine.filter(_._2.values.nonEmpty).maxByOption(_._2.share.getOrElse(0.0))
-      val branches = best.flatMap { case (candidate, answer) => new HeavyBranches(candidate, answer).union }
       join.setTagValue(outcome, mine.find(_._2.reason.nonEmpty).map { case (candidate, answer) => refused(candidate, answer) })
-      branches.map(join -> _)
+      best.flatMap { case (candidate, answer) => new HeavyBranches(candidate, answer).union }.map(join -> _)
     }
-    if (made.isEmpty) plan else plan.transformUp {
-      // inner joins first: the branches of an outer one have to be made of these
+    if (made.isEmpty) {
+      later.foreach(_.setTagValue(outcome, None))
+      plan
+    } else plan.transformUp {
       case join: Join => made.collectFirst { case (before, after) if before eq join => after }.getOrElse(join)
     }
   }

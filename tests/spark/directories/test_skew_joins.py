@@ -138,3 +138,44 @@ def test_when_heavy_keys_stay(spark: SparkSession, tables: str) -> None:
             assert "keys" not in said
     with settings(spark, never | {"parquetry.skew-join": "off"}):
         assert splits(spark.sql(join.format(""))) == []
+
+
+def test_chains_and_other_settings(spark: SparkSession, tables: str) -> None:
+    """Chains, subqueries, unions, writes, and cached tables give plain Spark's rows with heavy keys apart."""
+    chosen = {"spark.sql.autoBroadcastJoinThreshold": "-1", "parquetry.skew-join": "always"}
+    queries = (
+        "SELECT count(*), sum(l.v), sum(a.w), sum(b.w) FROM {l} l JOIN {r} a ON l.k = a.k LEFT JOIN {r} b ON l.k = b.k AND b.w < 9",
+        "SELECT sum(x.v) FROM (SELECT l.v FROM {l} l JOIN {r} r ON l.k = r.k UNION ALL SELECT v FROM {l}) x JOIN {l} z ON x.v = z.v",
+        "SELECT k, (SELECT max(l.v) FROM {l} l JOIN {r} r ON l.k = r.k AND r.w = o.w) FROM {r} o",
+        "WITH c AS (SELECT l.k, count(*) AS n FROM {l} l JOIN {r} r ON l.k = r.k GROUP BY l.k) SELECT a.k, a.n + b.n FROM c a JOIN c b ON a.k = b.k",
+        "SELECT l.k, count(*) FROM {l} l JOIN (SELECT k, sum(w) AS w FROM {r} GROUP BY k) r ON l.k = r.k GROUP BY l.k",
+    )
+    with settings(spark, chosen):
+        for query in queries:
+            frame = spark.sql(query.format(l=f"{tables}.named", r=f"{tables}.r"))
+            plain = spark.sql(query.format(l="left_rows", r="right_rows"))
+            assert plans.comparable(frame.collect()) == plans.comparable(plain.collect()), query
+        spark.sql(
+            f"CREATE TABLE {tables}.made AS SELECT l.v, r.w FROM {tables}.auto l JOIN {tables}.r r ON l.k = r.k"
+        )
+        assert plans.comparable(spark.table(f"{tables}.made").collect()) == plans.comparable(
+            spark.sql("SELECT l.v, r.w FROM left_rows l JOIN right_rows r ON l.k = r.k").collect()
+        )
+        before = spark.table(f"{tables}.auto").count()
+        spark.sql(
+            f"MERGE INTO {tables}.auto l USING (SELECT k, max(w) AS w FROM {tables}.r WHERE k = 10 GROUP BY k) r ON l.k = r.k AND l.v < 100 "
+            "WHEN MATCHED THEN DELETE"
+        )
+        assert before - spark.table(f"{tables}.auto").count() == len(
+            [row for row in LEFT if row[0] == 10 and row[2] < 100]
+        )
+        cached = spark.table(f"{tables}.r").cache()
+        try:
+            frame = spark.sql(f"SELECT l.v, r.w FROM {tables}.named l JOIN {tables}.r r ON l.k = r.k")
+            assert (
+                len(frame.collect())
+                == spark.sql("SELECT 1 FROM left_rows l JOIN right_rows r ON l.k = r.k").count()
+            )
+            assert [bool(each.get("keys")) for each in splits(frame)] == [True]
+        finally:
+            cached.unpersist()

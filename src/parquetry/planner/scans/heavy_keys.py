@@ -8,6 +8,7 @@ import msgspec
 
 from parquetry.config import SKEW_JOIN, settle
 from parquetry.joins import (
+    LIMITS,
     SKEW_LIMITS,
     HeavyKeys,
     SkewSplit,
@@ -16,12 +17,13 @@ from parquetry.joins import (
     refuse_cost,
     refuse_shape,
 )
+from parquetry.metastore import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import questions
 from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans.request import ScanRequest
 from parquetry.predicate import Filter, In, Predicate
-from parquetry.prune import Condition, Scan, Selection, select_for
+from parquetry.prune import Condition, Scan, Selection, may_have_directories, select_for
 
 _MAX_COUNTED_KEYS = 10_000
 """Keys of the other side that are counted by their files; more are taken for evenly distributed."""
@@ -49,7 +51,8 @@ def _split(lake: Lake, candidate: questions.SkewCandidate, session: dict[str, st
     own = ScanRequest(lake, lake.snapshot(candidate.table), candidate.predicates)
     metadata = own.snapshot.metadata
     mode = settle(candidate.read_options, session, metadata.properties, names_checked=False)[SKEW_JOIN]
-    if mode == "off":
+    reason = refuse_shape(facts, mode)
+    if mode == "off" or not _may_have_some(own.snapshot, is_candidate=reason is None):
         return SkewSplit()
     keys = find_heavy_keys(
         metadata,
@@ -60,7 +63,6 @@ def _split(lake: Lake, candidate: questions.SkewCandidate, session: dict[str, st
     )
     if keys is None:
         return SkewSplit()
-    reason = refuse_shape(facts, mode)
     if reason is None:
         matching = None
         if candidate.other is not None:
@@ -74,6 +76,17 @@ def _split(lake: Lake, candidate: questions.SkewCandidate, session: dict[str, st
     types = [metadata.column(name).column_type for name in keys.columns]
     values = [list(map(to_wire, types, key)) for key in keys.values]
     return SkewSplit(list(keys.columns), values, keys.share)
+
+
+def _may_have_some(snapshot: TableSnapshot, *, is_candidate: bool) -> bool:
+    """Return whether it is worth looking for heavy keys of a table.
+
+    A table that is skewed by some columns is looked at in any case, so that reports can say why its keys are
+    not joined apart. The files of any other are looked at only if they are listed in planning.
+    """
+    if snapshot.metadata.arrangement.skew is not None or may_have_directories(snapshot):
+        return True
+    return is_candidate and snapshot.totals.partitions < LIMITS.listed_partitions
 
 
 def _matching_rows(
