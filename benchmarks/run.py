@@ -16,6 +16,7 @@ NAMES = ("planning", "paths", "scans", "pruning", "loading")
 ALONE = (
     "readers",
     "skew",
+    "skew_joins",
     "joins",
     "joins_order",
     "runtime",
@@ -30,7 +31,7 @@ MODULES = {
     **{name: f"benchmarks.{name}" for name in ("planning", "paths", "loading", "history", "readers")},
     **{
         name: f"benchmarks.queries.{name}"
-        for name in ("scans", "pruning", "skew", "joins", "joins_order", "runtime")
+        for name in ("scans", "pruning", "skew", "skew_joins", "joins", "joins_order", "runtime")
     },
     **{name: f"benchmarks.{name}.run" for name in ("tpcds", "files", "metastore", "requests")},
 }

@@ -173,8 +173,10 @@ case class OrderAnswer(column: String, descending: Boolean)
  * @param bucketCounts the number of buckets that each scan of the question reports to Spark
  * @param inPlace the number of buckets that each scan is read in place in, or 0 if it is not
  * @param splits what is split of each join of the question
+ * @param skewSplits on heavy keys, in the order of the question
  */
-case class JoinsAnswer(verdicts: Seq[VerdictAnswer], bucketCounts: Seq[Long], inPlace: Seq[Long], splits: Seq[SplitAnswer])
+case class JoinsAnswer(verdicts: Seq[VerdictAnswer], bucketCounts: Seq[Long], inPlace: Seq[Long], splits: Seq[SplitAnswer],
+    skewSplits: Seq[SkewSplitAnswer])
 /**
  * The hot buckets of a join that several tasks read.
  *
@@ -188,6 +190,11 @@ case class SplitAnswer(side: Option[Int], buckets: Seq[PiecesAnswer], texts: Seq
  * @param interleaved whether each task reads all files of the bucket, and uses some of the batches
  */
 case class PiecesAnswer(bucket: Int, pieces: Int, interleaved: Boolean)
+/**
+ * The planner's decision on the heavy keys of a join: their values, which are joined apart, or the reason
+ * against.
+ */
+case class SkewSplitAnswer(columns: Seq[String], values: Seq[Seq[String]], share: Option[Double], reason: String)
 /**
  * The planner's verdict on a candidate for a runtime filter: where its values come from, or why there is no
  * filter.

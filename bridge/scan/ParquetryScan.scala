@@ -205,6 +205,8 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
 
   /** Reads only the files that plan-time values of a join keep. */
   def withPlanTimeValues(values: JValue): ParquetryScan = copy(plans = plans.withPlanTimeValues(values))
+  /** Reads only the files with rows for more conditions, which nodes above test on each row. */
+  def withConditions(more: Seq[PushedPredicate]): ParquetryScan = copy(plans = plans.withConditions(more))
   /**
    * Reads only the files that a query needs: fields of the question `plan_scan`. Nothing above a LIMIT or an
    * aggregate of all rows uses buckets, so none are reported.

@@ -13,6 +13,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.predicates.{EvaluatedPartitionPredicates, PartitionPredicates}
 import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, ScanAnswer}
 import org.apache.spark.sql.parquetry.readers.OpenedFiles
+import org.apache.spark.sql.parquetry.table.PushedPredicate
 import org.apache.spark.sql.parquetry.values.InBoxes
 import org.apache.spark.sql.parquetry.versions.Bucketing
 
@@ -193,6 +194,12 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
   def withPlanTimeValues(values: JValue): ScanPlans = {
     val narrower = new ScanPlans(request.copy(planTimeValues = request.planTimeValues :+ values, bucketCount = None, place = None), None,
       before.orElse(Some(base.estimate.counts)))
+    request.bucketCount.fold(narrower)(narrower.withBucketCount)
+  }
+
+  /** The same request with more conditions of the plan: a new scan, with states of its own. */
+  def withConditions(more: Seq[PushedPredicate]): ScanPlans = {
+    val narrower = new ScanPlans(request.copy(pushed = request.pushed ++ more, bucketCount = None), None, None)
     request.bucketCount.fold(narrower)(narrower.withBucketCount)
   }
 

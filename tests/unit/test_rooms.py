@@ -52,8 +52,9 @@ FLOORS = {
         {"records"},
     ),
     "joins": (
+        {"skew_joins"},
         {"bucket_splits", "buckets", "placement", "runtime", "shuffle_reasons"},
-        {"bucket_counts", "file_merges"},
+        {"bucket_counts", "file_merges", "heavy_keys"},
     ),
     "metastore": (
         {"dumps"},
@@ -134,7 +135,7 @@ NAMING_PARTS = {
     "definition": 6,  # clauses of SQL
     "prune": 5,  # the rules that skip directories and buckets
     "adoption": 3,  # what names of foreign files say
-    "joins": 1,  # buckets of scans
+    "joins": 2,  # buckets of scans; heavy keys
     "compaction": 2,  # heavy values that follow rows; rebucketing
     "spark": 2,  # expressions that give rows their slots
     "verification": 2,  # rows in wrong buckets

@@ -43,6 +43,7 @@ CLUSTERED_BY = "clustered-by"
 BUCKETING_VERSION = "bucketing-version"
 BUCKET_JOIN = "bucket-join"
 HOT_BUCKET_ROWS = "hot-bucket-rows"
+SKEW_JOIN = "skew-join"
 PURGE_ON_OVERWRITE = "purge-on-overwrite"
 ISOLATION = "isolation"
 RUNTIME_PRUNING = "runtime-pruning"
@@ -179,6 +180,15 @@ TABLE_SETTINGS = (
         levels=("property",),
     ),
     Setting(
+        "light-values",
+        "sorted",
+        choice_parser("sorted", "as-written"),
+        "How the rows of the values that are not heavy are stored, in the default directory of a table with directories: "
+        "`sorted` by the skewed columns in each file, so that a query on a light value reads a few row groups and pages, or "
+        "`as-written`. `sort-by` and `SORTED BY` take precedence.",
+        levels=EVERYWHERE,
+    ),
+    Setting(
         LIST_BUCKETING_RULES,
         "strict",
         choice_parser("strict", "relaxed"),
@@ -302,6 +312,16 @@ TABLE_SETTINGS = (
         count_up_to(1 << 60),
         "The fewest rows of a bucket that several tasks of a join read. It also has to have twice as many rows "
         "as the average bucket, and the join has to be faster by that. A large number turns it off.",
+        levels=EVERYWHERE,
+        of_reads=True,
+    ),
+    Setting(
+        SKEW_JOIN,
+        "auto",
+        choice_parser("auto", "always", "off"),
+        "Whether the rows of heavy keys are joined apart from all others, by a broadcast of the other side's rows for "
+        "them. `auto` does it where the estimate says that it pays clearly, `always` wherever the answer stays the "
+        "same. See [joins of skewed tables](list-bucketing.md#joins).",
         levels=EVERYWHERE,
         of_reads=True,
     ),

@@ -3,7 +3,8 @@
 `runtime` judges which values of joins are worth collecting, and makes use of them. `buckets` has the buckets
 of a scan, `bucket_counts` chooses the number of both sides, and `placement` the scans that are read in place
 so that one side alone is shuffled. `file_merges` decides whether sorted files are merged, and `bucket_splits`
-which buckets several tasks read. `shuffle_reasons` explains the joins of a plan for a report.
+which buckets several tasks read. `skew_joins` decides which heavy keys, found by `heavy_keys`, are joined
+apart. `shuffle_reasons` explains the joins of a plan for a report.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
@@ -27,6 +28,7 @@ if FOR_TYPE_CHECKERS:
         scan_buckets as scan_buckets,
         table_buckets as table_buckets,
     )
+    from parquetry.joins.heavy_keys import HeavyKeys as HeavyKeys, find_heavy_keys as find_heavy_keys
     from parquetry.joins.placement import (
         PlacementGraph as PlacementGraph,
         choose_placement as choose_placement,
@@ -59,6 +61,13 @@ if FOR_TYPE_CHECKERS:
         SETTINGS as SETTINGS,
         JoinFacts as JoinFacts,
         explain_joins as explain_joins,
+    )
+    from parquetry.joins.skew_joins import (
+        SKEW_LIMITS as SKEW_LIMITS,
+        SkewFacts as SkewFacts,
+        SkewSplit as SkewSplit,
+        refuse_cost as refuse_cost,
+        refuse_shape as refuse_shape,
     )
 
 lazy_exports(__name__)

@@ -7,7 +7,11 @@ was left out, and why.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.prune.condition import Condition as Condition, Origin as Origin
+    from parquetry.prune.condition import (
+        BucketMembership as BucketMembership,
+        Condition as Condition,
+        Origin as Origin,
+    )
     from parquetry.prune.metadata_aggregates import answer_aggregate as answer_aggregate
     from parquetry.prune.needed_rows import (
         AggregateCall as AggregateCall,
@@ -30,6 +34,7 @@ if FOR_TYPE_CHECKERS:
         usable as usable,
     )
     from parquetry.prune.report.buckets import BucketReport as BucketReport
+    from parquetry.prune.report.heavy_keys import HeavyKeysReport as HeavyKeysReport
     from parquetry.prune.report.html import (
         CELL_STYLE as CELL_STYLE,
         NUMBER_STYLE as NUMBER_STYLE,

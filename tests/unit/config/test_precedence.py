@@ -25,6 +25,7 @@ TEXTS = {
     "skewed-locations": ("(1 = 'file:/a')", "(1 = 'file:/b')"),
     "auto-skew-share": ("0.1", "0.2"),
     "auto-skew-values": ("3", "4"),
+    "light-values": ("as-written", "sorted"),
     "list-bucketing-rules": ("relaxed", "strict"),
     "clustered-by": ("(a) INTO 4 BUCKETS", "(b) INTO 4 BUCKETS"),
     "bucketing-version": ("1", "spark"),
@@ -40,6 +41,7 @@ TEXTS = {
     "isolation": ("serializable", "snapshot"),
     "bucket-join": ("larger", "smaller"),
     "hot-bucket-rows": ("5", "6"),
+    "skew-join": ("always", "off"),
     "runtime-pruning": ("false", "true"),
     "runtime-pruning-max-build-size": ("1mb", "2mb"),
     "runtime-pruning-max-wait": ("1s", "none"),
@@ -71,7 +73,7 @@ def test_every_setting_is_tested() -> None:
     Each setting but the settings of tables alone can be given at every level.
     """
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 15 * 6 + 15 * 1
+    assert len(PAIRS) == 17 * 6 + 15 * 1
     for setting in TABLE_SETTINGS:
         assert setting.levels == (("property",) if setting.name in OF_TABLES else EVERYWHERE)
         assert setting.name in OF_TABLES or not setting.fixed
@@ -100,11 +102,13 @@ def test_defaults_hold_where_nothing_is_given() -> None:
         "distribution": "auto",
         "auto-skew-share": "0.05",
         "auto-skew-values": "16",
+        "light-values": "sorted",
         "list-bucketing-rules": "strict",
         "bucketing-version": "2",
         "isolation": "snapshot",
         "bucket-join": "smaller",
         "hot-bucket-rows": "1000000",
+        "skew-join": "auto",
         "runtime-pruning": "true",
         "runtime-pruning-max-build-size": "10mb",
         "runtime-pruning-max-wait": "60s",
@@ -159,8 +163,8 @@ def test_an_option_cannot_give_what_is_fixed_with_the_table() -> None:
         (
             "parquetry.anything",
             "is unknown: known are parquetry.auto-compact, parquetry.auto-compact-max-bytes, parquetry.auto-compact-min-files, parquetry.bloom-filter-columns, parquetry.bucket-join, parquetry.compression, parquetry.distribution, "
-            "parquetry.empty-buckets, parquetry.hot-bucket-rows, parquetry.isolation, parquetry.runtime-pruning, parquetry.runtime-pruning-max-build-size, "
-            "parquetry.runtime-pruning-max-wait, parquetry.sort-by, parquetry.target-file-size",
+            "parquetry.empty-buckets, parquetry.hot-bucket-rows, parquetry.isolation, parquetry.light-values, parquetry.runtime-pruning, "
+            "parquetry.runtime-pruning-max-build-size, parquetry.runtime-pruning-max-wait, parquetry.skew-join, parquetry.sort-by, parquetry.target-file-size",
         ),
         ("parquetry.", "is unknown: known are "),
         (

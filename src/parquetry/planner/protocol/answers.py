@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from parquetry.joins import BucketSizes, SplitDecision, Verdict
+from parquetry.joins import BucketSizes, SkewSplit, SplitDecision, Verdict
 from parquetry.metastore import Constraint
 from parquetry.planner.protocol.questions import PageCursor, ScanCounts, TableRef, View
 from parquetry.prune import Usable
@@ -371,12 +371,14 @@ class PlannedJoins(Answer, frozen=True):
         in_place: the number of buckets that each scan of the question's placement is read in place in, or 0
             if it is not.
         splits: what is split of the question's joins in buckets.
+        skew_splits: the decisions about heavy keys, one for each skewed join in the question.
     """
 
     verdicts: list[Verdict]
     bucket_counts: list[int]
     in_place: list[int]
     splits: list[SplitDecision] = []
+    skew_splits: list[SkewSplit] = []
 
 
 class KeyRangeRows(Answer, frozen=True):

@@ -30,6 +30,7 @@ from parquetry.metastore import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import to_wire
+from parquetry.planner.scans.heavy_keys import split_joins
 from parquetry.planner.scans.request import ScanRequest
 
 
@@ -53,6 +54,7 @@ def plan_joins(lake: Lake, q: questions.PlanJoins) -> answers.PlannedJoins:
         bucket_counts=[] if q.buckets is None else choose_bucket_counts(q.buckets),
         in_place=[] if q.placement is None else choose_placement(q.placement),
         splits=[decide_split(each) for each in q.splits],
+        skew_splits=split_joins(lake, q.skewed, q.settings),
     )
 
 

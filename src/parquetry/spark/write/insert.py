@@ -434,7 +434,7 @@ def _write(
     metadata, totals = snapshot.metadata, snapshot.totals
     slots = RowSlots(snapshot, destinations)
     arrangement = arrangement.by_slot(slots)
-    arranged = arrangement.apply(slots.add(rows), slots.order())
+    arranged = arrangement.apply(slots.add(rows), slots.order(light_sorted=arrangement.light_sorted))
     door = rows.sparkSession._jvm.org.apache.spark.sql.parquetry.datafiles.FileWriter
     elsewhere = own_locations(snapshot)
     columns = list(arrangement.partition_columns)
