@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 import parquetry
 from parquetry.catalog import Catalog
 from parquetry.errors import ConfigurationError
-from tests.support.readers import READERS, comparable, rows_or_refusal
+from tests.support.readers.scans import READERS, comparable, rows_or_refusal
 from tests.support.tables.bucketed_tables import settings
 
 ROOT = Path(__file__).parents[3]
@@ -282,7 +282,7 @@ _PROGRAM = """
 import sys
 from pyspark.sql import SparkSession
 import parquetry
-from tests.support.readers import comparable
+from tests.support.readers.scans import comparable
 
 spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
 spark.conf.set("spark.sql.session.timeZone", "UTC")
