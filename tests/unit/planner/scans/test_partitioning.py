@@ -105,7 +105,9 @@ def test_buckets_are_folded_to_what_all_partitions_share(metastore: Metastore, t
         "hot": False,
     }
     assert of_files(found) == [0, 1, 1, 0]
-    assert found["description"].endswith(" · 2 buckets by k, v, sorted by k, v DESC, merging up to 2 files a bucket")
+    assert found["description"].endswith(
+        " · 2 buckets by k, v, sorted by k, v DESC, merging up to 2 files a bucket"
+    )
 
 
 PLAIN_SPEC = BucketSpec(("k",), 4)
