@@ -13,13 +13,25 @@ from rich.table import Table
 from benchmarks.measure import Result
 
 NAMES = ("planning", "paths", "scans", "pruning", "loading")
-ALONE = ("skew", "joins", "joins_order", "runtime", "tpcds", "history", "files", "metastore", "requests")
+ALONE = (
+    "readers",
+    "skew",
+    "skew_joins",
+    "joins",
+    "joins_order",
+    "runtime",
+    "tpcds",
+    "history",
+    "files",
+    "metastore",
+    "requests",
+)
 """Run only when named: they take long, or need more than Spark."""
 MODULES = {
-    **{name: f"benchmarks.{name}" for name in ("planning", "paths", "loading", "history")},
+    **{name: f"benchmarks.{name}" for name in ("planning", "paths", "loading", "history", "readers")},
     **{
         name: f"benchmarks.queries.{name}"
-        for name in ("scans", "pruning", "skew", "joins", "joins_order", "runtime")
+        for name in ("scans", "pruning", "skew", "skew_joins", "joins", "joins_order", "runtime")
     },
     **{name: f"benchmarks.{name}.run" for name in ("tpcds", "files", "metastore", "requests")},
 }

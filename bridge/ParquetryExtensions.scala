@@ -3,7 +3,8 @@ package org.apache.spark.sql.parquetry
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
-import org.apache.spark.sql.parquetry.buckets.{BucketStrategy, DisableUnusedBucketing, ResolveHashFunctions}
+import org.apache.spark.sql.parquetry.buckets.{
+  BucketStrategy, DisableUnusedBucketing, ReadBucketSamples, ResolveBucketSamples, ResolveHashFunctions}
 import org.apache.spark.sql.parquetry.joingraph.SplitStructEqualities
 import org.apache.spark.sql.parquetry.ordering.SortAsFiles
 import org.apache.spark.sql.parquetry.predicates.{
@@ -34,8 +35,9 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  * ----------------------------  -----------------------------  ---------------------------------------------------------------------
  * reads a statement's text      Parser                         asks the planner for the text of a statement that Spark cannot parse
  * resolves hints: the first     EarlyStatements                takes statements that Spark refuses as soon as it resolves their tables
- *   rules of all
- * has resolved a statement      ResolveHashFunctions           hive_hash and hive_bucket become expressions, which know char and varchar
+ *   rules of all                ReadBucketSamples              TABLESAMPLE (BUCKET …) is a number of rows until its relation is known
+ * has resolved a statement      ResolveBucketSamples           TABLESAMPLE (BUCKET …) becomes a condition by the table's hash
+ *                               ResolveHashFunctions           hive_hash and hive_bucket become expressions, which know char and varchar
  *                               ShowPartitionValues            errors show partitions' values as SQL writes them
  *                               ExpandDroppedPartitions        DROP PARTITION of some columns' values names whole partitions
  *                               AnalyzeStatement               answers ANALYZE TABLE by recorded statistics
@@ -50,7 +52,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               UntypeWrittenChars             takes the type CHAR from written values, as Spark takes it from the table's columns
  *                               CheckReplaceWhereRows          rows that replace others have to satisfy the condition, too
  *                               EvolveViewSchemas              records the new columns of a view whose query has changed
- *                               RegisterLateRules              puts the four rules below among the optimizer's last rules
+ *                               RegisterLateRules              puts the five rules below among the optimizer's last rules
  *                               MarkStreamedTables             marks tables that a stream reads, before scans are made
  * checks a resolved statement   CheckStreamingModes            refuses streams in the mode update
  * normalizes a plan, before     PadTargetChars                 pads the chars that DELETE, UPDATE and MERGE read
@@ -68,10 +70,12 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               GuardUntranslatablePredicates  marks what Spark fails to translate; after all rules that make conditions
  *                               OfferDirectoryPredicates       gives the table conditions that Spark does not offer a source
  *                               PruneStreamColumns             a stream's batch reads the columns that it uses
- * has optimized all else        AddRuntimeFilters              puts filters with values of joins: by now scans have their sizes,
- *   (RegisterLateRules)                                        IN and EXISTS are joins, and Spark has put its own filters
+ * has optimized all else        SplitHeavyKeys                 joins heavy keys apart: by now scans have their sizes
+ *   (RegisterLateRules)         AddRuntimeFilters              puts filters with values of joins: by now scans have their sizes,
+ *                                                              IN and EXISTS are joins, and Spark has put its own filters
  *                               PruneByLimit                   a scan below a LIMIT reads only the files that can have its rows
  *                               AnswerAggregates               count, min and max of files that match fully come from the metastore
+ *                               JoinInBuckets                  reads scans in their buckets where one side of a join alone is to be shuffled
  *                               ListInputFiles                 scans list their files; last, as other rules know only plain scans
  * plans a node                  StreamedRowsStrategy           a stream's batch is written by one node, without writers in tasks
  *                               DeleteStrategy                 a DELETE of all rows finds its table
@@ -109,6 +113,8 @@ private object Rules {
     UnclosedJars.keepInServer()
     extensions.injectParser((session, inner) => new Parser(session, inner))
     extensions.injectHintResolutionRule(session => EarlyStatements(session))
+    extensions.injectHintResolutionRule(_ => ReadBucketSamples)
+    extensions.injectPostHocResolutionRule(_ => ResolveBucketSamples)
     extensions.injectPostHocResolutionRule(_ => ResolveHashFunctions)
     extensions.injectPostHocResolutionRule(_ => ShowPartitionValues)
     extensions.injectPostHocResolutionRule(_ => ExpandDroppedPartitions)

@@ -4,9 +4,11 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
+import org.apache.spark.sql.parquetry.buckets.JoinInBuckets
 import org.apache.spark.sql.parquetry.results.{AnswerAggregates, PruneByLimit}
 import org.apache.spark.sql.parquetry.runtime.AddRuntimeFilters
 import org.apache.spark.sql.parquetry.scan.ListInputFiles
+import org.apache.spark.sql.parquetry.skew.SplitHeavyKeys
 
 /**
  * Adds rules to the optimizer rules that a session runs last. Rules that an extension adds itself run too
@@ -16,7 +18,7 @@ import org.apache.spark.sql.parquetry.scan.ListInputFiles
  * sets `spark.experimental.extraOptimizations`.
  */
 case class RegisterLateRules(session: SparkSession) extends Rule[LogicalPlan] {
-  private val rules = Seq[Rule[LogicalPlan]](AddRuntimeFilters, PruneByLimit, AnswerAggregates, ListInputFiles)
+  private val rules = Seq[Rule[LogicalPlan]](SplitHeavyKeys, AddRuntimeFilters, PruneByLimit, AnswerAggregates, JoinInBuckets, ListInputFiles)
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
     val methods = session.asInstanceOf[ClassicSession].experimental

@@ -13,6 +13,7 @@ exchanges by hash are counted once. Spark's own tables are bucketed, too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -32,7 +33,10 @@ _RETURNS = "sr_item_sk, sr_ticket_number, sr_return_quantity, sr_return_amt"
 
 
 class _BucketJoin(NamedTuple):
-    """A join: its SQL over names of tables, and Spark's own tables that join without a shuffle, if any."""
+    """A join: its SQL over names of tables, and Spark's own tables that join without a shuffle, if any.
+
+    `exchanges` is the number of exchanges by a hash over the bucketed tables.
+    """
 
     sql: str
     buckets: Mapping[str, str]
@@ -40,6 +44,7 @@ class _BucketJoin(NamedTuple):
     sparks: Mapping[str, str] | None = None
     settings: Mapping[str, str] | None = None
     target: float | None = None
+    exchanges: int = 0
 
 
 def run(folder: Path, scale: float) -> Result:
@@ -97,6 +102,30 @@ def _shapes() -> dict[str, _BucketJoin]:
             {"l": left, "r": right, "third": fewer},
             plain,
         ),
+        "one side in buckets": _BucketJoin(
+            by_k,
+            {"l": left, "r": plain["r"]},
+            plain,
+            {"l": "spark_left_8", "r": plain["r"]},
+            target=2 / 3,
+            exchanges=1,
+        ),
+        "one partition of ten without buckets": _BucketJoin(
+            by_k, {"l": _ours("left_mixed"), "r": right}, plain, target=1 / 2, exchanges=1
+        ),
+        "both sides so": _BucketJoin(
+            by_k, {"l": _ours("left_mixed"), "r": _ours("right_mixed")}, plain, target=1 / 2, exchanges=2
+        ),
+        "4 and 6": _BucketJoin(by_k, {"l": _ours("left_6"), "r": fewer}, plain),
+        "3 and 8": _BucketJoin(by_k, {"l": left, "r": _ours("right_3")}, plain, exchanges=1),
+        "1 and 8, a small table": _BucketJoin(
+            by_k, {"l": left, "r": _ours("few_1")}, {"l": plain["l"], "r": "rows_few"}
+        ),
+        "three tables of 8, 6 and 4": _BucketJoin(
+            f"{_SUM} {{l}} l JOIN {{r}} r ON l.k = r.k JOIN {{third}} t ON l.k = t.k",
+            {"l": left, "r": _ours("right_6"), "third": fewer},
+            plain,
+        ),
         "GROUP BY": _BucketJoin(
             "SELECT count(*), sum(v), sum(w) FROM (SELECT k, sum(v) AS v, count(*) AS w FROM {l} GROUP BY k)",
             {"l": left},
@@ -128,8 +157,8 @@ def _measure(spark: SparkSession, name: str, shape: _BucketJoin, result: Result)
         result.findings += [
             BenchmarkFinding(
                 f"{name}: exchanges by hash, {variant}",
-                initial.count("Exchange hashpartitioning"),
-                0 if variant == "buckets" else None,
+                len(re.findall(r"Exchange (?:hashpartitioning|buckets)\(", initial)),
+                shape.exchanges if variant == "buckets" else None,
                 "exchanges",
             ),
             BenchmarkFinding(
@@ -187,7 +216,11 @@ def _load(spark: SparkSession, folder: Path, scale: float, result: Result) -> No
         _create_spark_table(spark, rows, key, _LARGE)
         _create(spark, rows, key, _LARGE)
     _create_spark_table(spark, "right", "k", _SMALL)
-    _create(spark, "right", "k", _SMALL)
+    _rows(spark, folder, "few", max(count // 5000, 1), "w")
+    for name, buckets in (("right", _SMALL), ("left", 6), ("right", 6), ("right", 3), ("few", 1)):
+        _create(spark, name, "k", buckets)
+    _create_mixed(spark, "left")
+    _create_mixed(spark, "right")
     writing = take_turns(
         "write 8 buckets",
         {
@@ -233,6 +266,18 @@ def _create(spark: SparkSession, rows: str, key: str, count: int) -> None:
     spark.sql(
         f"CREATE TABLE {table} CLUSTERED BY ({key}) SORTED BY ({key}) INTO {count} BUCKETS AS SELECT * FROM rows_{rows}"
     )
+
+
+def _create_mixed(spark: SparkSession, rows: str) -> None:
+    """Make a table of ten partitions, one of them not in buckets."""
+    table = f"{_ours(rows)}_mixed"
+    spark.sql(f"DROP TABLE IF EXISTS {table} PURGE")
+    spark.sql(
+        f"CREATE TABLE {table} PARTITIONED BY (part) CLUSTERED BY (k) SORTED BY (k) INTO {_LARGE} BUCKETS "
+        f"AS SELECT *, g DIV 2 % 10 AS part FROM rows_{rows} WHERE g DIV 2 % 10 < 9"
+    )
+    spark.sql(f"ALTER TABLE {table} NOT CLUSTERED")
+    spark.sql(f"INSERT INTO {table} SELECT *, g DIV 2 % 10 AS part FROM rows_{rows} WHERE g DIV 2 % 10 = 9")
 
 
 def _create_spark_table(spark: SparkSession, rows: str, key: str, count: int) -> None:

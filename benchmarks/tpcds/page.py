@@ -45,7 +45,8 @@ One figure for each of its four designs, all on two cores:
 {slower}
 
 What the developers hold themselves to, with every query and every time, is in
-[Targets](benchmark-targets.md).
+[Targets](benchmark-targets.md). Rows that are read without Spark are measured in
+[Python](python.md#what-it-costs).
 
 ## TPC-DS
 

@@ -8,14 +8,17 @@ import org.apache.spark.sql.parquetry.splitting.{HideBuckets, HideBucketsExec, S
 import org.apache.spark.sql.parquetry.versions.ScanRelation
 
 /**
- * Changes a whole plan before Spark plans its parts. An extension's optimizer rules run too early for this:
- * scans, which know their buckets, do not exist yet.
+ * Plans the nodes of `JoinInBuckets`, and changes a whole plan before Spark plans its parts. An extension's
+ * optimizer rules run too early for this: scans, which know their buckets, do not exist yet.
  */
 object BucketStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case ReturnAnswer(query) =>
       val changed = SplitHotBuckets(sorted(withNamedFiles(OrderJoinKeysAsSorted(AgreeOnBucketCounts(query)))))
       if (changed eq query) Nil else Seq(planLater(ReturnAnswer(changed)))
+    case InBuckets(layout, columns, child) => Seq(InBucketsExec(layout, columns, planLater(child)))
+    case StayInBuckets(child) => Seq(StayInBucketsExec(planLater(child)))
+    case ZipBuckets(columns, children) => Seq(ZipBucketsExec(columns, children.map(planLater)))
     case HideBuckets(child) => Seq(HideBucketsExec(planLater(child)))
     case _ => Nil
   }

@@ -26,6 +26,17 @@ object DisableUnusedBucketing extends Rule[SparkPlan] {
     if (!conf.autoBucketedScanEnabled) plan
     else visit(plan, used = false, ordered = false)
 
+  /** The plan of a scan that is read in place, reading all of its files, split and packed. */
+  private def inAnyPartitions(plan: SparkPlan): SparkPlan = plan.transform {
+    case node: BatchScanExec => node.scan match {
+      case scan: ParquetryScan if scan.readsInPlace =>
+        val unbucketed = Bucketing.without(node, scan.withoutBuckets)
+        unbucketed.copyTagsFrom(node)
+        unbucketed
+      case _ => node
+    }
+  }
+
   private def visit(plan: SparkPlan, used: Boolean, ordered: Boolean): SparkPlan = plan match {
     case node: BatchScanExec => node.scan match {
       case scan: ParquetryScan if !used && scan.buckets.isDefined && !scan.readsWholeFiles =>
@@ -38,6 +49,8 @@ object DisableUnusedBucketing extends Rule[SparkPlan] {
         unordered
       case _ => node
     }
+    case InBucketsExec(_, _, child) if !used => inAnyPartitions(child)
+    case ZipBucketsExec(_, Seq(InBucketsExec(_, _, child), _*)) if !used => inAnyPartitions(child)
     case other =>
       val passed = Bucketing.groups(other) || (used && !other.isInstanceOf[Exchange])
       val needs = other.requiredChildDistribution.zip(other.requiredChildOrdering)

@@ -21,6 +21,9 @@ object ResolveHashFunctions extends Rule[LogicalPlan] {
     }
   }
 
+  /** The type of an expression in its table, as far as a column's is known at a node. */
+  def rawType(e: Expression, node: LogicalPlan): DataType = raw(e, node)
+
   private def raw(e: Expression, node: LogicalPlan, seen: Set[ExprId] = Set.empty): DataType = {
     def of(e: Expression): DataType = raw(e, node, seen)
     e match {

@@ -14,11 +14,11 @@ import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.parquetry.hash.{BucketFunction, HashFunction}
 import org.apache.spark.sql.parquetry.metadata.MetadataTable
 import org.apache.spark.sql.parquetry.protocol._
-import org.apache.spark.sql.parquetry.table.{Changes, ParquetryTable}
+import org.apache.spark.sql.parquetry.table.{Changes, FieldIds, ParquetryTable}
 import org.apache.spark.sql.parquetry.versions.Constraints
 import org.apache.spark.sql.parquetry.versions.Definitions.{DefiningCatalog, TableInfo}
 import org.apache.spark.sql.parquetry.versions.Relations.{Relation, RelationCatalog, View}
-import org.apache.spark.sql.types.{MetadataBuilder, StructField, StructType}
+import org.apache.spark.sql.types.{Metadata, MetadataBuilder, StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
@@ -88,6 +88,8 @@ abstract class PlannerCatalog
     }
     val metadata = new MetadataBuilder()
     if (c.comment() != null) metadata.putString("comment", c.comment())
+    Option(c.metadataInJSON()).map(Metadata.fromJson).filter(FieldIds.isGiven).foreach(m =>
+      metadata.putLong(FieldIds.Given, m.getLong(FieldIds.Given)))
     StructField(c.name(), c.dataType(), c.nullable(), Changes.withDefault(metadata.build(), c.dataType(), c.defaultValue()))
   }
 

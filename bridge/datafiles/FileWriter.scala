@@ -12,13 +12,12 @@ import org.apache.hadoop.fs.Path
 import org.apache.parquet.hadoop.ParquetOutputFormat
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.analysis.{NoSuchDatabaseException, NoSuchNamespaceException}
-import org.apache.spark.sql.catalyst.expressions.{Alias, Ascending, SortOrder}
-import org.apache.spark.sql.catalyst.plans.logical.{RebalancePartitions, RepartitionByExpression}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Ascending, EqualTo, If, Literal, OctetLength, SortOrder}
+import org.apache.spark.sql.catalyst.plans.logical.{Project, RebalancePartitions, RepartitionByExpression}
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.datasources.{FileFormat, FileFormatWriter}
-import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{BinaryType, StringType, StructType}
 
 /**
  * Used by the planner's write pipeline: arranges rows, writes them where they will stay, deletes uncommitted
@@ -78,7 +77,7 @@ object FileWriter {
       partitionColumns: java.util.List[String],
       places: String, prefix: String, target: Long, rowBytes: Double, tasks: Int, onePartition: Boolean,
       options: java.util.Map[String, String]): String = {
-    val rows = data.asInstanceOf[Dataset[_]]
+    val rows = withPartitionColumns(data.asInstanceOf[Dataset[_]], options)
     val session = rows.sparkSession
     val execution = rows.queryExecution
     val output = execution.analyzed.output
@@ -109,16 +108,43 @@ object FileWriter {
   def writeEmpty(data: DataFrame, format: String, location: String, elsewhere: java.util.Map[String, String],
       partitionColumns: java.util.List[String],
       places: String, prefix: String, slots: String, options: java.util.Map[String, String]): String = {
-    val rows = data.asInstanceOf[Dataset[_]]
-    val schema = StructType(rows.queryExecution.analyzed.schema.filterNot(f => partitionColumns.contains(f.name)))
     implicit val formats: Formats = DefaultFormats
+    val rows = data.asInstanceOf[Dataset[_]]
+    val all = rows.queryExecution.analyzed.schema
+    val repeated = repeatedColumns(options).flatMap(name => all.find(_.name == name))
+    val schema = StructType(all.filterNot(f => partitionColumns.contains(f.name)) ++ repeated)
     val asked = parse(slots).children.map(each => (each(0).extract[String], each(1).extract[Long]))
     encoded(new EmptyFiles(rows.sparkSession, format, formatOf(format), schema, options.asScala.toMap)
       .write(Folders(location, elsewhere.asScala.toMap), prefix, SlotDirectory.read(places), asked), wholeTexts = true)
   }
 
+  /** The option of a write: JSON of the partition columns that the files have, too. */
+  private val RepeatedColumns = "parquetry.partition-columns-in-files"
+
+  private def repeatedColumns(options: java.util.Map[String, String]): Seq[String] = {
+    implicit val formats: Formats = DefaultFormats
+    Option(options.get(RepeatedColumns)).fold(Seq.empty[String])(parse(_).extract[Seq[String]])
+  }
+
+  /**
+   * Adds partition columns a second time, behind the others, if the files are to have them. An empty text is
+   * NULL there, as in the name of its directory.
+   */
+  private def withPartitionColumns(rows: Dataset[_], options: java.util.Map[String, String]): Dataset[_] = {
+    val plan = rows.queryExecution.analyzed
+    val repeated = repeatedColumns(options).map { name =>
+      val column = plan.output.find(_.name == name).get
+      val value = column.dataType match {
+        case _: StringType | BinaryType => If(EqualTo(OctetLength(column), Literal(0)), Literal(null, column.dataType), column)
+        case _ => column
+      }
+      Alias(value, name)()
+    }
+    if (repeated.isEmpty) rows else Dataset.ofRows(rows.sparkSession, Project(plan.output ++ repeated, plan))
+  }
+
   private def formatOf(name: String): FileFormat = name match {
-    case "orc" => new OrcFileFormat
+    case "orc" => new NumberedOrc
     case _ => new StatisticsFriendlyParquet
   }
 

@@ -65,7 +65,7 @@ object OrcStatistics {
     JObject("rows" -> JInt(reader.getNumberOfRows),
       "stripe_rows" -> JInt(reader.getStripes.asScala.map(_.getNumberOfRows).sum),
       "writer" -> JString(version.getWriterImplementation.name), "writer_version" -> JInt(version.getId),
-      "file_version" -> JString(reader.getFileVersion.getName), "columns" -> JObject(columns))
+      "file_version" -> JString(reader.getFileVersion.getName), "field_ids" -> JBool(FieldNumbers.hasIds(schema)), "columns" -> JObject(columns))
   }
 
   private def typeOf(t: TypeDescription): String = t.getCategory match {

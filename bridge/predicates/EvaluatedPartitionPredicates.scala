@@ -108,7 +108,8 @@ object EvaluatedPartitionPredicates {
   def text(condition: Expression): String = written(unmarked(condition).transform { case CharPadding(column) => column })
 
   /** SQL as a user would write it: without the parentheses that Spark puts around every binary operator. */
-  def written(e: Expression): String = Membership.unapply(e).map(found => s"${readable(found.of).sql} IN ${found.listed}")
+  def written(e: Expression): String = BucketPredicate.unapply(e).map(_.sql).getOrElse(writtenWhole(e))
+  private def writtenWhole(e: Expression): String = Membership.unapply(e).map(found => s"${readable(found.of).sql} IN ${found.listed}")
     .orElse(TupleMembership.unapply(e).map(found => s"${row(found.of.map(written))} IN ${found.listed}")).getOrElse(writtenOut(e))
   private def writtenOut(e: Expression): String = readable(e) match {
     case b: BinaryOperator => s"${b.left.sql} ${b.sqlOperator} ${b.right.sql}"

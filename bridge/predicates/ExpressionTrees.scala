@@ -26,6 +26,7 @@ object ExpressionTrees {
     case a: AttributeReference => JObject("col" -> Json.strings(Seq(a.name)))
     case InSet(a: AttributeReference, values) => Json.ofMembership(Seq(a.name), values, a.dataType)
     case InSet(child, values) => function("IN", of(child) +: values.toSeq.map(literal(_, child.dataType)))
+    case BucketPredicate(found) => found.tree
     case CharPadding(_) => function(CharPadding.name, e.children.map(of))
     case other => JObject(function(name(other), other.children.map(of)).obj ++ details(other))
   }

@@ -18,7 +18,7 @@ object RowGroupFilters {
   def apply(pushed: Seq[PushedPredicate], table: ParquetryTable): Array[sources.Filter] =
     pushed.flatMap(p => p.rowGroups.flatMap(filter(_, leaves(p.predicate), table))).toArray
 
-  /** The readers' filters for ranges of runtime values. */
+  /** The readers' filters for ranges of needed values. */
   def fromRanges(ranges: Seq[FoundRanges], table: ParquetryTable): Array[sources.Filter] = ranges.flatMap { range =>
     val column = Expressions.column(Schemas.quoted(range.column))
     val dataType = table.logical(range.column).dataType match {
@@ -29,6 +29,8 @@ object RowGroupFilters {
       leaf(new Predicate(op, (column +: values.map(v => LiteralValue(Json.toValue(v, dataType), dataType))).toArray[Expression]), table)
     val parts = range.ends.map {
       case Seq(least, greatest) if least == greatest => compared("=", least)
+      case Seq(least, null) => compared(">=", least)
+      case Seq(null, greatest) => compared("<=", greatest)
       case Seq(least, greatest) => for (l <- compared(">=", least); g <- compared("<=", greatest)) yield sources.And(l, g)
     }
     val between = if (parts.exists(_.isEmpty)) None else Some(joined("OR", parts.flatten))

@@ -146,7 +146,7 @@ case class FilesAnswer(
 }
 
 /**
- * The buckets of all rows of a scan.
+ * The buckets of a scan's rows.
  *
  * @param count number of buckets that Spark is to know
  * @param held number of buckets of the files, a divisor of `count`; if it is less, each file is read for
@@ -156,13 +156,14 @@ case class FilesAnswer(
  * @param order the columns that each file is sorted by
  * @param merged whether the files of a bucket are to be read as one, in this order
  * @param larger whether a join with a table of more buckets is to use the other table's number
+ * @param outside bytes of the files in no bucket, or in others; their bucket is -1
  * @param sizes the rows, bytes and files of each bucket, for the planner, or JNull if they are not known
  * @param least the fewest rows of a bucket that may be split
  * @param hot whether a bucket has far more rows than others
  */
 case class BucketsAnswer(
     version: String, count: Int, held: Int, columns: Seq[String], types: Seq[DataType], order: Seq[OrderAnswer], merged: Boolean,
-    larger: Boolean, sizes: JValue, least: Long, hot: Boolean)
+    larger: Boolean, outside: Long, sizes: JValue, least: Long, hot: Boolean)
 case class OrderAnswer(column: String, descending: Boolean)
 
 /**
@@ -170,9 +171,12 @@ case class OrderAnswer(column: String, descending: Boolean)
  *
  * @param verdicts on candidates for runtime filters, in the order of the question
  * @param bucketCounts the number of buckets that each scan of the question reports to Spark
+ * @param inPlace the number of buckets that each scan is read in place in, or 0 if it is not
  * @param splits what is split of each join of the question
+ * @param skewSplits on heavy keys, in the order of the question
  */
-case class JoinsAnswer(verdicts: Seq[VerdictAnswer], bucketCounts: Seq[Long], splits: Seq[SplitAnswer])
+case class JoinsAnswer(verdicts: Seq[VerdictAnswer], bucketCounts: Seq[Long], inPlace: Seq[Long], splits: Seq[SplitAnswer],
+    skewSplits: Seq[SkewSplitAnswer])
 /**
  * The hot buckets of a join that several tasks read.
  *
@@ -186,6 +190,11 @@ case class SplitAnswer(side: Option[Int], buckets: Seq[PiecesAnswer], texts: Seq
  * @param interleaved whether each task reads all files of the bucket, and uses some of the batches
  */
 case class PiecesAnswer(bucket: Int, pieces: Int, interleaved: Boolean)
+/**
+ * The planner's decision on the heavy keys of a join: their values, which are joined apart, or the reason
+ * against.
+ */
+case class SkewSplitAnswer(columns: Seq[String], values: Seq[Seq[String]], share: Option[Double], reason: String)
 /**
  * The planner's verdict on a candidate for a runtime filter: where its values come from, or why there is no
  * filter.

@@ -23,6 +23,19 @@ class FileSplits(
   /** Packs pieces of any files together. */
   def mixed: Array[FilePartition] = answer.order.fold(packed(pieces(0 until files.count, most)))(order => ranked(order.ranks))
 
+  /** The same for the files without a bucket. */
+  def besideBuckets: Array[FilePartition] = packed(pieces((0 until files.count).filter(files.bucket(_) < 0), most))
+
+  /**
+   * A partition for each bucket, in their order, with all files of the bucket. Files in no bucket are left
+   * out.
+   */
+  def inPlace(buckets: BucketsAnswer): Array[KeyedFilePartition] = {
+    val of = (0 until files.count).groupBy(files.bucket(_))
+    Array.tabulate(buckets.count)(bucket => new KeyedFilePartition(
+      bucket, pieces(of.getOrElse(bucket % buckets.held, Nil), Long.MaxValue).toArray, bucket, buckets.columns.length))
+  }
+
   /** Packs files by ascending rank. The first partitions have few files each, as these may suffice. */
   private def ranked(ranks: Array[Int]): Array[FilePartition] = {
     val places = ranks.indices.sortBy(ranks(_))

@@ -15,6 +15,7 @@ import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ReusedExchangeExec, ShuffleExchangeLike}
 import org.apache.spark.sql.execution.joins.{BaseJoinExec, BroadcastHashJoinExec}
+import org.apache.spark.sql.parquetry.buckets.{BucketPartitioning, ZipBucketsExec}
 import org.apache.spark.sql.parquetry.joingraph.{Lineage, LogicalNames}
 import org.apache.spark.sql.parquetry.protocol.{CharPadding, Json}
 import org.apache.spark.sql.parquetry.scan.Reported
@@ -66,6 +67,7 @@ object JoinFacts {
   private def fact(join: BaseJoinExec): JValue = JObject(
     "type" -> JString(typeOf(join)),
     "sides" -> JArray(List(side(join.left, join.leftKeys), side(join.right, join.rightKeys))),
+    "sorts" -> JInt(join.children.count(_.isInstanceOf[SortExec])),
     "broadcast" -> (join match {
       case hash: BroadcastHashJoinExec => JInt(if (hash.buildSide == BuildLeft) 0 else 1)
       case _ => JNull
@@ -76,7 +78,10 @@ object JoinFacts {
     def collect(plan: SparkPlan): Seq[(BatchScanExec, Reported)] = (plan match {
       case scan: BatchScanExec => Seq(scan.scan).collect { case ours: Reported => scan -> ours }
       case _ => Nil
-    }) ++ allBelow(plan).flatMap(collect)
+    }) ++ (plan match {
+      case parts: ZipBucketsExec => collect(parts.children.head) // one scan in two parts
+      case _ => allBelow(plan).flatMap(collect)
+    })
     val scans = collect(plan)
     val columns = scans.zipWithIndex.flatMap { case ((scan, _), i) => scan.output.map(_.exprId -> i) }.toMap
     val on = onTheWay(plan)
@@ -94,6 +99,7 @@ object JoinFacts {
         case exchange: ShuffleExchangeLike => exchange.shuffleOrigin != ENSURE_REQUIREMENTS
         case _ => false
       }),
+      "rest" -> JBool(on.exists(_.isInstanceOf[ZipBucketsExec])),
       "in_buckets" -> JBool(inBuckets(plan)),
       "through" -> Json.strings(on.collect {
         case join: BaseJoinExec if typeOf(join) == "EXISTS" => "EXISTS or IN beside OR"
@@ -113,14 +119,15 @@ object JoinFacts {
    * and may fail if they have changed since.
    */
   private def inBuckets(plan: SparkPlan): Boolean =
-    Try(Bucketing.isKeyed(plan.outputPartitioning)).getOrElse(false)
+    Try(plan.outputPartitioning).toOption.exists(found => Bucketing.isKeyed(found) || BucketPartitioning.isIn(found))
 
   /**
    * The nodes between a join and its scans, down to the next joins. Nodes below those do not belong to this
-   * join.
+   * join. Of a scan in two parts, it is the part in buckets.
    */
   private def onTheWay(plan: SparkPlan): Seq[SparkPlan] = plan match {
     case join: BaseJoinExec => Seq(join)
+    case parts: ZipBucketsExec => parts +: onTheWay(parts.children.head)
     case other => other +: below(other).flatMap(onTheWay)
   }
 

@@ -15,9 +15,10 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Strategy
 import org.apache.spark.sql.parquetry.joingraph.LogicalNames
 import org.apache.spark.sql.parquetry.predicates.{EvaluatedDirectoryPredicates, EvaluatedPartitionPredicates}
-import org.apache.spark.sql.parquetry.protocol.Json
+import org.apache.spark.sql.parquetry.protocol.{Codec, Json}
 import org.apache.spark.sql.parquetry.rows.{RewriteRowsExec, RewrittenScan}
 import org.apache.spark.sql.parquetry.scan.{ParquetryScan, Reported}
+import org.apache.spark.sql.parquetry.skew.SplitHeavyKeys
 import org.apache.spark.sql.parquetry.versions.ScanRelation
 
 /**
@@ -26,8 +27,9 @@ import org.apache.spark.sql.parquetry.versions.ScanRelation
  * @param run `own` if the query has run, `same` if these are facts about the newest run of the same scans,
  *   `none` if there is no such run, `planned` for facts about a plan
  */
-case class Facts(scans: Seq[() => JObject], joins: Seq[JValue], values: Seq[JValue], run: String) {
+case class Facts(scans: Seq[() => JObject], joins: Seq[JValue], values: Seq[JValue], splits: Seq[JValue], run: String) {
   def json: JObject = JObject(
+    "splits" -> JArray(splits.toList),
     "scans" -> JArray(scans.map(_()).toList), "joins" -> JArray(joins.toList), "values" -> JArray(values.toList), "run" -> JString(run))
 }
 
@@ -57,7 +59,7 @@ object QueryFacts {
   private def gathered(session: ClassicSession, run: String, ran: Option[ScansInRun])(visit: QueryFacts => Unit): Facts = {
     val facts = new QueryFacts(session, ran)
     visit(facts)
-    Facts(facts.scanFacts, facts.joins.result(), facts.values.result(), run)
+    Facts(facts.scanFacts, facts.joins.result(), facts.values.result(), facts.splits.result(), run)
   }
 
   /**
@@ -114,6 +116,7 @@ private class QueryFacts(session: ClassicSession, ran: Option[ScansInRun]) exten
   private val scans = List.newBuilder[ScanFacts]
   private val joins = List.newBuilder[JValue]
   private val values = List.newBuilder[JValue]
+  private val splits = List.newBuilder[JValue]
   private var ends = Set.empty[ExprId]
 
   private def scanFacts: Seq[() => JObject] = {
@@ -140,6 +143,8 @@ private class QueryFacts(session: ClassicSession, ran: Option[ScansInRun]) exten
     if (query.optimizedPlan.collectWithSubqueries { case join: Join => join }.nonEmpty) {
       joins ++= JoinFacts.of(query.executedPlan, RuntimeFacts.forValues(query.optimizedPlan))
       values ++= RuntimeFacts.of(query)
+      splits ++= query.optimizedPlan.collectWithSubqueries { case join: Join => join.getTagValue(SplitHeavyKeys.outcome).flatten }
+        .flatten.map(Codec.encode)
       ends ++= RuntimeFacts.forValues(query.optimizedPlan)
     }
   private def planned(query: LogicalPlan): QueryExecution = session.sessionState.executePlan(query, CommandExecutionMode.SKIP)

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
 import org.apache.spark.sql.parquetry.predicates.EvaluatedPartitionPredicates
 import org.apache.spark.sql.parquetry.protocol.{AggregateAnswer, MaybeAggregateAnswer}
-import org.apache.spark.sql.parquetry.scan.{MetadataScan, ParquetryScan}
+import org.apache.spark.sql.parquetry.scan.MetadataScan
 import org.apache.spark.sql.parquetry.versions.ScanRelation
 
 /**
@@ -43,47 +43,45 @@ object AnswerAggregates extends Rule[LogicalPlan] {
   private def answered(aggregate: Aggregate): Option[LogicalPlan] = for {
     functions <- functionsOf(aggregate)
     below <- scanOf(aggregate, functions)
-    calls <- all(functions.indices.map(i => call(functions(i).aggregateFunction, below.expressions(i), below.scan)))
   } yield {
-    val sent = List[JField]("functions" -> JArray(calls.toList), "hindrance" -> below.hindrance)
-    val answer = below.scan.table.ref.ask("aggregate", below.scan.table.identity ++ Seq[JField](
-      "predicates" -> JArray(below.scan.planTimeConditions.toList), "group_by" -> JArray(Nil), "partly" -> JBool(true)) ++ sent: _*).as[MaybeAggregateAnswer].aggregated
-    val first: Option[JField] = functions match {
-      case Seq(one) => extreme(one, below).map("first" -> _)
-      case _ => None
-    }
-    def read(fields: List[JField]): LogicalPlan = ScanBelow.replaced(aggregate.child, Nil) { found =>
+    val calls = Option.unless(below.repeats)(
+      all(functions.indices.map(i => call(functions(i).aggregateFunction, below.expressions(i), below)))).flatten
+    val sent = calls.map(some => List[JField]("functions" -> JArray(some.toList), "hindrance" -> below.hindrance))
+    val answer = sent.flatMap(fields => below.scan.table.ref.ask("aggregate", below.scan.table.identity ++ Seq[JField](
+      "predicates" -> JArray(below.scan.planTimeConditions.toList), "group_by" -> JArray(Nil), "partly" -> JBool(true)) ++ fields: _*)
+      .as[MaybeAggregateAnswer].aggregated)
+    val first = extreme(functions, below).map("first" -> _: JField).toList
+    def read(fields: List[JField]): LogicalPlan = ScanBelow.replaced(aggregate.child, functions.flatMap(e => argument(e.aggregateFunction))) { found =>
       found.reading(JObject(fields))
     }
     answer match {
       case Some(found) if found.files == 0 => whole(aggregate, functions, below, found)
-      case Some(found) => partly(aggregate, functions, found, read(first.toList :+ ("answered" -> JObject(sent): JField)))
-      case None if first.isDefined =>
-        val ordered = aggregate.copy(child = read(first.toList))
-        ordered.setTagValue(asked, ())
-        ordered
-      case None => aggregate
+      case Some(found) => partly(aggregate, functions, found, read(first :+ ("answered" -> JObject(sent.get): JField)))
+      case None =>
+        // the report says why the metastore has no part of the answer
+        val explained = sent.filterNot(_ => below.scan.awaitsValues || below.scan.buckets.nonEmpty)
+          .map(fields => "answered" -> JObject(fields :+ ("explained" -> JBool(true): JField)): JField).toList
+        if (first.isEmpty && explained.isEmpty) aggregate
+        else {
+          val ordered = aggregate.copy(child = read(first ++ explained))
+          ordered.setTagValue(asked, ())
+          ordered
+        }
     }
   }
 
-  /** A minimum or maximum as the first row of an order (`FirstRows` in `prune/needed_rows.py`). */
-  private def extreme(of: AggregateExpression, below: ScanBelow): Option[JObject] = {
-    def ordered(descending: Boolean) = Some(JObject(
+  /**
+   * Minimums or maximums of one expression, also as `max_by`, as the first row of an order (`FirstRows` in
+   * `prune/needed_rows.py`), or None if functions are of others.
+   */
+  private def extreme(functions: Seq[AggregateExpression], below: ScanBelow): Option[JObject] =
+    Extremes.order(functions.map(_.aggregateFunction)).map(order => JObject(
       "count" -> JInt(1),
-      "key" -> JObject(
-        "column" -> ScanBelow.column(below.expressions.head, below.scan).fold[JValue](JNull)(JString(_)),
-        "text" -> JString(EvaluatedPartitionPredicates.text(below.expressions.head)),
-        "descending" -> JBool(descending), "nulls_first" -> JBool(false)),
+      "key" -> below.key(below.expressions.head, order.direction == Descending, nullsFirst = false),
       "hindrance" -> below.hindrance,
-      "written" -> JString(EvaluatedPartitionPredicates.text(of))))
-    of.aggregateFunction match {
-      case _: Min => ordered(descending = false)
-      case _: Max => ordered(descending = true)
-      case _ => None
-    }
-  }
+      "written" -> JString(functions.map(EvaluatedPartitionPredicates.text).mkString(", "))))
 
-  /** The functions of an aggregate, or None if some are neither `count`, `min` nor `max` of all rows. */
+  /** The functions of an aggregate, or None if some are neither `count` nor extremes of all rows. */
   private def functionsOf(aggregate: Aggregate): Option[Seq[AggregateExpression]] = {
     val found = aggregate.aggregateExpressions.flatMap(_.collect { case e: AggregateExpression => e }).distinctBy(_.canonicalized)
     Option.when(found.nonEmpty && found.forall(e => !e.isDistinct && e.filter.isEmpty && e.mode == Complete &&
@@ -92,9 +90,7 @@ object AnswerAggregates extends Rule[LogicalPlan] {
 
   private def argument(function: AggregateFunction): Option[Expression] = function match {
     case Count(Seq(one)) => Some(one)
-    case Min(column) => Some(column)
-    case Max(column) => Some(column)
-    case _ => None
+    case other => Extremes.order(Seq(other)).map(_.child)
   }
 
   private def scanOf(aggregate: Aggregate, functions: Seq[AggregateExpression]): Option[ScanBelow] = {
@@ -103,13 +99,13 @@ object AnswerAggregates extends Rule[LogicalPlan] {
       found :+= below
       below.relation
     }
-    found.headOption.filter(below => found.length == 1 && below.scan.needed.isEmpty && !aggregate.child.exists(_.isInstanceOf[Union]))
+    found.headOption.filter(below => found.length == 1 && below.isChangeable && !aggregate.child.exists(_.isInstanceOf[Union]))
   }
 
-  private def call(function: AggregateFunction, of: Expression, scan: ParquetryScan): Option[JValue] = {
+  private def call(function: AggregateFunction, of: Expression, below: ScanBelow): Option[JValue] = {
     def field(name: String, column: Option[String]) =
       JObject("function" -> JString(name), "column" -> column.fold[JValue](JNull)(JString(_)))
-    def ofColumn(name: String) = ScanBelow.column(of, scan).map(column => field(name, Some(column)))
+    def ofColumn(name: String) = below.column(of).map(column => field(name, Some(column)))
     (function, of) match {
       case (_: Count, Literal(value, _)) => Option.when(value != null)(field("count", None))
       case (_: Count, _) => ofColumn("count")

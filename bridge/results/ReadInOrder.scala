@@ -3,23 +3,26 @@ package org.apache.spark.sql.parquetry.results
 import org.apache.spark.rdd.{PartitionPruningRDD, RDD}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Max, Min, Partial}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Partial}
 import org.apache.spark.sql.catalyst.expressions.codegen.LazilyGeneratedOrdering
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, SinglePartition}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.{FilterExec, ProjectExec, SparkPlan, TakeOrderedAndProjectExec, UnaryExecNode}
+import org.apache.spark.sql.execution.{FilterExec, GenerateExec, ProjectExec, SparkPlan, TakeOrderedAndProjectExec, UnaryExecNode}
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
+import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 import org.apache.spark.sql.parquetry.protocol.Json
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
 /**
- * Has a top-k, a `max` or a `min` read files in the order of their bounds, and stop when no other file can
+ * Has a top-k, a `max`, `min`, `max_by` or `min_by` read files in the order of their bounds, and stop when no other file can
  * have a better row.
  *
  * For `WHERE x = 7 ORDER BY ts DESC LIMIT 100`, statistics may not tell which rows match. But once there are
- * 100 rows, a file whose greatest `ts` is less than the least of them need not be read.
+ * 100 rows, a file whose greatest `ts` is less than the least of them need not be read. Joins with a broadcast
+ * side may stand between: what counts are the rows that come out of each task.
  */
 object ReadInOrder extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = plan.transform {
@@ -27,22 +30,24 @@ object ReadInOrder extends Rule[SparkPlan] {
       top.withNewChildren(Seq(FirstRowsExec(top.limit, top.sortOrder, top.child)))
     case exchange: ShuffleExchangeExec => exchange.child match {
       case partial: BaseAggregateExec if partial.groupingExpressions.isEmpty && isInOrder(partial.child, 1) =>
-        order(partial.aggregateExpressions).fold[SparkPlan](exchange)(key => exchange.withNewChildren(Seq(ExtremeExec(key, partial))))
+        order(partial.aggregateExpressions).fold[SparkPlan](exchange) { key =>
+          val position = Extremes.position(partial.aggregateExpressions.head.aggregateFunction)
+          exchange.withNewChildren(Seq(ExtremeExec(key, position, partial)))
+        }
       case _ => exchange
     }
   }
 
-  /** The order whose first value is the only minimum or maximum that an aggregate computes, or None. */
-  private def order(functions: Seq[AggregateExpression]): Option[SortOrder] = functions match {
-    case Seq(AggregateExpression(Max(column), Partial, _, None, _)) => Some(SortOrder(column, Descending, NullsLast, Nil))
-    case Seq(AggregateExpression(Min(column), Partial, _, None, _)) => Some(SortOrder(column, Ascending, NullsLast, Nil))
-    case _ => None
-  }
+  /** The order whose first value is the minimum or maximum that an aggregate computes, or None. */
+  private def order(functions: Seq[AggregateExpression]): Option[SortOrder] =
+    if (functions.forall(e => e.mode == Partial && e.filter.isEmpty)) Extremes.order(functions.map(_.aggregateFunction)) else None
 
-  /** The scan of a plan that gives at most a row for each row of it. */
+  /** The scan of a plan whose rows each come from one row of it, in the same task. */
   private def scanOf(plan: SparkPlan): Option[BatchScanExec] = plan match {
     case project: ProjectExec => scanOf(project.child)
     case filter: FilterExec => scanOf(filter.child)
+    case generate: GenerateExec => scanOf(generate.child)
+    case join: BroadcastHashJoinExec => scanOf(Waves.streamed(join))
     case scan: BatchScanExec if scan.runtimeFilters.isEmpty => Some(scan)
     case _ => None
   }
@@ -60,10 +65,23 @@ object ReadInOrder extends Rule[SparkPlan] {
 private[results] object Waves {
   /** For each task of a plan, the best value of the sort key in its files, or None if it is not known. */
   def bestValues(plan: SparkPlan, key: SortOrder): Option[Seq[Option[Any]]] =
-    plan.collectFirst { case node: BatchScanExec => node.scan }.flatMap {
+    scanOf(plan).map(_.scan).flatMap {
       case scan: ParquetryScan => scan.bestValues.map(_.map(_.map(Json.toValue(_, key.dataType))))
       case _ => None
     }
+
+  /** The scan of a plan that `ReadInOrder` has chosen, below the nodes that Spark has put in since. */
+  private def scanOf(plan: SparkPlan): Option[BatchScanExec] = plan match {
+    case scan: BatchScanExec => Some(scan)
+    case join: BroadcastHashJoinExec => scanOf(streamed(join))
+    case other => if (other.children.length == 1) scanOf(other.children.head) else None
+  }
+
+  /** The side of a join that is not broadcast. */
+  def streamed(join: BroadcastHashJoinExec): SparkPlan = join.buildSide match {
+    case BuildLeft => join.right
+    case BuildRight => join.left
+  }
 
   /**
    * @param values the best values of all tasks
@@ -126,9 +144,10 @@ case class FirstRowsExec(limit: Int, sortOrder: Seq[SortOrder], child: SparkPlan
  * The minimum or maximum in each task's rows. Tasks whose files cannot have a better one do not run.
  *
  * @param key the order whose first value is wanted
+ * @param position of the extreme among the child's columns
  * @param child gives one row for each task
  */
-case class ExtremeExec(key: SortOrder, child: SparkPlan) extends UnaryExecNode {
+case class ExtremeExec(key: SortOrder, position: Int, child: SparkPlan) extends UnaryExecNode {
   override def output: Seq[Attribute] = child.output
   override protected def withNewChildInternal(newChild: SparkPlan): SparkPlan = copy(child = newChild)
 
@@ -136,11 +155,11 @@ case class ExtremeExec(key: SortOrder, child: SparkPlan) extends UnaryExecNode {
     val rows = child.execute()
     Waves.bestValues(child, key).filter(_.length == rows.partitions.length).fold(rows) { values =>
       val order = new InterpretedOrdering(
-        Seq(SortOrder(BoundReference(0, key.dataType, nullable = true), key.direction, key.nullOrdering, Nil)))
+        Seq(SortOrder(BoundReference(position, key.dataType, nullable = true), key.direction, key.nullOrdering, Nil)))
       var found = Seq.empty[InternalRow]
       Waves.run(values, key, ties = false) { tasks =>
         found ++= PartitionPruningRDD.create(rows, tasks.toSet).mapPartitionsInternal(_.map(_.copy())).collect()
-        Option(found.min(order).get(0, key.dataType))
+        Option(found.min(order).get(position, key.dataType))
       }
       sparkContext.parallelize(found, 1)
     }

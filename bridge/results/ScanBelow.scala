@@ -5,12 +5,14 @@ import scala.util.Try
 import org.json4s._
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.{BaseEvalPython, Filter, LogicalPlan, Project, Subquery, Union}
+import org.apache.spark.sql.catalyst.plans.{Cross, ExistenceJoin, Inner, JoinType, LeftAnti, LeftOuter, LeftSemi, RightOuter}
+import org.apache.spark.sql.catalyst.plans.logical.{BaseEvalPython, Filter, Generate, Join, LogicalPlan, Project, Subquery, Union}
 import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, DataSourceV2Strategy}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.parquetry.predicates.EvaluatedPartitionPredicates
-import org.apache.spark.sql.parquetry.protocol.Json
+import org.apache.spark.sql.parquetry.joingraph.LogicalNames
+import org.apache.spark.sql.parquetry.predicates.{EvaluatedPartitionPredicates, ExpressionTrees}
+import org.apache.spark.sql.parquetry.protocol.{CharPadding, Json}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 import org.apache.spark.sql.parquetry.versions.ScanRelation
 
@@ -19,21 +21,50 @@ import org.apache.spark.sql.parquetry.versions.ScanRelation
  *
  * @param conditions the conditions between the node and the scan, as conditions on the scan's columns
  * @param expressions expressions of the node's child, as expressions of the scan's columns
+ * @param repeats whether a row of the scan may become several rows of the node's child, by a join or a generator
+ * @param drops the joins between that may drop rows of the scan
  */
 case class ScanBelow(
-    relation: DataSourceV2ScanRelation, scan: ParquetryScan, conditions: Seq[Expression], expressions: Seq[Expression]) {
+    relation: DataSourceV2ScanRelation, scan: ParquetryScan, conditions: Seq[Expression], expressions: Seq[Expression],
+    repeats: Boolean, drops: Seq[JoinType]) {
   /** The scan for a query that needs only some of its rows; see `ParquetryScan.withNeeded`. */
   def reading(needed: JObject): DataSourceV2ScanRelation = ScanRelation.narrowed(relation, scan.withNeeded(needed), relation.output)
 
+  /** Whether the scan can be changed: a join above it may need the buckets that it reports. */
+  def isChangeable: Boolean = scan.needed.isEmpty && (scan.buckets.isEmpty || !repeats)
+
   /** The facts that keep the query from needing fewer files (`Hindrance` in `prune/needed_rows.py`). */
   def hindrance: JObject = JObject(
-    "unknown" -> Json.strings(conditions.filterNot(planned.contains).map(text)),
+    "unknown" -> Json.strings(drops.map(join => s"the ${LogicalNames.of(join)} JOIN") ++ conditions.filterNot(planned.contains).map(text)),
     "skipping" -> skipping.fold[JValue](JNull)(JString(_)))
+
+  /** A sort key (`SortKey` in `prune/needed_rows.py`). */
+  def key(expression: Expression, descending: Boolean, nullsFirst: Boolean): JObject = {
+    val (bare, padded) = expression match {
+      case CharPadding(column) => (column, true)
+      case other => (other, false)
+    }
+    val name = column(bare)
+    val isReadable = bare.references.nonEmpty && bare.references.forall(column(_).isDefined)
+    JObject(
+      "column" -> name.fold[JValue](JNull)(JString(_)),
+      "text" -> JString(EvaluatedPartitionPredicates.text(bare)),
+      "descending" -> JBool(descending), "nulls_first" -> JBool(nullsFirst), "padded" -> JBool(padded),
+      "tree" -> (if (name.isEmpty && isReadable) ExpressionTrees.of(EvaluatedPartitionPredicates.unmarked(bare)) else JNull))
+  }
+
+  /** The name of the column that an expression is, or None if it is none of the table's. */
+  def column(expression: Expression): Option[String] = expression match {
+    case a: AttributeReference if relation.outputSet.contains(a) && scan.table.logical.fieldNames.contains(a.name) && !scan.hiddenColumns(a.name) =>
+      Some(a.name)
+    case _ => None
+  }
 
   /** The conditions that the scan was planned with. Others have values of joins, or no form for sources. */
   private lazy val planned: Set[Expression] = {
     val trees = scan.predicates.map(Json.ofExpression).toSet
-    conditions.filter(condition =>
+    // a column of another input of a join may have the same name
+    conditions.filter(condition => condition.references.subsetOf(relation.outputSet) &&
       Try(DataSourceV2Strategy.translateFilterV2(condition)).toOption.flatten.exists(found => trees(Json.ofExpression(found)))).toSet
   }
 
@@ -61,34 +92,61 @@ object ScanBelow extends PredicateHelper {
 
   /**
    * Replaces our scans below a node by nodes with the same columns. Between the node and the scan are only
-   * nodes that give a row for each row, conditions, and UNION ALL.
+   * nodes that give one row or more for each row, conditions, joins that drop rows, and UNION ALL.
+   *
+   * A join is passed on the side that the expressions are of. An outer join keeps every row of one side. If
+   * the expressions are those of this side, each row of a better value is in the result, at least once. A FULL
+   * OUTER JOIN is not passed: a row that is left out on one side adds one of the other side.
    *
    * @param expressions of the plan's columns
    */
-  def replaced(plan: LogicalPlan, expressions: Seq[Expression], conditions: Seq[Expression] = Nil)(
+  def replaced(plan: LogicalPlan, expressions: Seq[Expression])(change: ScanBelow => LogicalPlan): LogicalPlan =
+    below(plan, expressions, Nil, repeats = false, Nil)(change)
+
+  private def below(plan: LogicalPlan, expressions: Seq[Expression], conditions: Seq[Expression], repeats: Boolean, drops: Seq[JoinType])(
       change: ScanBelow => LogicalPlan): LogicalPlan = plan match {
     case relation @ ScanRelation(_, scan: ParquetryScan, _, _, _) =>
-      change(ScanBelow(relation, scan, conditions, expressions))
+      change(ScanBelow(relation, scan, conditions, expressions, repeats, drops))
     case project: Project =>
       val aliases = getAliasMap(project)
-      def below(some: Seq[Expression]) = some.map(replaceAlias(_, aliases))
-      project.withNewChildren(Seq(replaced(project.child, below(expressions), below(conditions))(change)))
+      def through(some: Seq[Expression]) = some.map(replaceAlias(_, aliases))
+      project.withNewChildren(Seq(below(project.child, through(expressions), through(conditions), repeats, drops)(change)))
     case filter: Filter =>
       val all = conditions ++ splitConjunctivePredicates(filter.condition)
-      filter.withNewChildren(Seq(replaced(filter.child, expressions, all)(change)))
+      filter.withNewChildren(Seq(below(filter.child, expressions, all, repeats, drops)(change)))
     case eval: BaseEvalPython =>
-      eval.withNewChildren(Seq(replaced(eval.child, expressions, conditions)(change)))
+      eval.withNewChildren(Seq(below(eval.child, expressions, conditions, repeats, drops)(change)))
+    case generate: Generate if generate.outer =>
+      generate.withNewChildren(Seq(below(generate.child, expressions, conditions, repeats = true, drops)(change)))
     case union: Union => union.withNewChildren(union.children.map { child =>
       val columns = AttributeMap(union.output.zip(child.output))
-      def below(some: Seq[Expression]) = some.map(_.transform { case a: Attribute => columns.getOrElse(a, a) })
-      replaced(child, below(expressions), below(conditions))(change)
+      def through(some: Seq[Expression]) = some.map(_.transform { case a: Attribute => columns.getOrElse(a, a) })
+      below(child, through(expressions), through(conditions), repeats, drops)(change)
     })
+    case join: Join =>
+      def on(side: LogicalPlan, more: Seq[JoinType]) = below(side, expressions, conditions, repeats = true, drops ++ more)(change)
+      side(join, expressions) match {
+        case Some((true, more)) => join.withNewChildren(Seq(on(join.left, more), join.right))
+        case Some((false, more)) => join.withNewChildren(Seq(join.left, on(join.right, more)))
+        case None => join
+      }
     case other => other
   }
 
-  /** The name of the column that an expression is, or None if it is none of the table's. */
-  def column(expression: Expression, scan: ParquetryScan): Option[String] = expression match {
-    case a: AttributeReference if scan.table.logical.fieldNames.contains(a.name) && !scan.hiddenColumns(a.name) => Some(a.name)
-    case _ => None
-  }
-}
+  /**
+   * Whether expressions are of a join's left side, and the join if it may drop rows of that side. A side whose
+   * values filter the other side while the query runs stays as it is: Spark takes them from the join's
+   * broadcast, which has to be the same plan.
+   */
+  private def side(join: Join, expressions: Seq[Expression]): Option[(Boolean, Seq[JoinType])] = {
+    def areOf(side: LogicalPlan) = expressions.nonEmpty && expressions.forall(_.references.subsetOf(side.outputSet)) &&
+      !(if (side eq join.left) join.right else join.left).containsAnyPattern(TreePattern.DYNAMIC_PRUNING_SUBQUERY, TreePattern.PLAN_EXPRESSION)
+    join.joinType match {
+      case LeftOuter | ExistenceJoin(_) if areOf(join.left) => Some((true, Nil))
+      case RightOuter if areOf(join.right) => Some((false, Nil))
+      case LeftSemi | LeftAnti if areOf(join.left) => Some((true, Seq(join.joinType)))
+      case Inner | Cross if areOf(join.left) => Some((true, Seq(join.joinType)))
+      case Inner | Cross if areOf(join.right) => Some((false, Seq(join.joinType)))
+      case _ => None
+    }
+  }}

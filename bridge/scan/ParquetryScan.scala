@@ -38,10 +38,11 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * @param columns the data columns to read, or None for all
  * @param merging how several sorted files of a bucket are read
  * @param split the hot buckets that several tasks read, or None if none has been looked for
+ * @param part the files to read, and their partitions
  */
 case class ReadMode(
     bucketed: Boolean = true, wholeFiles: Boolean = false, columns: Option[Set[String]] = None, merging: Merging.Value = Merging.Ordered,
-    split: Option[SplitBuckets] = None)
+    split: Option[SplitBuckets] = None, part: ScanPart = AllFiles)
 
 /**
  * The hot buckets of a join.
@@ -58,6 +59,15 @@ case class SplitBuckets(buckets: Seq[PiecesAnswer], divided: Boolean, text: Opti
 object Merging extends Enumeration {
   val Ordered, Unordered, Separate: Value = Value
 }
+
+/** The files that a scan reads, and their partitions. */
+sealed trait ScanPart
+/** All files, in any partitions. */
+case object AllFiles extends ScanPart
+/** The files in buckets. Each bucket is one partition, with the bucket's number, if it has files or not. */
+case object FilesInBuckets extends ScanPart
+/** The files in no bucket, or in other buckets than most files, in any partitions. */
+case object FilesBesideBuckets extends ScanPart
 
 /**
  * The files that the planner chose, read by Spark's own readers.
@@ -110,10 +120,17 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
 
   override def estimateStatistics(): Statistics = new Statistics {
     private def sizes = plans.state.answer.statistics
-    override def sizeInBytes(): OptionalLong = OptionalLong.of(sizes.bytes)
-    override def numRows(): OptionalLong = sizes.rows.fold(OptionalLong.empty())(OptionalLong.of(_))
+    /** The part of the bytes that is read. */
+    private lazy val share = plans.bucketsInPlace.filter(_ => mode.part != AllFiles && !isEstimated).fold(1.0) { buckets =>
+      val outside = buckets.outside.toDouble / math.max(sizes.bytes, 1L)
+      math.min(1.0, if (mode.part == FilesBesideBuckets) outside else 1 - outside)
+    }
+    override def sizeInBytes(): OptionalLong = OptionalLong.of((sizes.bytes * share).toLong)
+    override def numRows(): OptionalLong = sizes.rows.fold(OptionalLong.empty())(rows => OptionalLong.of((rows * share).toLong))
   }
   def files: Int = plans.state.answer.statistics.files
+  /** Bytes of all files, also if the scan reads only a part of them. */
+  def bytes: Long = plans.state.answer.statistics.bytes
   /** The listed files, as their file systems spell them. */
   def paths: Seq[String] = {
     val hadoop = session.sessionState.newHadoopConf()
@@ -162,7 +179,10 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
 
   // Buckets. They come from the first answer: runtime values leave every file in its partition.
 
-  def buckets: Option[BucketsAnswer] = if (mode.bucketed) plans.buckets else None
+  def buckets: Option[BucketsAnswer] =
+    if (!mode.bucketed) None else if (mode.part == FilesInBuckets) plans.bucketsInPlace else plans.buckets
+  /** The buckets of most files, which can be read in place; see `inPlace`. */
+  def bucketsInPlace: Option[BucketsAnswer] = if (mode.bucketed) plans.bucketsInPlace else None
   def readsWholeFiles: Boolean = mode.wholeFiles
   /** The hot buckets that several tasks read. */
   def split: Option[SplitBuckets] = mode.split
@@ -170,11 +190,11 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
    * Whether all files of a bucket are one partition. Spark's setting for partial clustering wants several
    * partitions of a bucket, to distribute them.
    */
-  private def together: Boolean = mode.merging != Merging.Separate && buckets.exists(_.merged) &&
+  private def together: Boolean = mode.part == AllFiles && mode.merging != Merging.Separate && buckets.exists(_.merged) &&
     !session.sessionState.conf.v2BucketingPartiallyClusteredDistributionEnabled
   /** Whether several files of a bucket are merged, so that their rows are in order. */
   def mergesFiles: Boolean = together && mode.merging == Merging.Ordered
-  override def outputPartitioning(): Partitioning = buckets.fold[Partitioning](new UnknownPartitioning(0))(found =>
+  override def outputPartitioning(): Partitioning = buckets.filter(_ => mode.part == AllFiles).fold[Partitioning](new UnknownPartitioning(0))(found =>
     new KeyGroupedPartitioning(BucketFunction.transforms(found).toArray, found.count))
   override def outputOrdering(): Array[SortOrder] = buckets.toArray.flatMap(_.order).map { case OrderAnswer(column, descending) =>
     val direction = if (descending) SortDirection.DESCENDING else SortDirection.ASCENDING
@@ -185,6 +205,8 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
 
   /** Reads only the files that plan-time values of a join keep. */
   def withPlanTimeValues(values: JValue): ParquetryScan = copy(plans = plans.withPlanTimeValues(values))
+  /** Reads only the files with rows for more conditions, which nodes above test on each row. */
+  def withConditions(more: Seq[PushedPredicate]): ParquetryScan = copy(plans = plans.withConditions(more))
   /**
    * Reads only the files that a query needs: fields of the question `plan_scan`. Nothing above a LIMIT or an
    * aggregate of all rows uses buckets, so none are reported.
@@ -193,13 +215,26 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   /** The question's fields of `withNeeded`, or None if the query needs all rows. */
   def needed: Option[JObject] = plans.request.needed
   /** Reports no buckets to Spark, so that files are split and packed as for other scans. */
-  def withoutBuckets: ParquetryScan = copy(plans.withOwnBucketCount, mode.copy(bucketed = false))
+  def withoutBuckets: ParquetryScan = copy(plans.withOwnBucketCount, mode.copy(bucketed = false, part = AllFiles))
   /**
    * Reports another number of buckets to Spark; with more buckets, each file is read for several of them.
    * Returns None if the files cannot be read so.
    */
   def withBucketCount(count: Int): Option[ParquetryScan] =
     Some(copy(plans = plans.withBucketCount(count))).filter(_.buckets.exists(_.count == count))
+  /**
+   * Reads the files in buckets, each bucket in a partition of its own, or returns None if they cannot be read
+   * in this number of buckets. `besideBuckets` reads the other files.
+   */
+  def inPlace(count: Int): Option[ParquetryScan] = bucketsInPlace.filter(found => count % found.held == 0 || found.held % count == 0)
+    .map(found => copy(plans.withPlace(found.copy(count = count, held = math.min(count, found.held))), mode.copy(part = FilesInBuckets)))
+  /** Reads the files that this scan in place leaves out; returns None if there are none. */
+  def besideBuckets: Option[ParquetryScan] =
+    Option.when(bucketsInPlace.exists(_.outside > 0))(copy(mode = mode.copy(bucketed = false, part = FilesBesideBuckets)))
+  def readsInPlace: Boolean = mode.part == FilesInBuckets
+  /** Whether each bucket that is read in place is one file, in its order. */
+  def isSortedInPlace: Boolean = readsInPlace && !isEstimated && buckets.exists(_.order.nonEmpty) &&
+    listed.files.bucket.filter(_ >= 0).groupBy(identity).values.forall(_.length == 1)
   def withWholeFiles: ParquetryScan = copy(mode = mode.copy(wholeFiles = true))
   /** Reads the files of a bucket one after the other, in the partitions that Spark knows. */
   def withoutOrder: ParquetryScan = copy(mode = mode.copy(merging = Merging.Unordered))
@@ -226,8 +261,12 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
 
   def partitions(answer: ScanAnswer): Array[InputPartition] = synchronized {
     planned.find(_._1 eq answer).map(_._2).getOrElse {
-      val files = buckets.fold[Array[FilePartition]](
-        pieces(answer).mixed)(_ => FileSplits.narrowed(byBucket, answer).toArray)
+      val files = mode.part match {
+        case FilesInBuckets => pieces(answer).inPlace(buckets.get)
+        case FilesBesideBuckets => pieces(answer).besideBuckets
+        case _ => buckets.fold[Array[FilePartition]](
+          pieces(answer).mixed)(_ => FileSplits.narrowed(byBucket, answer).toArray)
+      }
       val found = RowGroupFilters.fromRanges(answer.rowGroups, table) match {
         case Array() => files.toArray[InputPartition]
         case filters =>
@@ -290,7 +329,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   // Equal scans let Spark reuse exchanges; Spark itself compares the runtime filters.
   private def key =
     (table.id(), table.version(), predicates.toSet, planTimeValues, needed, readSchema(), options, table.ref, buckets, mode.wholeFiles,
-      mode.merging, mode.split)
+      mode.merging, mode.split, mode.part)
   /** Whether another scan reads the same; one of them may be a node's own and the other shared. */
   def readsSame(other: ParquetryScan): Boolean = key == other.key
   // If a rule replaces a node by an equal one, Spark keeps the old node: a node's own scan must not equal the

@@ -13,6 +13,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.predicates.{EvaluatedPartitionPredicates, PartitionPredicates}
 import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, ScanAnswer}
 import org.apache.spark.sql.parquetry.readers.OpenedFiles
+import org.apache.spark.sql.parquetry.table.PushedPredicate
 import org.apache.spark.sql.parquetry.values.InBoxes
 import org.apache.spark.sql.parquetry.versions.Bucketing
 
@@ -191,24 +192,39 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
 
   /** The same request with plan-time values of a join: a new scan, with states of its own. */
   def withPlanTimeValues(values: JValue): ScanPlans = {
-    val narrower = new ScanPlans(request.copy(planTimeValues = request.planTimeValues :+ values, bucketCount = None), None,
+    val narrower = new ScanPlans(request.copy(planTimeValues = request.planTimeValues :+ values, bucketCount = None, place = None), None,
       before.orElse(Some(base.estimate.counts)))
+    request.bucketCount.fold(narrower)(narrower.withBucketCount)
+  }
+
+  /** The same request with more conditions of the plan: a new scan, with states of its own. */
+  def withConditions(more: Seq[PushedPredicate]): ScanPlans = {
+    val narrower = new ScanPlans(request.copy(pushed = request.pushed ++ more, bucketCount = None), None, None)
     request.bucketCount.fold(narrower)(narrower.withBucketCount)
   }
 
   /** The same request for a query that needs only some of the rows: a new scan, with states of its own. */
   def withNeeded(needed: JObject): ScanPlans =
-    new ScanPlans(request.copy(needed = Some(needed), bucketCount = None), None, before)
+    new ScanPlans(request.copy(needed = Some(needed), bucketCount = None, place = None), None, before)
 
   // Bucket counts
 
   private val base: ScanPlans = original.getOrElse(this)
-  private val byBucketCount = mutable.Map.empty[Int, ScanPlans]
+  private val byBuckets = mutable.Map.empty[Any, ScanPlans]
   @volatile private var chosen = this
 
   def withBucketCount(count: Int): ScanPlans = base.synchronized {
-    base.chosen = base.byBucketCount.getOrElseUpdate(
+    base.chosen = base.byBuckets.getOrElseUpdate(
       count, new ScanPlans(base.request.copy(bucketCount = Some(count)), Some(base), before))
+    base.chosen
+  }
+  /**
+   * The scan in certain buckets. Files in others, or in none, are outside, also if runtime values leave only
+   * these.
+   */
+  def withPlace(buckets: BucketsAnswer): ScanPlans = base.synchronized {
+    base.chosen = base.byBuckets.getOrElseUpdate(
+      buckets, new ScanPlans(base.request.copy(place = Some(buckets)), Some(base), before))
     base.chosen
   }
   /** The scan in the table's own bucket count. */
@@ -223,12 +239,14 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
    * some fields of it. For several columns, Spark must neither use the functions one by one (see
    * `BucketKeys`) nor evaluate them.
    */
-  lazy val buckets: Option[BucketsAnswer] = estimate.buckets.filter { found =>
+  lazy val buckets: Option[BucketsAnswer] = bucketsInPlace.filter { found =>
     val conf = SQLConf.get
-    def whole(column: String) =
-      CharVarcharUtils.replaceCharVarcharWithString(table.logical(column).dataType).sameType(required(column).dataType)
-    found.columns.forall(whole) &&
-      (found.columns.length == 1 || !(Bucketing.usesKeySubsets(conf) || conf.v2BucketingShuffleEnabled))
+    found.outside == 0 && (found.columns.length == 1 || !(Bucketing.usesKeySubsets(conf) || conf.v2BucketingShuffleEnabled))
+  }
+  /** The buckets of most files. Some files may be outside: in no buckets, or in others. */
+  lazy val bucketsInPlace: Option[BucketsAnswer] = request.place.orElse(estimate.buckets).filter { found =>
+    found.columns.forall(column =>
+      CharVarcharUtils.replaceCharVarcharWithString(table.logical(column).dataType).sameType(required(column).dataType))
   }
 
   // The report

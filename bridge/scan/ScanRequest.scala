@@ -2,7 +2,7 @@ package org.apache.spark.sql.parquetry.scan
 
 import org.json4s._
 
-import org.apache.spark.sql.parquetry.protocol.{Json, ScanAnswer, Settings}
+import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, Json, ScanAnswer, Settings}
 import org.apache.spark.sql.parquetry.table.{HiddenColumns, ParquetryTable, PushedPredicate}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -13,11 +13,13 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * @param pushed the query's own conditions
  * @param planTimeValues key values of build sides that are known while planning
  * @param bucketCount number of buckets to report to Spark, or None for the table's own
+ * @param place buckets that the scan is read in place in, or None
  * @param needed what the query needs of the rows, if not all of them: fields of the question
  */
 case class ScanRequest(
     table: ParquetryTable, pushed: Seq[PushedPredicate], required: StructType, options: CaseInsensitiveStringMap,
-    planTimeValues: Seq[JValue] = Nil, bucketCount: Option[Int] = None, needed: Option[JObject] = None) {
+    planTimeValues: Seq[JValue] = Nil, bucketCount: Option[Int] = None, place: Option[BucketsAnswer] = None,
+    needed: Option[JObject] = None) {
   // Kept, as the session's settings may change before the next question.
   private val settings = Settings.field
 
@@ -54,5 +56,7 @@ case class ScanRequest(
         ++ files.map("files" -> Json.strings(_): JField)
         ++ Option.when(apart)("apart" -> JBool(true): JField)
         ++ needed.fold(List.empty[JField])(_.obj)
+        ++ place.map(buckets => "place" -> JObject("version" -> JString(buckets.version), "count" -> JInt(buckets.count),
+          "held" -> JInt(buckets.held), "columns" -> Json.strings(buckets.columns)): JField)
         ++ bucketCount.map(count => "buckets" -> JInt(count): JField): _*).as[ScanAnswer]
 }

@@ -17,6 +17,12 @@ import org.apache.spark.sql.types._
  * writes. So columns have ids only while Spark compares them, before it runs a query.
  */
 object FieldIds {
+  /** Spark's key in a column's metadata: the id that a user wants it to have in Parquet files. */
+  val Given = "parquet.field.id"
+
+  /** Whether a column's metadata has an id for files. */
+  def isGiven(metadata: Metadata): Boolean = metadata.contains(Given) && scala.util.Try(metadata.getLong(Given)).isSuccess
+
   /** Whether the caller is Spark's comparison of a table's columns. */
   def areCompared: Boolean = StackWalker.getInstance().walk(_.limit(4).anyMatch(frame => Columns.comparison.contains(frame.getClassName)))
 

@@ -119,6 +119,8 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
   /** The same table, described as partitioned by columns alone. */
   def byColumns: ParquetryTable = like(answer.byColumns, TableUse())
   override def constraints(): Array[Constraint] = answer.constraints.map(Constraints.fromAnswer).toArray
+  /** The table's buckets, which Spark sees as a partitioning. */
+  def bucketing: Option[BucketingAnswer] = answer.bucketing
   def isArranged: Boolean = answer.arrangedBy.nonEmpty
   /**
    * The same, for a scan. Spark evaluates conditions over partitions' values only if a table is partitioned

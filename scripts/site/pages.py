@@ -27,6 +27,7 @@ API = {
         "parquetry.configure",
         "parquetry.attach",
         "parquetry.settings",
+        "parquetry.register_data_source",
     ),
     "Reports": (
         "parquetry.explain",
@@ -38,7 +39,17 @@ API = {
         "parquetry.catalog.Catalog",
         *(
             f"parquetry.catalog.{name}"
-            for name in ("Table", "Column", "Partition", "DataFile", "Statistics", "Commit", "Plan")
+            for name in (
+                "Scan",
+                "ScanTask",
+                "Table",
+                "Column",
+                "Partition",
+                "DataFile",
+                "Statistics",
+                "Commit",
+                "Plan",
+            )
         ),
     ),
     "Filters": (

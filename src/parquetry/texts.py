@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -14,15 +14,17 @@ _UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 def plain(value: Any) -> Any:
     """Return a value in a form that JSON has.
 
-    Dates and times become ISO text, decimals text with all their digits, bytes hexadecimal text. NaN and the
-    infinities, which JSON does not have, become text.
+    Dates and times become ISO text, and intervals text such as `1 day, 2:00:00`. Decimals become text with
+    all their digits, bytes hexadecimal text. NaN and the infinities, which JSON does not have, become text.
 
     >>> plain({"d": date(2024, 2, 29), "n": [Decimal("1.50"), math.inf], "b": b"ab"})
     {'d': '2024-02-29', 'n': ['1.50', 'Infinity'], 'b': '6162'}
     """
     match value:
-        case date():
+        case date() | time():
             return value.isoformat()
+        case timedelta():
+            return str(value)
         case Decimal():
             return format(value, "f")
         case bytes():

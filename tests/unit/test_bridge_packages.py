@@ -32,6 +32,7 @@ PACKAGES = {
     "buckets": "joins by buckets without a shuffle",
     "ordering": "joins and windows that use the order of files",
     "runtime": "filters by values that joins find at run time",
+    "skew": "joins whose heavy keys are joined apart",
     "results": "scans of which a result needs only some rows, or a summary",
     "datafiles": "files that are written where they will stay",
     "streaming": "streams from tables and into them",

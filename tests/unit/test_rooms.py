@@ -15,15 +15,15 @@ from tests.support.product_imports import ROOT, imports, modules
 FLOORS = {
     "": (
         {"__init__", "cli", "testing"},
-        {"spark", "catalog"},
-        {"planner"},
-        {"joins", "operations"},
+        {"spark"},
+        {"catalog", "planner"},
+        {"iceberg", "joins", "operations"},
         {"adoption", "advice", "prune"},
         {"verification"},
         {"compaction", "publishing"},
         {"definition"},
         {"metastore"},
-        {"scan"},
+        {"rows", "scan"},
         {"hashing"},
         {"layout"},
         {"data_files"},
@@ -34,7 +34,16 @@ FLOORS = {
         {"errors", "identifiers", "intervals", "lazy_exports", "progress", "temporal", "_version"},
         {"texts"},
     ),
+    "catalog": (
+        {"catalog"},
+        {"reader"},
+        {"listing", "lookup", "rows", "scans"},
+        {"views"},
+        {"shapes"},
+        {"arrangements", "drawing"},
+    ),
     "data_files": (
+        {"field_ids"},
         {"footers"},
         {"bounds_vectorized", "projected_files", "tuple_statistics"},
         {"bounds", "file_batch", "interleave"},
@@ -42,7 +51,11 @@ FLOORS = {
         {"stored_types"},
         {"records"},
     ),
-    "joins": ({"bucket_splits", "buckets", "runtime", "shuffle_reasons"}, {"bucket_counts", "file_merges"}),
+    "joins": (
+        {"skew_joins"},
+        {"bucket_splits", "buckets", "placement", "runtime", "shuffle_reasons"},
+        {"bucket_counts", "file_merges", "heavy_keys"},
+    ),
     "metastore": (
         {"dumps"},
         {"check", "operations"},
@@ -94,7 +107,7 @@ FLOORS = {
         {"connect", "serving"},
         {"engine"},
         {"compaction"},
-        {"configuration"},
+        {"configuration", "source"},
         {"write", "bridge_jar", "hadoop_files", "hive", "storage_checks"},
         {"active"},
     ),
@@ -122,7 +135,7 @@ NAMING_PARTS = {
     "definition": 6,  # clauses of SQL
     "prune": 5,  # the rules that skip directories and buckets
     "adoption": 3,  # what names of foreign files say
-    "joins": 1,  # buckets of scans
+    "joins": 2,  # buckets of scans; heavy keys
     "compaction": 2,  # heavy values that follow rows; rebucketing
     "spark": 2,  # expressions that give rows their slots
     "verification": 2,  # rows in wrong buckets

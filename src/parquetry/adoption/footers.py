@@ -1,8 +1,9 @@
 """Read footers for a sync: of the files that it adopts, and again of files with outdated records.
 
-A record is outdated if it was made before statistics had a trust (`data_files.records`). It says what an
-earlier version believed. Until it is made anew, its statistics may leave the file out of a query, but answer
-nothing and prove nothing. Rows, cells and buckets do not change.
+A record is outdated if it was made before statistics had a trust (`data_files.records`), or if it says
+nothing of the field ids of a foreign file. It says what an earlier version believed. Until it is made anew,
+its statistics may leave the file out of a query, but answer nothing and prove nothing. Rows, cells and
+buckets do not change.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from parquetry.data_files import (
     FooterVisitor,
     ParquetFooter,
     Trust,
+    ids_in_footer,
     unfit_columns,
     unfit_statistics,
     without_table_types,
 )
 from parquetry.errors import FileMissingError, UnsupportedError
-from parquetry.locations import is_absolute, join_relative
+from parquetry.locations import is_absolute, is_any_own, join_relative
 from parquetry.metastore import PartitionSnapshot, TableMetadata, Transaction, row_sum
 from parquetry.predicate import Filter, KnownValues, Match, match
 from parquetry.progress import Progress, track
@@ -101,12 +103,14 @@ class NewFooters:
         metadata = self._metadata
         unfit: dict[str, list[str]] = {}
         encrypted: set[str] = set()
+        ids, ids_in_files = metadata.ids_by_path, dict[str, int]()
 
         def look(path: str, footer: ParquetFooter) -> None:
             if footer.has_encrypted_columns:
                 encrypted.add(path)
             if sentences := list(unfit_columns(footer, metadata.data_columns)):
                 unfit[path] = sentences
+            ids_in_files[path] = ids_in_footer(footer, ids)
 
         alone = is_absolute(partitions[0][0])
         root = partitions[0][0] if alone else metadata.location
@@ -125,6 +129,9 @@ class NewFooters:
         results = [ReadFooters() for _ in partitions]
         for file in files:
             recorded = without_table_types(file, metadata.data_columns)
+            recorded = msgspec.structs.replace(
+                recorded, field_ids=ids_in_files.get(file.path, file.field_ids)
+            )
             for number, path in owners[file.path]:
                 results[number].files.append(msgspec.structs.replace(recorded, path=path))
         for whole, positions in owners.items():
@@ -179,23 +186,39 @@ def read_again(
 
 
 def is_outdated(file: FileRecord) -> bool:
-    """Return whether a file's statistics were recorded before they had a trust."""
-    return any(statistics.trust == Trust.UNKNOWN for statistics in (file.columns or {}).values())
+    """Return whether a record was made before statistics had a trust, or before field ids."""
+    return (file.field_ids is None and not is_any_own(file.path)) or any(
+        statistics.trust == Trust.UNKNOWN for statistics in (file.columns or {}).values()
+    )
 
 
 def _records(
     transaction: Transaction, footers: FooterReader, partition: PartitionSnapshot, files: Sequence[FileRecord]
 ) -> dict[str, FileRecord]:
     """Return new records of some files of a partition by their paths, without unreadable files."""
-    metadata, visitor = transaction.base.metadata, FooterVisitor()
+    metadata = transaction.base.metadata
+    ids = metadata.ids_by_path
     new_records: dict[str, FileRecord] = {}
     for root, paths in _by_folder(partition.location, files).items():
-        read = footers.data_files(metadata.format, root, list(paths), visitor=visitor)
-        new_records |= {paths[file.path]: file for file in read}
+        ids_in_files: dict[str, int] = {}
+
+        def look(path: str, footer: ParquetFooter, seen: dict[str, int] = ids_in_files) -> None:
+            seen[path] = ids_in_footer(footer, ids)
+
+        read = footers.data_files(metadata.format, root, list(paths), visitor=FooterVisitor(look))
+        new_records |= {
+            paths[file.path]: msgspec.structs.replace(
+                file, field_ids=ids_in_files.get(file.path, file.field_ids)
+            )
+            for file in read
+        }
     recorded = {file.path: file for file in files}
     return {
         path: msgspec.structs.replace(
-            recorded[path], rows=file.rows, columns=without_table_types(file, metadata.data_columns).columns
+            recorded[path],
+            rows=file.rows,
+            columns=without_table_types(file, metadata.data_columns).columns,
+            field_ids=file.field_ids,
         )
         for path, file in new_records.items()
         if file.bytes == recorded[path].bytes

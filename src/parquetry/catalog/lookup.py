@@ -7,24 +7,35 @@ from collections.abc import Sequence
 
 from parquetry import metastore as ms
 from parquetry.catalog.views import full_name
-from parquetry.errors import NamespaceNotFoundError, OtherKindError, TableNotFoundError, UnsupportedError
+from parquetry.errors import (
+    NamespaceNotFoundError,
+    OtherKindError,
+    TableNotFoundError,
+    UnsupportedError,
+    VersionNotFoundError,
+)
 from parquetry.identifiers import parse_name
 from parquetry.metastore import DEFAULT_DATABASE
 
 _MAX_SUGGESTED_TABLES = 3
 
 
-def find_table(metastore: ms.Metastore, name: str) -> ms.TableSnapshot:
-    """Return a table as it is now.
+def find_table(
+    metastore: ms.Metastore, name: str, *, version: int | None = None, as_of: int | None = None
+) -> ms.TableSnapshot:
+    """Return a version of a table, by default the newest.
 
     Args:
         metastore: that has the table.
         name: ``database.table``, ``table`` in the default database, or ``catalog.database.table`` as in SQL.
             Any name of the catalog means this one.
+        version: number of the version, or None.
+        as_of: milliseconds since the epoch, or None. It selects the newest version made until then.
 
     Raises:
         NamespaceNotFoundError: there is no such database.
         TableNotFoundError: there is no such table, or no table can have the name.
+        VersionNotFoundError: the table never had this version, or has it no longer.
     """
     try:
         parts = parse_name(name)
@@ -37,7 +48,7 @@ def find_table(metastore: ms.Metastore, name: str) -> ms.TableSnapshot:
     if len(parts) != 2:
         raise TableNotFoundError(f"{name!r} does not name a table: say 'database.table'.")
     try:
-        return metastore.table(*parts)
+        return metastore.table(*parts, version=version, as_of=as_of)
     except UnsupportedError as error:  # no table can have such a name
         raise TableNotFoundError(f"{name!r} does not name a table: {error.message}") from None
     except NamespaceNotFoundError:
@@ -48,6 +59,8 @@ def find_table(metastore: ms.Metastore, name: str) -> ms.TableSnapshot:
         raise TableNotFoundError(
             f"{full_name(*parts)} is a view, which only Spark can read: name the tables that it reads."
         ) from None
+    except VersionNotFoundError:
+        raise
     except TableNotFoundError:
         raise TableNotFoundError(
             f"Table {parts[0]}.{parts[1]} does not exist{_instead(metastore, *parts)}"

@@ -9,6 +9,7 @@ import functools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -33,6 +34,9 @@ from parquetry.types import ColumnType, Value
 from parquetry.warehouse import find_warehouse
 
 if TYPE_CHECKING:
+    import duckdb
+
+    from parquetry.catalog.scans.scan import Scan
     from parquetry.locations import FileSystems
 
 
@@ -163,6 +167,75 @@ class CatalogReader:
         snapshot = self._snapshot(name)
         views = islice(file_views(snapshot, self._files(snapshot, where)), limit)
         return Listing(f"files of {snapshot.database}.{snapshot.name}", views, file_row)
+
+    def scan(
+        self,
+        name: str,
+        where: str | Predicate | None = None,
+        columns: Sequence[str] | None = None,
+        *,
+        version: int | None = None,
+        timestamp: datetime | None = None,
+        limit: int | None = None,
+        time_zone: str | None = None,
+    ) -> Scan:
+        """Return the rows of a table, for Arrow, pandas, Polars and DuckDB.
+
+        A `Scan` reads files only when its rows are wanted.
+
+        Args:
+            name: of the table.
+            where: a condition on any columns, such as ``day >= DATE '2026-03-01' AND id < 59500``.
+            columns: their names, in the order wanted; None for all.
+            version: its number, or None for the newest.
+            timestamp: a time with a time zone: the newest version made until then.
+            limit: how many rows at most.
+            time_zone: the zone of timestamps without one in `where`; None is UTC. ORC stores timestamps as
+                local times: to read them, name the zone of the Java processes that write and read the table.
+
+        Raises:
+            NamespaceNotFoundError: there is no such database.
+            TableNotFoundError: there is no such table, or no such version.
+            FilterError: the condition's text cannot be read, or the table does not have one of its columns.
+            ColumnNotFoundError: the table does not have one of the columns.
+            ValueError: the limit is negative, or the time has no time zone.
+        """
+        from parquetry.catalog.scans.scan import new_scan
+
+        if timestamp is not None and timestamp.tzinfo is None:
+            raise ValueError(
+                f"The time {timestamp.isoformat()} has no time zone: give one, as {timestamp.isoformat()}+00:00."
+            )
+        as_of = None if timestamp is None else int(timestamp.timestamp() * 1000)
+        snapshot = find_table(self._metastore, name, version=version, as_of=as_of)
+        return new_scan(snapshot, self._file_systems, where, columns, limit, time_zone)
+
+    def query(
+        self,
+        sql: str,
+        connection: duckdb.DuckDBPyConnection | None = None,
+        *,
+        time_zone: str | None = None,
+    ) -> duckdb.DuckDBPyRelation:
+        """Run a query by DuckDB over the tables of the warehouse.
+
+        Conditions and columns of the query choose the files that are read.
+
+        Args:
+            sql: in DuckDB's words. Tables are named ``database.table``, or ``catalog.database.table`` as in
+                Spark.
+            connection: of DuckDB, or None for a new one. The tables become views in it.
+            time_zone: of ORC's timestamps; see `scan`.
+
+        Raises:
+            ConfigurationError: DuckDB is not installed.
+            NamespaceNotFoundError: there is no such database.
+            TableNotFoundError: there is no such table.
+            UnsupportedError: the text is no query.
+        """
+        from parquetry.catalog.scans.duckdb_views import run_query
+
+        return run_query(sql, connection, lambda name: self.scan(name, time_zone=time_zone))
 
     def history(self, name: str, limit: int | None = None) -> Listing[Commit]:
         """Return the versions of a table that can be read, newest first.

@@ -11,9 +11,20 @@ import typer.core
 from parquetry.operations import OPERATIONS
 
 _GROUPS = {
-    "Look at tables": ("databases", "tables", "describe", "partitions", "files", "plan", "history"),
+    "Look at tables": (
+        "databases",
+        "tables",
+        "describe",
+        "head",
+        "query",
+        "partitions",
+        "files",
+        "plan",
+        "history",
+    ),
     "Check": ("doctor", ...),
     "Maintain a table": (..., "publish"),
+    "Other engines": ("serve-iceberg",),
     "Indexes": (...,),
     "Set up and move a warehouse": ("conf", "dump", "restore", ..., "relocate"),
 }
@@ -41,9 +52,8 @@ _POINTERS = {
     "tables are renamed in SQL: " + _SQL.format("ALTER TABLE lake.db.t RENAME TO u"): ("rename", "rename-table", "mv", "move"),
     "tables are altered in SQL: " + _SQL.format("ALTER TABLE lake.db.t …"): ("alter", "set", "unset", "add-column", "properties"),
     "rows are written in SQL: " + _SQL.format("INSERT INTO lake.db.t …"): ("insert", "write", "append", "load", "delete", "update", "merge", "truncate"),
-    "rows are read in SQL: " + _SQL.format("SELECT * FROM lake.db.t") + "; `parquetry files TABLE FILTER` lists the files": (
-        "head", "query", "select", "sql", "cat", "tail", "sample", "read", "scan", "count", "rows", "data", "export",
-    ),
+    "say `parquetry head TABLE`": ("cat", "tail", "sample", "read", "scan", "rows", "data"),
+    "say `parquetry query SQL`": ("select", "sql", "count", "export"),
     "files are compacted in SQL: " + _SQL.format('CALL lake.system.compact("db.t")'): ("compact", "optimize", "optimise", "rewrite", "cluster", "rebucket"),
     "say `parquetry tables`": ("list", "ls", "show", "show-tables"),
     "say `parquetry databases`": ("namespaces", "schemas", "catalogs", "show-databases"),

@@ -10,6 +10,9 @@ should have 128 MB:
     …DEFAULT…/d 50 MB    the rest      stays: alone
     e           5 MB     not known     its rows go to their cells
 
+A file with the field ids of another table is rewritten alone, too. Readers that go by ids would read wrong
+columns (`data_files.field_ids`).
+
 A bucket is better as one file than as two, since one file is sorted as a whole. So files of 100 MB and 1 MB
 of one bucket become one file.
 """
@@ -17,14 +20,14 @@ of one bucket become one file.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
 from parquetry.compaction.partition_condition import partition_condition
 from parquetry.compaction.recut import Look, Recutting, rest_files
-from parquetry.data_files import FileRecord
+from parquetry.data_files import FileRecord, IdsInFile
 from parquetry.errors import PartitionNotFoundError
 from parquetry.layout import ArrangementSpec
 from parquetry.metastore import PartitionSnapshot, TableSnapshot, cheapest_plan
@@ -84,6 +87,7 @@ def rewrites(
     progress: Progress = silent,
     zone: str = "UTC",
     look: Look | None = None,
+    has_to_change: Callable[[FileRecord], bool] = lambda _: False,
 ) -> list[Rewrite]:
     """Return the partitions with files that are worth rewriting.
 
@@ -95,6 +99,7 @@ def rewrites(
         zone: the time zone of the condition's timestamps.
         look: counts values, for tables whose heavy values are found automatically, or None: then all
             partitions keep their heavy values.
+        has_to_change: whether a file is rewritten for another reason than its size and slot.
 
     Raises:
         FilterError: the condition cannot be used.
@@ -103,7 +108,8 @@ def rewrites(
     recutting = None if look is None else Recutting.for_table(snapshot.metadata)
 
     def choose_files(files: Sequence[FileRecord], arrangement: ArrangementSpec, location: str) -> list[int]:
-        return worth_rewriting(files, arrangement, types, location, target)
+        worth = set(worth_rewriting(files, arrangement, types, location, target))
+        return sorted(worth | {i for i, file in enumerate(files) if has_to_change(file)})
 
     candidates: list[_CompactionCandidate] = []
     for done, partition in enumerate(select_partitions(snapshot, where, zone), 1):
@@ -162,7 +168,9 @@ def worth_rewriting(
     chosen: set[int] = set()
     groups: dict[tuple[int | None, ...], list[int]] = defaultdict(list)
     for i, file in enumerate(files):
-        if all(part.is_in_slot(file, types, location) for part in parts):
+        if file.field_ids == IdsInFile.FOREIGN:
+            chosen.add(i)
+        elif all(part.is_in_slot(file, types, location) for part in parts):
             groups[tuple(part.slot_of(file) for part in parts)].append(i)
         else:
             chosen.add(i)
@@ -184,9 +192,16 @@ def worth_rewriting(
     return sorted(chosen)
 
 
+def slots_of(files: Iterable[FileRecord]) -> int:
+    """Return in how many cells and buckets the rows of files are, all unknown ones counted as one."""
+    return len({_slot_record(file) for file in files})
+
+
 def _slot_record(file: FileRecord) -> FileRecord:
     """Return what a file's record says of its slot. Files of one slot have equal ones."""
-    return msgspec.structs.replace(file, path="", bytes=0, rows=None, modified=None, columns=None)
+    return msgspec.structs.replace(
+        file, path="", bytes=0, rows=None, modified=None, columns=None, field_ids=None
+    )
 
 
 def select_partitions(snapshot: TableSnapshot, where: str | None, zone: str) -> Iterator[PartitionSnapshot]:

@@ -7,8 +7,10 @@ decides which of several values applies. Each setting takes effect in the part t
 from __future__ import annotations
 
 import difflib
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 
+from parquetry.config.foreign_options import foreign_properties
 from parquetry.config.parse import (
     choice_parser,
     count_up_to,
@@ -30,6 +32,7 @@ from parquetry.identifiers import (
     paths_text,
 )
 
+_LOG = logging.getLogger("parquetry")
 SORT_BY = "sort-by"
 BLOOM_FILTER_COLUMNS = "bloom-filter-columns"
 PARTITION_INDEXES = "partition-indexes"
@@ -40,17 +43,22 @@ CLUSTERED_BY = "clustered-by"
 BUCKETING_VERSION = "bucketing-version"
 BUCKET_JOIN = "bucket-join"
 HOT_BUCKET_ROWS = "hot-bucket-rows"
+SKEW_JOIN = "skew-join"
 PURGE_ON_OVERWRITE = "purge-on-overwrite"
 ISOLATION = "isolation"
 RUNTIME_PRUNING = "runtime-pruning"
 RUNTIME_PRUNING_MAX_BUILD_SIZE = "runtime-pruning-max-build-size"
 RUNTIME_PRUNING_MAX_WAIT = "runtime-pruning-max-wait"
 HIVE_COMPATIBLE = "hive-compatible"
+PARTITION_COLUMNS_IN_FILES = "partition-columns-in-files"
 WRITERS = ("parquet.", "orc.")
 """Prefixes of names that only the files' writers understand."""
 _SPELLINGS = {"bucketing_version": BUCKETING_VERSION}
 """Hive's names for some of our properties."""
 BUCKET_BEGIN_PARTITION = "bucket-begin-partition"
+AUTO_COMPACT = "auto-compact"
+AUTO_COMPACT_MIN_FILES = "auto-compact-min-files"
+AUTO_COMPACT_MAX_BYTES = "auto-compact-max-bytes"
 VACUUM_RETENTION_CHECK = "vacuum-retention-check"
 VACUUM_GRACE_HOURS = "vacuum-grace-hours"
 
@@ -172,6 +180,15 @@ TABLE_SETTINGS = (
         levels=("property",),
     ),
     Setting(
+        "light-values",
+        "sorted",
+        choice_parser("sorted", "as-written"),
+        "How the rows of the values that are not heavy are stored, in the default directory of a table with directories: "
+        "`sorted` by the skewed columns in each file, so that a query on a light value reads a few row groups and pages, or "
+        "`as-written`. `sort-by` and `SORTED BY` take precedence.",
+        levels=EVERYWHERE,
+    ),
+    Setting(
         LIST_BUCKETING_RULES,
         "strict",
         choice_parser("strict", "relaxed"),
@@ -215,12 +232,43 @@ TABLE_SETTINGS = (
         levels=EVERYWHERE,
     ),
     Setting(
+        AUTO_COMPACT,
+        "false",
+        parse_boolean,
+        "Whether a write compacts the partitions that it has changed, right after its commit, where they have "
+        "many small files. See [small files](operating.md#small-files).",
+        levels=EVERYWHERE,
+    ),
+    Setting(
+        AUTO_COMPACT_MIN_FILES,
+        "50",
+        count_up_to(100_000),
+        "With `auto-compact`: the number of small files, on average for each directory and bucket of a partition, "
+        "from which a write compacts it.",
+        levels=EVERYWHERE,
+    ),
+    Setting(
+        AUTO_COMPACT_MAX_BYTES,
+        "1gb",
+        parse_size,
+        "With `auto-compact`: the most bytes that one write compacts.",
+        levels=EVERYWHERE,
+    ),
+    Setting(
         PURGE_ON_OVERWRITE,
         "false",
         parse_boolean,
         "Whether INSERT OVERWRITE and REPLACE TABLE delete the replaced files right after the commit. They "
         "also delete files of other writers in an external table. This is for tables whose folders are read "
         "by path. Older versions of these partitions become unreadable.",
+        levels=("property",),
+    ),
+    Setting(
+        PARTITION_COLUMNS_IN_FILES,
+        "false",
+        parse_boolean,
+        "Whether new files have the partition columns, too, behind the others. This is for readers of single "
+        "files. Some readers of whole folders fail on a column that is in the path and in the file.",
         levels=("property",),
     ),
     Setting(
@@ -264,6 +312,16 @@ TABLE_SETTINGS = (
         count_up_to(1 << 60),
         "The fewest rows of a bucket that several tasks of a join read. It also has to have twice as many rows "
         "as the average bucket, and the join has to be faster by that. A large number turns it off.",
+        levels=EVERYWHERE,
+        of_reads=True,
+    ),
+    Setting(
+        SKEW_JOIN,
+        "auto",
+        choice_parser("auto", "always", "off"),
+        "Whether the rows of heavy keys are joined apart from all others, by a broadcast of the other side's rows for "
+        "them. `auto` does it where the estimate says that it pays clearly, `always` wherever the answer stays the "
+        "same. See [joins of skewed tables](list-bucketing.md#joins).",
         levels=EVERYWHERE,
         of_reads=True,
     ),
@@ -341,11 +399,14 @@ def check_properties(properties: Mapping[str, str]) -> None:
     """Check table properties that a user has set.
 
     Unknown names are the user's own and are kept, with two exceptions: names that are probably a slip for a
-    known one, and names that begin with `parquetry.`. Names of the files' writers are not checked.
+    known one, and names that begin with `parquetry.`. Names of the files' writers are not checked. Names of
+    other formats' properties are a warning in the log.
 
     Raises:
         PropertyError: a name is unknown, or a value cannot be used.
     """
+    for sentence in foreign_properties(properties):
+        _LOG.warning("%s", sentence)
     for name, value in properties.items():
         if (setting := _PROPERTIES.get(name)) is not None:
             setting.read(value, "property")

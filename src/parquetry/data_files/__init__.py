@@ -19,6 +19,12 @@ if FOR_TYPE_CHECKERS:
         bounds_in_files as bounds_in_files,
         list_bounds_in_files as list_bounds_in_files,
     )
+    from parquetry.data_files.defaults import default_value as default_value, has_default as has_default
+    from parquetry.data_files.field_ids import (
+        SPARK_FIELD_ID as SPARK_FIELD_ID,
+        assign_field_ids as assign_field_ids,
+        ids_in_footer as ids_in_footer,
+    )
     from parquetry.data_files.file_batch import (
         FileColumns as FileColumns,
         RecordedFiles as RecordedFiles,
@@ -32,7 +38,9 @@ if FOR_TYPE_CHECKERS:
     from parquetry.data_files.footers.parquet_footer import ParquetFooter as ParquetFooter
     from parquetry.data_files.footers.parquet_statistics import (
         FooterVisitor as FooterVisitor,
+        footer_record as footer_record,
         from_writer as from_writer,
+        open_footer as open_footer,
         read_parquet_footer as read_parquet_footer,
     )
     from parquetry.data_files.footers.spark_readable import (
@@ -50,10 +58,12 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.data_files.records import (
         CURRENT_DEFAULT as CURRENT_DEFAULT,
+        EXISTS_DEFAULT as EXISTS_DEFAULT,
         NO_CELL as NO_CELL,
         PHYSICAL_NAME as PHYSICAL_NAME,
         ColumnStatistics as ColumnStatistics,
         FileRecord as FileRecord,
+        IdsInFile as IdsInFile,
         TableColumn as TableColumn,
         Trust as Trust,
         is_same as is_same,
@@ -70,7 +80,11 @@ if FOR_TYPE_CHECKERS:
         numbers as numbers,
         optional as optional,
     )
-    from parquetry.data_files.stored_types.by_format import without_table_types as without_table_types
+    from parquetry.data_files.stored_types.by_format import (
+        find_conversion as find_conversion,
+        without_table_types as without_table_types,
+    )
+    from parquetry.data_files.stored_types.conversion import Conversion as Conversion
     from parquetry.data_files.tuple_statistics import Row as Row, StatedTuples as StatedTuples, lacks as lacks
 
 lazy_exports(__name__)

@@ -96,6 +96,11 @@ class FileColumns(ABC):
         `FileRecord.cell_number`.
         """
 
+    @property
+    @abstractmethod
+    def field_ids(self) -> Numbers:
+        """Return what is known of the field ids in each file, an `IdsInFile` or UNKNOWN."""
+
     @abstractmethod
     def statistics(self, name: str) -> StatisticsColumn | None:
         """Return the statistics of a column by its exact name in files, or None if no file has an entry."""
@@ -153,11 +158,12 @@ class FileColumns(ABC):
             columns,
             strict=True,
         )
+        ids = optional(self.field_ids)
         if self.arranged is None:
-            return [FileRecord(*fields) for fields in plain]
+            return [FileRecord(*fields, field_ids=number) for fields, number in zip(plain, ids, strict=True)]
         cells, buckets, in_order = self.arranged
         cells, rest_of = without_earlier_rest(cells)
-        rest = zip(optional(cells), optional(buckets), in_order.tolist(), optional(rest_of), strict=True)
+        rest = zip(optional(cells), optional(buckets), in_order.tolist(), optional(rest_of), ids, strict=True)
         return [FileRecord(*fields, *more) for fields, more in zip(plain, rest, strict=True)]
 
 
@@ -213,6 +219,11 @@ class RecordedFiles(FileColumns):
             np.array([file.sorted for file in self._records], np.bool_),
         )
 
+    @property
+    def field_ids(self) -> Numbers:
+        """Return what is known of the field ids in each file."""
+        return numbers([file.field_ids for file in self._records])
+
     def statistics(self, name: str) -> StatisticsColumn | None:
         """Return the statistics of a column."""
         records = [file.columns and file.columns.get(name) for file in self._records]
@@ -257,6 +268,11 @@ class TakenFiles(FileColumns):
             return None
         cells, buckets, in_order = arranged
         return cells[self._positions], buckets[self._positions], in_order[self._positions]
+
+    @property
+    def field_ids(self) -> Numbers:
+        """Return what is known of the field ids in each file."""
+        return self._files.field_ids[self._positions]
 
     def statistics(self, name: str) -> StatisticsColumn | None:
         """Return the statistics of a column."""

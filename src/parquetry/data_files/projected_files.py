@@ -80,15 +80,18 @@ class ProjectedFiles(FileColumns):
     def __init__(
         self,
         paths: Callable[[], Sequence[str]],
-        sizes: tuple[Numbers, Numbers, Numbers],
+        sizes: tuple[Numbers, Numbers, Numbers, Numbers],
         described: Flags,
         columns: dict[str, StatisticsColumn],
         arranged: tuple[Numbers, Numbers, Flags] | None,
     ) -> None:
-        """Store the columns. `sizes` are bytes, rows and times of change; `paths` is called on first use."""
+        """Store the columns.
+
+        `sizes` are bytes, rows, times of change and field ids; `paths` is called on first use.
+        """
         self.count = len(sizes[0])
         self._make_paths = paths
-        self.bytes, self.rows, self.modified = sizes
+        self.bytes, self.rows, self.modified, self._field_ids = sizes
         self.described = described
         self.names = tuple(columns)
         self._columns = columns
@@ -102,7 +105,7 @@ class ProjectedFiles(FileColumns):
         columns = in_all_spellings(files, names)
         described = files.with_entries() if names else files.described
         paths = files.paths  # now, because the files are not kept in memory
-        sizes = (files.bytes, files.rows, files.modified)
+        sizes = (files.bytes, files.rows, files.modified, files.field_ids)
         return cls(lambda: paths, sizes, described, columns, files.arranged)
 
     @classmethod
@@ -127,6 +130,7 @@ class ProjectedFiles(FileColumns):
                 turns.array([part.bytes for part in parts]),
                 turns.array([part.rows for part in parts]),
                 turns.array([part.modified for part in parts]),
+                turns.array([part.field_ids for part in parts]),
             ),
             turns.array([part.described for part in parts]),
             {name: column(name) for name in dict.fromkeys(name for part in parts for name in part.names)},
@@ -142,6 +146,11 @@ class ProjectedFiles(FileColumns):
     def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
         """Return cells, buckets, and which files are sorted."""
         return self._arranged
+
+    @property
+    def field_ids(self) -> Numbers:
+        """Return what is known of the field ids in each file."""
+        return self._field_ids
 
     def statistics(self, name: str) -> StatisticsColumn | None:
         """Return the statistics of a projected column."""

@@ -81,6 +81,21 @@ class Trust(IntEnum):
     """The writer is known to be right about this type."""
 
 
+class IdsInFile(IntEnum):
+    """Knowledge of the field ids in a file. The numbers are stored."""
+
+    OURS = 1
+    """Every column has the table's id."""
+    BY_POSITION = 2
+    """The file has no ids, and the position of each column, from 1 on, is the table's id."""
+    ABSENT = 3
+    """The file has no ids, and columns have to be found by their names."""
+    FOREIGN = 4
+    """The file has ids of another table. A reader that goes by ids would read wrong columns."""
+    WITH_PARTITION_COLUMNS = 5
+    """Every column has the table's id, and the file has the partition columns, too."""
+
+
 class ColumnStatistics(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):
     """The statistics of one top-level column in one file.
 
@@ -123,6 +138,8 @@ class FileRecord(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
             the map had 2 cells, and has 5 now. Then `rest_of` is 2: no row belongs to the first 2 cells, and
             rows may belong to the other 3. `cell` is None. Older libraries ignore `rest_of` and prune by the
             statistics alone, which loses no row.
+        field_ids: what is known of the field ids in the file, an `IdsInFile`, or None if the record
+            is from before field ids.
     """
 
     path: str
@@ -134,6 +151,7 @@ class FileRecord(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     bucket: int | None = None
     sorted: bool = False
     rest_of: int | None = None
+    field_ids: int | None = None
 
     @property
     def is_arranged(self) -> bool:

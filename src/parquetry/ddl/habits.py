@@ -60,6 +60,10 @@ _GENERATED = (
 )
 _IDENTITY = "a table gives no numbers: write uuid(), or a number of your own, in the SELECT of the INSERT."
 _PUBLISH = "{call}.publish({arg}) describes the table to Hive's metastore, for Hive and Trino."
+_SAMPLES = (
+    "a sample is read, not changed: DELETE and UPDATE take the third of 16 buckets by WHERE …system.hive_bucket(2, 16, …) = 2, and "
+    "SELECT * FROM {table} TABLESAMPLE (BUCKET 3 OUT OF 16 ON …) reads it."
+)
 _LOCKS = (
     _NONE
     + "a statement commits whole or not at all, and of two that conflict one fails (PARQUETRY_COMMIT_CONFLICT)."
@@ -147,6 +151,7 @@ UNPARSED = _habits(
     (f"(?:merge|expire|delete) snapshots? (?:of|for|from) (?:table )?{_T}", _VACUUM),
     (f"(?:from|join) {_T} (?:at|before) \\( ?(?:version|timestamp|snapshot)", "{table} VERSION AS OF 3, or TIMESTAMP AS OF '…', reads an old state."),
     (f"(?:from|join) {_T} changes \\(", _CHANGES),
+    (f"(?:delete from|update|insert (?:into|overwrite) (?:table )?|merge (?:with schema evolution )?into) {_T} tablesample \\(", _SAMPLES),
 )  # fmt: skip
 """Statements that Spark's parser refuses, and so does every other extension's."""
 
@@ -184,7 +189,7 @@ UNPARSED_WORDS = (
     *("BRANCH", "TAG", "TAGS", "IDENTITY", "GENERATED", "EXPRESSION", "FEATURE", "UPGRADE", "COMPACT", "REWRITE", "OPTIMIZE", "OPTIMISE"),
     *("EXCHANGE", "ARCHIVE", "UNARCHIVE", "TOUCH", "PROPERTIES", "DROP", "RESTORE", "CLONE", "COPY", "CONVERT", "REORG", "GENERATE"),
     *("FSCK", "UNDROP", "INDEX", "INDEXES", "LOCK", "UNLOCK", "EXPORT", "IMPORT", "PURGE", "SNAPSHOT", "SNAPSHOTS", "AT", "BEFORE"),
-    *("CHANGES", "EXECUTE", "VACUUM", "HISTORY", "DETAIL", "ANALYZE", "ANALYSE"),
+    *("CHANGES", "EXECUTE", "VACUUM", "HISTORY", "DETAIL", "ANALYZE", "ANALYSE", "TABLESAMPLE"),
     *("LIKE", "EVOLUTION", "CONSTRAINT", "CHECK", "PRIMARY", "FOREIGN", "UNIQUE", "PROCEDURES"),
 )  # fmt: skip
 """Each statement of `UNPARSED` and `LACKING` has one of these words."""

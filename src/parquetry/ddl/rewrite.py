@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from parquetry.ddl import alter_table, create_table, habits, habitual_statements, maintenance
+from parquetry.ddl import alter_table, bucket_samples, create_table, habits, habitual_statements, maintenance
 from parquetry.ddl.session import Session
 from parquetry.errors import ClauseError, UnsupportedError
 from parquetry.sqltext import END_OF_TEXT, Edit, TokenCursor, apply_edits
@@ -56,13 +56,14 @@ WORDS = (
     "DELIMITED",
     "STORED BY",
     *maintenance.WORDS,
+    *bucket_samples.WORDS,
     *habits.PARSED_WORDS,
 )
 """Every rewritten statement has one of these words, and every one that is refused before it is parsed."""
 
 _MAY_BE = re.compile(
     r"\b(?:create|replace|alter)\b.*\btable\b|\b(?:optimize|vacuum|restore)\b|\bdesc(?:ribe)?\s+(?:history|detail)\b"
-    r"|table_changes|\bindex\b",
+    r"|table_changes|\bindex\b|\btablesample\b",
     re.IGNORECASE | re.DOTALL,
 )
 _SHOWN_LENGTH = 100
@@ -110,6 +111,7 @@ def rewrite(
         for edits in (create_table.edits, alter_table.edits, maintenance.edits):
             cursor.at = at
             changes += edits(cursor, session)
+    changes += bucket_samples.edits(cursor, session)
     _refuse_markers(cursor, changes, session)
     return apply_edits(text, changes) if changes else None
 

@@ -1,9 +1,10 @@
 """Decide what joins need: which runtime filters, in how many buckets, and why Spark shuffles.
 
 `runtime` judges which values of joins are worth collecting, and makes use of them. `buckets` has the buckets
-of a scan, `bucket_counts` chooses the number of both sides, `file_merges` decides whether sorted files are
-merged, and `bucket_splits` which buckets several tasks read. `shuffle_reasons` explains the joins of a
-plan for a report.
+of a scan, `bucket_counts` chooses the number of both sides, and `placement` the scans that are read in place
+so that one side alone is shuffled. `file_merges` decides whether sorted files are merged, and `bucket_splits`
+which buckets several tasks read. `skew_joins` decides which heavy keys, found by `heavy_keys`, are joined
+apart. `shuffle_reasons` explains the joins of a plan for a report.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
@@ -20,7 +21,18 @@ if FOR_TYPE_CHECKERS:
         bucket_sizes as bucket_sizes,
         decide_split as decide_split,
     )
-    from parquetry.joins.buckets import ScanBuckets as ScanBuckets, scan_buckets as scan_buckets
+    from parquetry.joins.buckets import (
+        BucketPlace as BucketPlace,
+        ScanBuckets as ScanBuckets,
+        buckets_in_place as buckets_in_place,
+        scan_buckets as scan_buckets,
+        table_buckets as table_buckets,
+    )
+    from parquetry.joins.heavy_keys import HeavyKeys as HeavyKeys, find_heavy_keys as find_heavy_keys
+    from parquetry.joins.placement import (
+        PlacementGraph as PlacementGraph,
+        choose_placement as choose_placement,
+    )
     from parquetry.joins.runtime.candidates import Candidate as Candidate, Verdict as Verdict
     from parquetry.joins.runtime.cost_model import LIMITS as LIMITS, Limits as Limits
     from parquetry.joins.runtime.dense_keys import dense_key_count as dense_key_count
@@ -49,6 +61,13 @@ if FOR_TYPE_CHECKERS:
         SETTINGS as SETTINGS,
         JoinFacts as JoinFacts,
         explain_joins as explain_joins,
+    )
+    from parquetry.joins.skew_joins import (
+        SKEW_LIMITS as SKEW_LIMITS,
+        SkewFacts as SkewFacts,
+        SkewSplit as SkewSplit,
+        refuse_cost as refuse_cost,
+        refuse_shape as refuse_shape,
     )
 
 lazy_exports(__name__)

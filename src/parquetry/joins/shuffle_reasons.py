@@ -71,6 +71,7 @@ class Side(msgspec.Struct, frozen=True):
         keys: its join keys, in the order of the other side's keys.
         scans: the scans of our tables below it.
         exchanged: whether rows are shuffled between these scans, or joins of them, and the join.
+        rest: whether some of its rows are shuffled to the buckets that the others are in.
         repartitioned: whether the query itself repartitions it.
         in_buckets: whether rows come to the join in buckets, their own or the other side's, in Spark's plan.
         through: nodes between scans and join that combine several inputs or partitions: joins by their types,
@@ -81,6 +82,7 @@ class Side(msgspec.Struct, frozen=True):
     keys: tuple[Key, ...]
     scans: tuple[ScanFacts, ...]
     exchanged: bool
+    rest: bool = False
     repartitioned: bool = False
     in_buckets: bool = False
     through: tuple[str, ...] = ()
@@ -90,11 +92,19 @@ class Side(msgspec.Struct, frozen=True):
 
 
 class JoinFacts(msgspec.Struct, frozen=True):
-    """A join in Spark's plan: its type, its sides, and which of them is broadcast (0 or 1), or None."""
+    """A join in Spark's plan.
+
+    Attributes:
+        type: of the join.
+        sides: the left and the right one.
+        broadcast: the side that is broadcast (0 or 1), or None.
+        sorts: how many sides are sorted for the join.
+    """
 
     type: str
     sides: tuple[Side, Side]
     broadcast: int | None
+    sorts: int = 0
 
 
 def explain_joins(
@@ -119,16 +129,28 @@ def _report(join: JoinFacts, settings: Mapping[str, str], unfolded: str | None) 
     keys = zip(*(side.keys for side in join.sides), strict=True)
     named = {"left": left, "right": right}
     sides = tuple(name for name, side in named.items() if join.broadcast is None and side.side.exchanged)
+    parts = tuple(name for name, side in named.items() if side.side.rest and name not in sides)
     if join.broadcast is not None:
         reason = f"{(left, right)[join.broadcast].name} is broadcast"
     elif sides:
-        reason = _reason(left, right, settings, unfolded)
         stays = [side for name, side in named.items() if name not in sides]
-        reason = "; ".join([reason, *map(_staying, stays)])
+        found = _reason(left, right, settings, unfolded)
+        one_side = not stays and (left.in_place or right.in_place)
+        if one_side and (found is None or None in (left.buckets, right.buckets)):
+            found = "; ".join([*filter(None, [found]), "to shuffle one side alone is estimated to cost more"])
+        reason = "; ".join([found or "the rows come from different buckets", *map(_staying, stays)])
+    elif parts:
+        reason = "; ".join(
+            f"{side.name}: {side.buckets.reason or 'some files are in other buckets'}"
+            for name, side in named.items()
+            if name in parts and side.buckets is not None
+        )
     else:
         reason = _common_buckets(left, right)
     on = tuple(dict.fromkeys(f"{one.sql} = {other.sql}" for one, other in keys))
-    return JoinReport(join.type, left.name, right.name, on, bool(sides), reason, sides)
+    return JoinReport(
+        join.type, left.name, right.name, on, bool(sides), reason, sides, parts=parts, sorts=join.sorts
+    )
 
 
 class _Side:
@@ -159,6 +181,13 @@ class _Side:
         """Return the buckets, if joins may rely on them."""
         return self.buckets if self.buckets is not None and self.buckets.reason is None else None
 
+    @property
+    def in_place(self) -> bool:
+        """Return whether the side's rows could stay in their buckets, as all their columns are joined on."""
+        return self.usable is not None and all(
+            any(key.plain or key.cast for _, key in self.column_keys(name)) for name in self.usable.columns
+        )
+
     def column_keys(self, name: str) -> list[tuple[int, Key]]:
         """Return the keys that are computed from a column, with their positions."""
         return [
@@ -178,7 +207,7 @@ class _Side:
         return {position for position, key in self.column_keys(name) if key.plain}
 
 
-def _reason(left: _Side, right: _Side, settings: Mapping[str, str], unfolded: str | None) -> str:
+def _reason(left: _Side, right: _Side, settings: Mapping[str, str], unfolded: str | None) -> str | None:
     both = (left, right)
     for side in both:
         if side.side.repartitioned:
@@ -201,7 +230,6 @@ def _reason(left: _Side, right: _Side, settings: Mapping[str, str], unfolded: st
         or _settings_reason(left, left.buckets, right.buckets, settings)
         or _plan_reason(left, right)
         or _version_reason(left.buckets, right.buckets, unfolded)
-        or "Spark does not say why"
     )
 
 

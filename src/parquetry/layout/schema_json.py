@@ -9,7 +9,7 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from parquetry.data_files import PHYSICAL_NAME, TableColumn
+from parquetry.data_files import PHYSICAL_NAME, SPARK_FIELD_ID, TableColumn
 from parquetry.errors import ColumnExistsError, UnsupportedError
 
 Field = dict[str, Any]
@@ -65,7 +65,9 @@ def declare_columns(fields: Iterable[Field], file_format: str) -> tuple[TableCol
         UnsupportedError: files of the format cannot hold a column's type.
     """
     unmarked = _walk(
-        list(fields), lambda f: {**f, "metadata": _remove_marks(f.get("metadata", {}))}, remove_collation
+        list(fields),
+        lambda f: {**f, "metadata": _without_physical_name(f.get("metadata", {}))},
+        remove_collation,
     )
     check_fields(unmarked, file_format)
     return columns_from_fields(unmarked)
@@ -120,6 +122,11 @@ def struct_type(fields: list[Field]) -> dict[str, Any]:
 
 
 def _remove_marks(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Return metadata without marks. Field ids would have Spark's readers look for ids in all files."""
+    return {key: value for key, value in metadata.items() if key not in (PHYSICAL_NAME, SPARK_FIELD_ID)}
+
+
+def _without_physical_name(metadata: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in metadata.items() if key != PHYSICAL_NAME}
 
 

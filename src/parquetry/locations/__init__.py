@@ -51,6 +51,7 @@ if FOR_TYPE_CHECKERS:
         is_below as is_below,
         join_location as join_location,
         join_relative as join_relative,
+        library_path as library_path,
         parent_folder as parent_folder,
         path_below as path_below,
         path_within as path_within,

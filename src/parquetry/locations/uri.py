@@ -242,6 +242,19 @@ def storage_path(location: str) -> StoragePath:
     return StoragePath(StorageRoot(compared, f"{parts.scheme}:{parts.authority}"), path)
 
 
+def library_path(location: str) -> str:
+    """Return a location as Python's libraries take it: a plain path, or a URI with the scheme that they know.
+
+    >>> library_path("file:/lake/t/p=1%2F2/x.parquet"), library_path("s3a://lake/t/x.parquet")
+    ('/lake/t/p=1%2F2/x.parquet', 's3://lake/t/x.parquet')
+    """
+    parts = take_apart(location)
+    if parts.is_local:
+        return parts.path
+    scheme = "s3" if parts.scheme.lower() in _S3 else parts.scheme
+    return f"{scheme}:{parts.authority}{parts.path}"
+
+
 def spelled_root(entry: StoragePath) -> str:
     """Return the scheme and authority of a file or directory as the user wrote them.
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, NamedTuple
 
-from parquetry import compaction, definition, layout, locations, metastore as ms, texts
+from parquetry import compaction, definition, layout, locations, metastore as ms, publishing, texts
 from parquetry.operations.operation import Context, Presentation, TableName, Where, operation
 from parquetry.progress import Progress, progress_bar
 
@@ -37,19 +37,27 @@ def compact(
     concatenate: Annotated[
         bool, "Whether the rules of list bucketing apply, as they do for ALTER TABLE … CONCATENATE."
     ] = False,
+    for_other_readers: Annotated[
+        bool, "Whether files are rewritten, too, that readers of Iceberg and Delta would read otherwise."
+    ] = False,
 ) -> list[RewrittenPartition]:
     """Rewrite small files; see `compaction.rewrites`."""
     snapshot, zone = context.find(table), "UTC" if where is None else context.time_zone
     with progress_bar() as progress:
         size = context.engine.target_file_size(snapshot.metadata)
         count = partial(_count, context, snapshot)
-        chosen = compaction.rewrites(snapshot, size, where, progress, zone, count)
+        refused = partial(_is_refused, snapshot.metadata) if for_other_readers else lambda _: False
+        chosen = compaction.rewrites(snapshot, size, where, progress, zone, count, refused)
         if concatenate:
             partitions = (rewrite.partition for rewrite in chosen)
             definition.require_concatenable(context.full_name(snapshot), snapshot, partitions)
             if where is not None and not chosen:
                 compaction.require_selected(snapshot, where, zone)
         return _rewrite(context, snapshot, chosen, "compact", progress)
+
+
+def _is_refused(metadata: ms.TableMetadata, file: ms.FileRecord) -> bool:
+    return publishing.file_refusal(metadata, file, by_ids=True) is not None
 
 
 def _count(

@@ -24,9 +24,9 @@ from parquetry.predicate import (
     filter_from_json,
 )
 from parquetry.predicate.normalise import normalise
-from parquetry.prune import Condition, Origin, on_partitions, partition_plan, rejects_null
+from parquetry.prune import BucketMembership, Condition, Origin, on_partitions, partition_plan, rejects_null
 from parquetry.prune.whole_partitions import whole_partitions
-from parquetry.types import ColumnType, Value
+from parquetry.types import ColumnType, Value, parse_type
 
 EVALUATED = "PARTITION_PREDICATE"
 """The function of trees that stand for conditions which Spark evaluates on the values of partitions."""
@@ -35,6 +35,10 @@ EVALUATED = "PARTITION_PREDICATE"
 DIRECTORY_EVALUATED = "DIRECTORY_PREDICATE"
 """The function of trees that stand for conditions on expressions, and for what Spark evaluated of them on
 directories' heavy values."""
+
+
+BUCKET_MEMBERSHIP = "IN_BUCKET"
+"""The function of expressions that a hash of columns decides: whether a row is in one of some buckets."""
 
 
 def conjuncts(
@@ -99,7 +103,27 @@ def _directory_condition(tree: dict[str, Any], types: Mapping[str, ColumnType], 
     text = tree["sql"] if tree["tree"] is None else str(forms[0])
     parts = [Opaque(text, names, "function on the column", _no_row(types, **each)) for each in tree["fails"]]
     filter = Filter(normalise(And((*(form.node for form in forms), *parts))))
-    return Condition(filter, frozenset(names), text, origin)
+    return Condition(filter, frozenset(names), text, origin, _membership(tree.get("expression"), types))
+
+
+def _membership(
+    expression: dict[str, Any] | None, types: Mapping[str, ColumnType]
+) -> BucketMembership | None:
+    """Return the buckets that a condition says rows are in, or None if it says nothing of buckets.
+
+    A column may be hashed as another type than its own, or with -0.0 and 0.0 apart. Then a table's buckets
+    say nothing of the condition.
+    """
+    if expression is None or expression.get("fn") != BUCKET_MEMBERSHIP or not expression["settled"]:
+        return None
+    names = tuple(expression["columns"])
+    hashed = [parse_type(text) for text in expression["types"]]
+    if any(name not in types for name in names) or hashed not in ([], [types[name] for name in names]):
+        return None
+    version = expression["version"]
+    return BucketMembership(
+        names, version if version == "spark" else int(version), expression["count"], expression["buckets"]
+    )
 
 
 def _no_row(

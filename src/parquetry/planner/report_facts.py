@@ -11,7 +11,7 @@ import msgspec
 from parquetry.config import SPARK_SERIES, series_of
 from parquetry.joins import CandidateOutcome, JoinFacts, explain_joins, reports
 from parquetry.planner.scan_facts import scan_reports
-from parquetry.prune import Report, ScanReport, ValuesReport
+from parquetry.prune import HeavyKeysReport, Report, ScanReport, ValuesReport
 
 
 def report_from_json(answer: str) -> Report:
@@ -35,6 +35,7 @@ def report_from_facts(found: dict[str, Any]) -> Report:
         explain_joins(joins, found["settings"], folding.reason if folding else None),
         tuple(_without_effect(each, scans) for each in values),
         not_run=bool(scans) and found.get("run") == "none",
+        heavy_keys=msgspec.convert(found.get("splits", ()), tuple[HeavyKeysReport, ...]),
     )
 
 

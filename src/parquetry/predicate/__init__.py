@@ -7,15 +7,25 @@ text and from Spark's trees. `pruning` judges many containers at once.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
+    from parquetry.predicate.bind import NUMBER_TYPE as NUMBER_TYPE
+    from parquetry.predicate.expression import (
+        ColumnReference as ColumnReference,
+        Expression as Expression,
+        columns_in as columns_in,
+    )
     from parquetry.predicate.filter import EVERY_ROW as EVERY_ROW, Filter as Filter
+    from parquetry.predicate.functions.preimage import direction_in as direction_in
     from parquetry.predicate.functions.values import (
         NO_NULL as NO_NULL,
         NO_ROWS as NO_ROWS,
         ONLY_NULL as ONLY_NULL,
         SOME_NULL as SOME_NULL,
+        Range as Range,
     )
     from parquetry.predicate.like import (
         Rest as Rest,
+        contains as contains,
+        ends_with as ends_with,
         head as head,
         matcher as matcher,
         parts_of as parts_of,
@@ -51,7 +61,11 @@ if FOR_TYPE_CHECKERS:
         tuple_membership as tuple_membership,
     )
     from parquetry.predicate.pruning.guarantees import Row as Row, allowed_values as allowed_values
-    from parquetry.predicate.pruning.held_values import Values as Values
+    from parquetry.predicate.pruning.held_values import (
+        HIGHEST as HIGHEST,
+        LOWEST as LOWEST,
+        Values as Values,
+    )
     from parquetry.predicate.pruning.knowledge import (
         Bounds as Bounds,
         Knowledge as Knowledge,
@@ -62,10 +76,17 @@ if FOR_TYPE_CHECKERS:
         Match as Match,
         match as match,
     )
+    from parquetry.predicate.pruning.match_formula import (
+        Exclusions as Exclusions,
+        expression_ranges as expression_ranges,
+    )
     from parquetry.predicate.pruning.truth_sets import MAX_LISTED_CONTAINERS as MAX_LISTED_CONTAINERS
     from parquetry.predicate.reading.char_padding import SparkColumns as SparkColumns
     from parquetry.predicate.reading.packed_values import raw_values as raw_values
     from parquetry.predicate.reading.parse import parse_filter as parse_filter
-    from parquetry.predicate.reading.spark_json import filter_from_json as filter_from_json
+    from parquetry.predicate.reading.spark_json import (
+        expression_from_json as expression_from_json,
+        filter_from_json as filter_from_json,
+    )
 
 lazy_exports(__name__)

@@ -7,13 +7,18 @@ was left out, and why.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.prune.condition import Condition as Condition, Origin as Origin
+    from parquetry.prune.condition import (
+        BucketMembership as BucketMembership,
+        Condition as Condition,
+        Origin as Origin,
+    )
     from parquetry.prune.metadata_aggregates import answer_aggregate as answer_aggregate
     from parquetry.prune.needed_rows import (
         AggregateCall as AggregateCall,
         AggregateFunction as AggregateFunction,
         FirstRows as FirstRows,
         Hindrance as Hindrance,
+        SortKey as SortKey,
         WholeAggregate as WholeAggregate,
     )
     from parquetry.prune.partition_plans import (
@@ -29,6 +34,7 @@ if FOR_TYPE_CHECKERS:
         usable as usable,
     )
     from parquetry.prune.report.buckets import BucketReport as BucketReport
+    from parquetry.prune.report.heavy_keys import HeavyKeysReport as HeavyKeysReport
     from parquetry.prune.report.html import (
         CELL_STYLE as CELL_STYLE,
         NUMBER_STYLE as NUMBER_STYLE,
@@ -79,10 +85,13 @@ if FOR_TYPE_CHECKERS:
         file_order as file_order,
         order_columns as order_columns,
     )
+    from parquetry.prune.rules.results.sort_keys import sort_type as sort_type
     from parquetry.prune.select import (
+        SelectedFile as SelectedFile,
         Selection as Selection,
         decided_conditions as decided_conditions,
         each_file as each_file,
+        each_file_of as each_file_of,
         exact_conditions as exact_conditions,
         files_by_arrangement as files_by_arrangement,
         select_for as select_for,

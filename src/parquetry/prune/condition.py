@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -17,6 +19,35 @@ The result is what a LIMIT or an aggregate makes of the rows. The last origin is
 all files are opened if the query needs no more rows."""
 
 
+@dataclass(frozen=True)
+class BucketMembership:
+    """One of some buckets by a hash: the meaning of a condition such as `hive_bucket(2, 8, id) = 3`.
+
+    Attributes:
+        columns: the hashed columns, in the order of the hash.
+        version: of the hash.
+        count: the number of buckets.
+        numbers: of the buckets.
+    """
+
+    columns: tuple[str, ...]
+    version: int | str
+    count: int
+    numbers: Sequence[int]
+
+    def agreeing(self, count: int) -> set[int]:
+        """Return the buckets of a table that can have such rows, where the table has `count` of them.
+
+        A hash modulo both numbers is the same modulo their greatest common divisor.
+
+        >>> BucketMembership(("id",), 2, 4, (1,)).agreeing(8), BucketMembership(("id",), 2, 6, (1,)).agreeing(4)
+        ({1, 5}, {1, 3})
+        """
+        divisor = math.gcd(self.count, count)
+        remainders = {bucket % divisor for bucket in self.numbers if 0 <= bucket < self.count}
+        return {bucket for bucket in range(count) if bucket % divisor in remainders}
+
+
 @dataclass(frozen=True, eq=False)
 class Condition:
     """One of the conditions of a scan, which are joined by AND.
@@ -29,12 +60,14 @@ class Condition:
             filter may have become TRUE for the remaining partitions; its columns are still named here.
         written: its original text, or None to use the filter's text.
         origin: where it comes from.
+        membership: the buckets that it says rows are in, or None.
     """
 
     filter: Filter
     about: frozenset[str]
     written: str | None = None
     origin: Origin = "query"
+    membership: BucketMembership | None = None
 
     @classmethod
     def from_filter(cls, filter: Filter, origin: Origin = "query") -> Condition:

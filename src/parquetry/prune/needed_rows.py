@@ -6,7 +6,7 @@ The bridge finds a LIMIT, an order or aggregates above a scan, and says what it 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -18,11 +18,13 @@ class SortKey(msgspec.Struct, frozen=True):
     """The first key of an ORDER BY.
 
     Attributes:
-        column: the column, or None if the key is an expression that is no column.
+        column: the column, or None if the key is an expression.
         text: the key as SQL.
         descending: whether the greatest values come first.
         nulls_first: whether NULL comes before all values.
         padded: whether the key is a char with blanks up to its length.
+        tree: the expression (see `predicate.reading.expressions`), or None if the key is a column, or no
+            expression of the table's columns.
     """
 
     column: str | None
@@ -30,6 +32,7 @@ class SortKey(msgspec.Struct, frozen=True):
     descending: bool = False
     nulls_first: bool = True
     padded: bool = False
+    tree: dict[str, Any] | None = None
 
 
 class AggregateFunction(msgspec.Struct, frozen=True):
@@ -68,6 +71,8 @@ class FirstRows(msgspec.Struct, frozen=True):
         key: the first sort key, or None if any rows are wanted.
         ties: whether all rows are needed that equal the last one in the key, because further keys or ranks
             decide among them.
+        distinct: whether `count` counts distinct values of the key, in place of rows; then all rows with
+            these values are needed.
         hindrance: a fact against it.
         written: its text in the query if it is not a LIMIT, such as `max(v)`.
     """
@@ -75,6 +80,7 @@ class FirstRows(msgspec.Struct, frozen=True):
     count: int
     key: SortKey | None = None
     ties: bool = False
+    distinct: bool = False
     hindrance: Hindrance = Hindrance()
     written: str | None = None
 
@@ -98,10 +104,12 @@ class WholeAggregate(msgspec.Struct, frozen=True):
     Attributes:
         functions: each with its `function` and its `column`, or None for `count(*)`.
         hindrance: a fact against it.
+        explained: whether all files are read for it, and the report only has to say why.
     """
 
     functions: list[AggregateFunction]
     hindrance: Hindrance = Hindrance()
+    explained: bool = False
 
     @property
     def calls(self) -> list[AggregateCall]:

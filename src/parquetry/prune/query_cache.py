@@ -26,6 +26,7 @@ from parquetry.metastore import FileBlock, PartitionSnapshot, TableSnapshot
 from parquetry.predicate import TRUE, And, Filter, IsNull, KnownValues, Match, Not, Predicate, match
 from parquetry.prune.condition import Condition
 from parquetry.prune.report.scan import Step
+from parquetry.types import Value
 
 MIN_CACHED_FILES = 1000
 """Files that a selection must have judged to be cached; fewer are judged again in the same time."""
@@ -213,10 +214,15 @@ class PartitionCache:
         self._bytes -= 0 if entry is None else entry.bytes
 
 
+def rejects(predicates: Iterable[Predicate], column: str, value: Value) -> bool:
+    """Return whether at least one condition is TRUE for no row with a value, or with NULL, in a column."""
+    known = KnownValues((column,), [(value,)])
+    return any(match(Filter(each), known)[0] == Match.CANNOT for each in predicates)
+
+
 def rejects_null(predicates: Iterable[Predicate], column: str) -> bool:
     """Return whether at least one condition is TRUE for no row with NULL in a column."""
-    null = KnownValues((column,), [(None,)])
-    return any(match(Filter(each), null)[0] == Match.CANNOT for each in predicates)
+    return rejects(predicates, column, None)
 
 
 def _conjuncts(filters: Iterable[Filter]) -> frozenset[Predicate]:

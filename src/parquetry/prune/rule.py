@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from parquetry.metastore import Chooses, FileBlock, PartitionSnapshot, TableSnapshot, file_blocks
+from parquetry.predicate import Compare
 from parquetry.prune.condition import Condition
 from parquetry.prune.needed_rows import FirstRows, WholeAggregate
 from parquetry.prune.query_cache import PartitionCache
@@ -59,6 +60,7 @@ class Remaining:
         bytes: the bytes to read from these files.
         decided: conditions that every row of these files satisfies, so that later rules need not test them.
         answer: the values of `Scan.aggregate` in files that were left out for it, or None if there are none.
+        threshold: a comparison that is TRUE for every row that the query needs, or None.
     """
 
     partitions: Sequence[PartitionSnapshot] = ()
@@ -67,6 +69,7 @@ class Remaining:
     bytes: int = 0
     decided: frozenset[Condition] = frozenset()
     answer: tuple[Value, ...] | None = None
+    threshold: Compare | None = None
 
     @property
     def count(self) -> int:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, compress
 from typing import NamedTuple
 
 from parquetry.data_files import FileRecord
 from parquetry.locations import join_location
 from parquetry.metastore import FileBlock, PartitionSnapshot, TableMetadata, TableSnapshot
-from parquetry.predicate import Filter
+from parquetry.predicate import Compare, Filter, match
 from parquetry.prune import steps
 from parquetry.prune.condition import Condition
+from parquetry.prune.partition_plans import partition_knowledge
 from parquetry.prune.query_cache import PartitionCache
 from parquetry.prune.report.scan import ScanReport, Step
 from parquetry.prune.rule import Remaining, Scan
@@ -51,6 +52,7 @@ class Selection:
         certain: whether every row of these files satisfies all conditions.
         report: the numbers kept by each step, and the reasons.
         answer: the values of the wanted aggregate in files that need not be read for it, or None.
+        threshold: a comparison that is TRUE for every row that the query needs, or None.
     """
 
     partitions: tuple[PartitionSnapshot, ...]
@@ -60,6 +62,7 @@ class Selection:
     certain: bool
     report: ScanReport
     answer: tuple[Value, ...] | None = None
+    threshold: Compare | None = None
 
     @property
     def files(self) -> tuple[SelectedFile, ...]:
@@ -136,6 +139,7 @@ def select_for(
         certain=remaining.certain,
         report=ScanReport(table or f"{snapshot.database}.{snapshot.name}", tuple(report_steps.values())),
         answer=remaining.answer,
+        threshold=remaining.threshold,
     )
 
 
@@ -154,6 +158,25 @@ def each_file(snapshot: TableSnapshot, predicate: Filter) -> Iterator[SelectedFi
     for some in _partition_batches(found.partitions):
         remaining = replace(found, partitions=some)
         for rule in others:
+            remaining, _ = rule.narrow(scan, remaining)
+        yield from _selected(remaining.partitions, FileBlock.concatenate(remaining.projected(scan), None))
+
+
+def each_file_of(
+    snapshot: TableSnapshot, predicate: Filter, partitions: Iterable[PartitionSnapshot]
+) -> Iterator[SelectedFile]:
+    """Yield the files of some partitions that can hold rows of a condition, as `each_file` does.
+
+    Args:
+        snapshot: the version of the table.
+        predicate: the condition.
+        partitions: of a plan for the condition, all or some of them, in key order.
+    """
+    scan = Scan(snapshot, _conditions([predicate]), None, frozenset(snapshot.metadata.partition_by), None)
+    for some in _partition_batches(partitions):
+        matches = match(predicate, partition_knowledge(snapshot.metadata, some))
+        remaining = Remaining(list(compress(some, matches.tolist())))
+        for rule in steps.STEPS[1:]:
             remaining, _ = rule.narrow(scan, remaining)
         yield from _selected(remaining.partitions, FileBlock.concatenate(remaining.projected(scan), None))
 

@@ -13,5 +13,9 @@ if FOR_TYPE_CHECKERS:
         publish as publish,
     )
     from parquetry.publishing.hive_record import HivePartition as HivePartition, HiveTable as HiveTable
+    from parquetry.publishing.other_readers import (
+        file_refusal as file_refusal,
+        widened_refusal as widened_refusal,
+    )
 
 lazy_exports(__name__)

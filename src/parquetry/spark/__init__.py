@@ -16,5 +16,6 @@ if FOR_TYPE_CHECKERS:
     from parquetry.spark.publishing import publish_table as publish_table
     from parquetry.spark.report import explain as explain
     from parquetry.spark.session import attach as attach, configure as configure
+    from parquetry.spark.source.python_source import register_data_source as register_data_source
 
 lazy_exports(__name__)

@@ -6,7 +6,7 @@ a column that has another type in the file, or timestamps of ORC, whose time zon
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,17 +19,10 @@ from parquetry.errors import FileCorruptError, FileMissingError, UnsupportedErro
 from parquetry.hashing import bucket_ids
 from parquetry.layout import BucketSpec
 from parquetry.locations import open_location
-from parquetry.temporal import MICROS_PER_DAY
+from parquetry.rows import require_certain_days
 from parquetry.verification.column_reader import ColumnBatches
 from parquetry.verification.row_order import first_out_of_order, has_known_order, sortable
 
-_FIRST_CERTAIN_TIMES = {
-    "date": (-141_427, 1582),
-    "timestamp": (-25_567 * MICROS_PER_DAY, 1900),
-}
-"""The first day and microsecond that all writers count alike, and the year. Earlier some used the Julian
-calendar, or local mean times.
-"""
 _MAX_SHOWN_CHARACTERS = 40
 """Most characters of a value in a message."""
 
@@ -165,7 +158,8 @@ class _BucketChecker:
     def _find_misplaced(self, arrays: Sequence[pa.Array]) -> tuple[int, str | None]:
         key_arrays = [arrays[self._positions[column.physical]] for column in self._keys]
         if self._recent:
-            _require_recent(self._keys, key_arrays)
+            for column, array in zip(self._keys, key_arrays, strict=True):
+                require_certain_days(column.name, array)
         settled = [_normalise_zeros(array) for array in key_arrays]
         buckets = bucket_ids(self._spec.version, self._spec.count, settled, self._types)
         wrong = np.flatnonzero(buckets != self._bucket)
@@ -186,40 +180,6 @@ class _BucketChecker:
             return None
         above = _row_text(self._order, sort_arrays, row - 1)
         return f"{_row_text(self._order, sort_arrays, row)} stands below {above}"
-
-
-def _require_recent(columns: Sequence[TableColumn], arrays: Sequence[pa.Array]) -> None:
-    """Make sure that Spark reads the same days.
-
-    Raises:
-        UnsupportedError: Spark may read other days.
-    """
-    for column, array in zip(columns, arrays, strict=True):
-        for part in _temporal(array):
-            first, year = _FIRST_CERTAIN_TIMES["date" if pa.types.is_date32(part.type) else "timestamp"]
-            plain = part
-            if pa.types.is_timestamp(part.type):
-                plain = part.cast(pa.timestamp("us", part.type.tz), safe=False)
-            least = pc.min(plain.view(pa.int32() if pa.types.is_date32(part.type) else pa.int64())).as_py()
-            if least is not None and least < first:
-                raise UnsupportedError(
-                    f"{column.name} has values from before {year}, which may have been counted by another calendar."
-                )
-
-
-def _temporal(array: pa.Array) -> Iterator[pa.Array]:
-    """Yield the dates and timestamps in an array, including those inside nested values."""
-    type = array.type
-    if pa.types.is_date32(type) or pa.types.is_timestamp(type):
-        yield array
-    elif pa.types.is_struct(type):
-        for part in array.flatten():
-            yield from _temporal(part)
-    elif pa.types.is_map(type):
-        yield from _temporal(array.keys)
-        yield from _temporal(array.items)
-    elif pa.types.is_list(type) or pa.types.is_large_list(type):
-        yield from _temporal(array.flatten())
 
 
 def _normalise_zeros(array: pa.Array) -> pa.Array:

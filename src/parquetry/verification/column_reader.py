@@ -1,9 +1,8 @@
-"""Read columns of a data file with PyArrow, and check whether Spark would read the same values.
+"""Read the stored columns of a data file, and check whether Spark would hash the same values.
 
-Names are compared as Spark compares them, without case. Hive's old ORC writers wrote no column names
-(`_col0`); then Spark goes by position, and so does this module. An ORC timestamp is a local time without a
-time zone. An INT96 is an instant, but its Arrow type does not show that. The caller decides what the values
-mean.
+`rows.StoredFile` opens the file and finds the columns. A hash depends on the stored type.
+A row whose key was written as an int is in the int's bucket, even if the table has a bigint now. So values
+are not converted here. The caller decides what they mean.
 """
 
 from __future__ import annotations
@@ -12,15 +11,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
-import pyarrow.orc as orc
-import pyarrow.parquet as pq
 
 from parquetry.data_files import TableColumn
 from parquetry.hashing import HashType
+from parquetry.rows import StoredFile, plain
 from parquetry.types import INTEGER_BITS
 
-ROWS_PER_BATCH = 1 << 16
-"""Rows in one batch of a Parquet file. A batch of an ORC file is a stripe."""
 _Times: TypeAlias = Literal["instants", "local", "unknown"]
 """The meaning of a column's timestamps without a zone."""
 _TEXT = ("string", "varchar", "char")
@@ -45,18 +41,11 @@ class ColumnBatches:
     def __init__(
         self, source: Any, file_format: str, names: Sequence[str], positions: Sequence[int] | None = None
     ) -> None:
-        self._orc = file_format == "orc"
-        self._file: Any = (
-            orc.ORCFile(source) if self._orc else pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
-        )
-        self._schema: pa.Schema = self._file.schema if self._orc else self._file.schema_arrow
-        self._spelled = [self._spellings(name, at, positions) for at, name in enumerate(names)]
-
-    def _spellings(self, name: str, at: int, positions: Sequence[int] | None) -> list[str]:
-        known: list[str] = self._schema.names
-        if positions is not None and known and all(known_name.startswith("_col") for known_name in known):
-            return known[positions[at] : positions[at] + 1]
-        return [known_name for known_name in known if known_name.lower() == name.lower()]
+        self._stored = StoredFile(source, file_format)
+        self._spelled = [
+            self._stored.spellings(name, None if positions is None else positions[at])
+            for at, name in enumerate(names)
+        ]
 
     @property
     def complete(self) -> bool:
@@ -66,10 +55,10 @@ class ColumnBatches:
     @property
     def rows(self) -> int:
         """Return the number of the file's rows."""
-        return int(self._file.nrows if self._orc else self._file.metadata.num_rows)
+        return self._stored.rows
 
     def unlike(self, columns: Sequence[TableColumn]) -> dict[str, str]:
-        """Return, by physical name, why Spark may read other values of some columns.
+        """Return, by physical name, why Spark may hash other values of some columns.
 
         Args:
             columns: of the table, in the order of the names.
@@ -85,17 +74,15 @@ class ColumnBatches:
         if len(spelled) != 1:
             there = "no column" if not spelled else f"{len(spelled)} columns"
             return f"the file has {there} {column.physical}"
-        stored = self._schema.field(spelled[0]).type
+        stored = self._stored.type_of(spelled[0])
         if _is_like(HashType.from_column_type(column.column_type), stored, self._times(spelled[0])):
             return None
         return f"the file has {column.physical} as {stored}, and the table as {column.column_type}"
 
     def _times(self, name: str) -> _Times:
-        if self._orc:
+        if self._stored.is_orc:
             return "unknown"
-        leaves = (self._file.schema.column(at) for at in range(len(self._file.schema)))
-        own_leaves = (leaf for leaf in leaves if f"{leaf.path}.".startswith(f"{name}."))
-        return "instants" if any(leaf.physical_type == "INT96" for leaf in own_leaves) else "local"
+        return "instants" if "parquet INT96" in self._stored.leaves(name) else "local"
 
     def batches(self, most: int | None = None) -> Iterator[list[pa.Array]]:
         """Yield the columns, batch by batch, in the order of the names. Needs `complete`.
@@ -105,7 +92,7 @@ class ColumnBatches:
                 all.
         """
         names = [spellings[0] for spellings in self._spelled]
-        count = int(self._file.nstripes if self._orc else self._file.num_row_groups)
+        count = self._stored.parts
         if most is None or self.rows <= most:
             parts, rows_of_part = list(range(count)), None
         else:
@@ -113,23 +100,13 @@ class ColumnBatches:
             rows_of_part = most // len(parts)
         for part in parts:
             remaining = rows_of_part
-            for batch in self._part(part, names):
-                arrays = [_plain(batch.column(name)) for name in names]
+            for batch in self._stored.batches(names, [part]):
+                arrays = [plain(batch.column(name)) for name in names]
                 yield arrays if remaining is None else [array.slice(0, remaining) for array in arrays]
                 if remaining is not None:
                     remaining -= len(arrays[0])
                     if remaining <= 0:
                         break
-
-    def _part(self, part: int, names: list[str]) -> Iterator[pa.RecordBatch]:
-        if self._orc:
-            yield self._file.read_stripe(part, columns=names)
-        else:
-            yield from self._file.iter_batches(ROWS_PER_BATCH, row_groups=[part], columns=names)
-
-
-def _plain(array: pa.Array) -> pa.Array:
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
 def _is_like(type: HashType, stored: pa.DataType, times: _Times) -> bool:

@@ -263,6 +263,9 @@ def test_outside_of_spark(s3: Storage, server: S3Server) -> None:
         with parquetry.open(s3.warehouse, s3.store, options) as catalog:
             assert catalog.fsck("db.t") == []
             assert catalog.sync("db.t") == []
+            scan = catalog.scan("db.t", "id >= 95")
+            assert scan.to_arrow().num_rows == scan.count() == 5
+            assert all(path.startswith("s3://") for path in scan.files())
 
 
 def test_the_command_line(s3: Storage, server: S3Server, capsys: pytest.CaptureFixture[str]) -> None:

@@ -89,7 +89,8 @@ def _as_read(read: FileRecord, written: FileRecord) -> FileRecord:
         else found
         for name, found in (read.columns or {}).items()
     }
-    return read.__replace__(columns=whole, cell=written.cell, bucket=written.bucket, sorted=written.sorted)
+    own = {name: getattr(written, name) for name in ("cell", "bucket", "sorted", "field_ids")}
+    return read.__replace__(columns=whole, **own)
 
 
 @pytest.mark.parametrize("fmt", FORMATS)

@@ -56,7 +56,9 @@ TABLES = ArrangementSpec(
 MEASURED = ArrangementSpec(SkewMap(("x",), (), True, auto=AutoSkew(0.125, 7)))
 """The arrangement of a table whose partitions measure their skewed values."""
 STATISTICS = ColumnStatistics(7, 1, b"\x00", b"\xff", False, False, 1, "parquet BYTE_ARRAY")
-FILE = FileRecord("theirs", 12, 3, 1_700_000_000_000, {"raw": STATISTICS}, cell=2, bucket=7, sorted=True)
+FILE = FileRecord(
+    "theirs", 12, 3, 1_700_000_000_000, {"raw": STATISTICS}, cell=2, bucket=7, sorted=True, field_ids=3
+)
 
 EARLIER = FileRecord("earlier", 12, 3, 1_700_000_000_000, {"raw": STATISTICS}, bucket=6, rest_of=2)
 """A file of the rest of the first cells, from before the map grew."""
@@ -83,6 +85,7 @@ def full_metadata(location: str) -> TableMetadata:
             Constraint("f", "foreign_key", None, (("x",),), ("db", "other"), (("id",),)),
         ),
         replacement="fedcba9876543210",
+        field_ids=((("gone",), 3), (("s", "element", "x"), 9)),
     )
 
 

@@ -406,7 +406,7 @@ def test_the_help_begins_with_reading_and_fits_a_terminal(run, monkeypatch):
     assert code == 0
     grouped = [name for names in GROUPS.values() for name in names]
     assert sorted(grouped) == sorted(COMMANDS)
-    assert grouped[:6] == ["databases", "tables", "describe", "partitions", "files", "plan"]
+    assert grouped[:6] == ["databases", "tables", "describe", "head", "query", "partitions"]
     lines = [line.split() for line in out.splitlines()]
     for name in grouped:
         (line,) = [line for line in lines if line[:1] == [name]]

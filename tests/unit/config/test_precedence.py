@@ -25,24 +25,30 @@ TEXTS = {
     "skewed-locations": ("(1 = 'file:/a')", "(1 = 'file:/b')"),
     "auto-skew-share": ("0.1", "0.2"),
     "auto-skew-values": ("3", "4"),
+    "light-values": ("as-written", "sorted"),
     "list-bucketing-rules": ("relaxed", "strict"),
     "clustered-by": ("(a) INTO 4 BUCKETS", "(b) INTO 4 BUCKETS"),
     "bucketing-version": ("1", "spark"),
     "hive-compatible": ("true", "false"),
     "empty-buckets": ("true", "false"),
+    "auto-compact": ("true", "false"),
+    "auto-compact-min-files": ("5", "10"),
+    "auto-compact-max-bytes": ("1mb", "2mb"),
     "purge-on-overwrite": ("true", "false"),
+    "partition-columns-in-files": ("true", "false"),
     "vacuum-grace-hours": ("48", "72"),
     "vacuum-retention-check": ("false", "true"),
     "isolation": ("serializable", "snapshot"),
     "bucket-join": ("larger", "smaller"),
     "hot-bucket-rows": ("5", "6"),
+    "skew-join": ("always", "off"),
     "runtime-pruning": ("false", "true"),
     "runtime-pruning-max-build-size": ("1mb", "2mb"),
     "runtime-pruning-max-wait": ("1s", "none"),
     "bucket-begin-partition": ("2024-01-01", "ds > '2024-01-01'"),
 }
 OF_TABLES = {
-    "purge-on-overwrite", "vacuum-retention-check", "vacuum-grace-hours", "partition-order", "partition-indexes", "skewed-by", "skewed-locations", "auto-skew-share", "auto-skew-values",
+    "purge-on-overwrite", "partition-columns-in-files", "vacuum-retention-check", "vacuum-grace-hours", "partition-order", "partition-indexes", "skewed-by", "skewed-locations", "auto-skew-share", "auto-skew-values",
     "list-bucketing-rules", "clustered-by", "bucketing-version", "hive-compatible", "bucket-begin-partition",
 }  # fmt: skip
 """Two texts for each setting, of different values."""
@@ -67,7 +73,7 @@ def test_every_setting_is_tested() -> None:
     Each setting but the settings of tables alone can be given at every level.
     """
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 12 * 6 + 14 * 1
+    assert len(PAIRS) == 17 * 6 + 15 * 1
     for setting in TABLE_SETTINGS:
         assert setting.levels == (("property",) if setting.name in OF_TABLES else EVERYWHERE)
         assert setting.name in OF_TABLES or not setting.fixed
@@ -96,15 +102,21 @@ def test_defaults_hold_where_nothing_is_given() -> None:
         "distribution": "auto",
         "auto-skew-share": "0.05",
         "auto-skew-values": "16",
+        "light-values": "sorted",
         "list-bucketing-rules": "strict",
         "bucketing-version": "2",
         "isolation": "snapshot",
         "bucket-join": "smaller",
         "hot-bucket-rows": "1000000",
+        "skew-join": "auto",
         "runtime-pruning": "true",
         "runtime-pruning-max-build-size": "10mb",
         "runtime-pruning-max-wait": "60s",
+        "auto-compact": "false",
+        "auto-compact-min-files": "50",
+        "auto-compact-max-bytes": "1gb",
         "purge-on-overwrite": "false",
+        "partition-columns-in-files": "false",
         "vacuum-retention-check": "true",
         "vacuum-grace-hours": "24",
     }
@@ -150,9 +162,9 @@ def test_an_option_cannot_give_what_is_fixed_with_the_table() -> None:
         ("parquetry.Target_File_Size", "is unknown: did you mean 'parquetry.target-file-size'?"),
         (
             "parquetry.anything",
-            "is unknown: known are parquetry.bloom-filter-columns, parquetry.bucket-join, parquetry.compression, parquetry.distribution, "
-            "parquetry.empty-buckets, parquetry.hot-bucket-rows, parquetry.isolation, parquetry.runtime-pruning, parquetry.runtime-pruning-max-build-size, "
-            "parquetry.runtime-pruning-max-wait, parquetry.sort-by, parquetry.target-file-size",
+            "is unknown: known are parquetry.auto-compact, parquetry.auto-compact-max-bytes, parquetry.auto-compact-min-files, parquetry.bloom-filter-columns, parquetry.bucket-join, parquetry.compression, parquetry.distribution, "
+            "parquetry.empty-buckets, parquetry.hot-bucket-rows, parquetry.isolation, parquetry.light-values, parquetry.runtime-pruning, "
+            "parquetry.runtime-pruning-max-build-size, parquetry.runtime-pruning-max-wait, parquetry.skew-join, parquetry.sort-by, parquetry.target-file-size",
         ),
         ("parquetry.", "is unknown: known are "),
         (

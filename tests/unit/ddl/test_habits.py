@@ -67,6 +67,9 @@ UNPARSED = {
     "ANALYZE TABLE {} COMPUTE DELTA STATISTICS": "no counterpart",
     "LOCK TABLE {} SHARED": "no counterpart",
     "EXPORT TABLE {} TO '/x'": "INSERT OVERWRITE DIRECTORY",
+    "DELETE FROM {} TABLESAMPLE (BUCKET 1 OUT OF 4 ON a) WHERE b = 1": "a sample is read, not changed: .*hive_bucket",
+    "UPDATE {} TABLESAMPLE (BUCKET 1 OUT OF 4) SET b = 1": "a sample is read, not changed",
+    "MERGE INTO {} TABLESAMPLE (10 PERCENT) USING s ON a = b WHEN MATCHED THEN DELETE": "a sample is read, not changed",
     "SELECT * FROM {} AT (VERSION => 3)": "lake.db.t VERSION AS OF 3",
     "SELECT * FROM {} CHANGES (INFORMATION => DEFAULT) AT (TIMESTAMP => '2026-01-01')": "startingVersion",
 }

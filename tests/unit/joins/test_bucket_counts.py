@@ -120,4 +120,6 @@ def test_the_planner_answers_for_a_graph(tmp_path: Path) -> None:
         },
     }
     answer = json.loads(Planner(NoEngine("UTC")).ask(json.dumps(question)))
-    assert answer == {"ok": {"verdicts": [], "bucket_counts": [6, 6], "splits": []}}
+    assert answer == {
+        "ok": {"verdicts": [], "bucket_counts": [6, 6], "in_place": [], "splits": [], "skew_splits": []}
+    }

@@ -13,6 +13,7 @@ from msgspec.inspect import is_struct_type
 from parquetry.errors import BridgeError
 from parquetry.joins.bucket_splits import BucketPieces, BucketSizes, SplitDecision
 from parquetry.joins.runtime.candidates import Build, Candidate, Part, PlanNode, PlanTimeValues, Verdict
+from parquetry.joins.skew_joins import SkewFacts, SkewSplit
 from parquetry.metastore.storage.model import Constraint
 from parquetry.planner import planner, statements
 from parquetry.planner.protocol import answers, codec, questions
@@ -146,6 +147,8 @@ CASE_CLASSES = {
     PlanNode: "StepFacts",
     PlanTimeValues: "KnownFacts",
     SplitDecision: "SplitAnswer",
+    SkewFacts: "SkewFacts",
+    SkewSplit: "SkewSplitAnswer",
     Terms: "Terms",
     Usable: "RowGroupPart",
     Verdict: "VerdictAnswer",

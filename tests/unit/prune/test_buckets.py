@@ -21,11 +21,14 @@ from parquetry.metastore import (
 )
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.predicate.filter import Filter
+from parquetry.predicate.nodes import Opaque
 from parquetry.predicate.reading.parse import parse_filter
 from parquetry.prune import steps
-from parquetry.prune.condition import Condition
+from parquetry.prune.condition import BucketMembership, Condition
 from parquetry.prune.report.report import Report
-from parquetry.prune.select import Selection, select_files
+from parquetry.prune.rule import Scan
+from parquetry.prune.select import Selection, select_files, select_for
 from parquetry.store.memory import MemoryStore
 from parquetry.types import Value, parse_type
 
@@ -297,3 +300,37 @@ def test_buckets_go_by_the_columns_names_in_files() -> None:
     table = commit(transaction)
     assert kept(table, "big = 5") == placed(1, ID, (5,))
     assert len(kept(table, "id = 5")) == 8
+
+
+@pytest.mark.parametrize("version", [1, 2, "spark"])
+@pytest.mark.parametrize(("count", "bucket"), [(8, 3), (4, 1), (16, 11), (12, 5), (5, 2), (1, 0)])
+def test_conditions_on_the_hash_choose_buckets(version: int, count: int, bucket: int) -> None:
+    """Every value whose hash is in the condition's bucket is in a bucket that is kept, and no bucket is kept
+    without such a value.
+    """
+    spec = BucketSpec(("id",), 8, version)  # type: ignore[arg-type]
+    table = made({1: spec})
+    asked = BucketMembership(("id",), version, count, (bucket,))
+    condition = Condition(Filter(Opaque("h", ("id",), "function")), frozenset(("id",)), "h", membership=asked)
+    selection = select_for(Scan(table, (condition,), None, frozenset(("p",)), None), about=())
+    kept = {file.file.path for file in selection.files if "unknown" not in file.file.path}
+    integer = parse_type("int")
+    matching = [
+        value
+        for value in range(1000)
+        if bucket_numbers(spec.version, count, [integer], [(value,)]) == [bucket]
+    ]
+    assert kept == placed(1, spec, *((value,) for value in matching))
+
+
+def test_conditions_on_another_hash_choose_nothing() -> None:
+    """Another version, other columns or another order of them leave all buckets; the step says why."""
+    table = made({1: BOTH})
+    for columns, version in ((("id", "s"), 1), (("s", "id"), 2), (("id",), 2)):
+        asked = BucketMembership(columns, version, 8, (0,))
+        condition = Condition(
+            Filter(Opaque("h", ("id",), "function")), frozenset(("id",)), "h", membership=asked
+        )
+        selection = select_for(Scan(table, (condition,), None, frozenset(("p",)), None), about=())
+        assert len(list(selection.files)) == 9
+        assert reasons(selection) == {"h": "it is about a hash of another version, or of other columns"}

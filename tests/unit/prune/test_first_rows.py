@@ -14,7 +14,8 @@ from parquetry.predicate.nodes import Compare, Opaque, Predicate
 from parquetry.prune.condition import Condition
 from parquetry.prune.needed_rows import AggregateFunction, FirstRows, Hindrance, SortKey, WholeAggregate
 from parquetry.prune.report.report import Report
-from parquetry.prune.rule import Scan
+from parquetry.prune.rule import Remaining, Scan
+from parquetry.prune.rules.results.file_order import file_order, order_columns
 from parquetry.prune.select import Selection, select_for
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type
@@ -65,6 +66,19 @@ def texts(selection: Selection) -> tuple[str, ...]:
     """Return the report's part about files, and its lines about conditions that pruned nothing."""
     line, *notes = str(Report((selection.report,))).split("\n")
     return (line.split(" · ")[1], *(note.strip() for note in notes))
+
+
+V = {"col": ["v"]}
+
+
+def number(value: int) -> dict[str, Any]:
+    """Return the tree of an int literal."""
+    return {"lit": str(value), "type": "int"}
+
+
+def call(function: str, *args: dict[str, Any], kind: str = "int") -> dict[str, Any]:
+    """Return the tree of a function, as the bridge sends it."""
+    return {"fn": function, "class": function, "type": kind, "args": list(args)}
 
 
 def above(value: int) -> Compare:
@@ -133,13 +147,14 @@ def test_files_after_the_first_rows_of_an_order_are_left_out(files: int) -> None
 @pytest.mark.parametrize(
     ("key", "reason"),
     [
-        (SortKey("f", "f"), "column f may have NaN, which statistics leave out"),
-        (SortKey(None, "v + 1"), "v + 1 is not a column"),
+        (SortKey("f", "f"), "f may be NaN, which statistics leave out"),
+        (SortKey(None, "hash(v)"), "statistics say nothing of the order of hash(v)"),
+        (SortKey(None, "array(v)", tree=call("ARRAY", V)), "statistics say nothing of the order of array(v)"),
         (SortKey("c", "c"), "column c is sorted without its blanks"),
     ],
 )
 def test_orders_that_bounds_do_not_know_keep_all_files(key: SortKey, reason: str) -> None:
-    """A float may have NaN anywhere, an expression has no bounds, and bounds of chars are of padded texts."""
+    """A float may have NaN in any file, unknown functions have no bounds, and chars' bounds are of padded texts."""
     found = select(make(), first=FirstRows(3, key))
     assert kept(found) == list("01234567")
     assert texts(found) == ("files 8 of 8", f"not by ORDER BY {key.text} LIMIT 3: {reason}")
@@ -173,3 +188,131 @@ def test_an_aggregate_leaves_out_the_files_whose_part_is_known() -> None:
     assert (found.answer, kept(found)) == ((40,), ["3"])
     found = select(table, above(35), aggregate=WholeAggregate([AggregateFunction("max", "f")]))
     assert (found.answer, len(kept(found))) == (None, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "tree", "descending", "where", "names", "step"),
+    [
+        ("v + 1", call("+", V, number(1)), True, [], ["7"], "3 greatest of v + 1, from 71"),
+        ("- v", call("UNARYMINUS", V), False, [], ["7"], "3 least of - v, up to -70"),
+        ("5 - v", call("-", number(5), V), True, [], ["0"], "3 greatest of 5 - v, from -4"),
+        ("abs(v)", call("ABS", V), False, [], ["0"], "3 least of abs(v), up to 9"),
+        ("coalesce(v, 100)", call("COALESCE", V, number(100)), True, [], ["7"], "from 70"),
+        ("v * 2", call("*", V, number(2)), False, [above(35)], ["3", "4"], "3 least of v * 2, up to 98"),
+        ("v + f", call("+", V, {"col": ["f"]}, kind="double"), False, [], list("01234567"), None),
+    ],
+)
+def test_an_expression_has_the_bounds_that_follow_from_its_columns(
+    text: str,
+    tree: dict[str, Any],
+    descending: bool,
+    where: list[Predicate],
+    names: list[str],
+    step: str | None,
+) -> None:
+    """A key that is a function of columns prunes, too; a float may be NaN wherever one of its columns may."""
+    found = select(make(), *where, first=FirstRows(3, SortKey(None, text, descending, tree=tree)))
+    assert kept(found) == names
+    assert step is None or texts(found)[0].endswith(f"{step})")
+    assert found.threshold is None
+
+
+def test_an_expression_that_may_fail_keeps_its_file() -> None:
+    """A file with a number that cannot be added is always read, and the others prune each other."""
+    tree = call("+", V, number(2**31 - 1 - 72))
+    found = select(make(), first=FirstRows(3, SortKey(None, "v + 2147483575", tree=tree)))
+    assert kept(found) == ["0", "7"]
+
+
+def test_floats_prune_where_no_row_can_be_nan() -> None:
+    """NaN is the greatest: bounds order files where conditions exclude it, or from the least value on."""
+    table, double = make(), parse_type("double")
+    greatest, least = SortKey("f", "f", descending=True), SortKey("f", "f")
+    without_nan = Compare("<", "f", 1000.0, double)
+    assert order_of(table, greatest, without_nan) == {f"{n}": 7 - n for n in range(8)}
+    assert order_of(table, greatest, Compare(">", "f", -5.0, double)) is None
+    assert order_of(table, least) == {f"{n}": n for n in range(8)}
+    number = SortKey(None, "double(v)", descending=True, tree=call("CAST", V, kind="double"))
+    assert kept(select(table, first=FirstRows(3, number))) == ["7"]
+
+
+@pytest.mark.parametrize(
+    ("key", "count", "names", "reason"),
+    [
+        (SortKey("v", "v"), 2, ["0"], None),
+        (SortKey("v", "v"), 3, ["0", "1"], None),
+        (SortKey("v", "v", descending=True), 5, ["5", "6", "7"], None),
+        (
+            SortKey("v", "v"),
+            17,
+            list("01234567"),
+            "only 16 distinct values are known to match and to have bounds",
+        ),
+        (SortKey("c", "c", padded=True), 2, ["0", "1"], None),
+        (SortKey("p", "p"), 1, list("01234567"), "every file may have one of these rows"),
+    ],
+)
+def test_distinct_values_are_counted_by_bounds(
+    key: SortKey, count: int, names: list[str], reason: str | None
+) -> None:
+    """A file promises the values of its exact bounds, or one value; all rows with these values are kept."""
+    found = select(make(), first=FirstRows(count, key, ties=True, distinct=True))
+    assert kept(found) == names
+    assert reason is None or f"not by {key_text(key, count)}: {reason}" in texts(found)
+
+
+def key_text(key: SortKey, count: int) -> str:
+    """Return the text of a LIMIT."""
+    return FirstRows(count, key).text
+
+
+def test_readers_get_the_threshold_where_it_holds_for_all_wanted_rows() -> None:
+    """The last wanted row's bound is a condition on a column, unless NULL may be among the first rows."""
+    table = make()
+    found = select(table, first=FirstRows(15, SortKey("v", "v", descending=True)))
+    assert str(found.threshold) == "v >= 60"
+    assert str(select(table, first=FirstRows(3, SortKey("v", "v"))).threshold) == "v <= 9"
+    assert select(table, first=FirstRows(81, SortKey("v", "v"))).threshold is None
+    assert select(table, first=FirstRows(3)).threshold is None
+
+
+@pytest.mark.parametrize(
+    ("call", "where", "reason"),
+    [
+        (("max", "f"), above(35), "statistics for type double are not exact"),
+        (("count", None), Compare("=", "v", 33, INT), "no file is known to have only rows that match"),
+        (("min", "c"), above(35), "statistics for type char(3) are not exact"),
+    ],
+)
+def test_an_aggregate_says_why_the_metastore_has_no_part_of_it(
+    call: tuple[Any, str | None], where: Predicate, reason: str
+) -> None:
+    """Where all files are read, the report gives the first reason, and no file is left out."""
+    wanted = WholeAggregate([AggregateFunction(*call)], explained=True)
+    found = select(make(), where, aggregate=wanted)
+    assert found.answer is None
+    assert f"not by {wanted.text}: {reason}" in texts(found)
+
+
+def test_a_question_for_the_reason_leaves_no_file_out() -> None:
+    """The bridge counts on all files if an earlier question had no answer."""
+    wanted = WholeAggregate([AggregateFunction("count", None)], explained=True)
+    assert len(kept(select(make(), above(35), aggregate=wanted))) == 5
+
+
+def test_a_limit_reads_files_first_that_have_most_rows_that_match() -> None:
+    """Files that match fully come first, then those with the most matching rows by their bounds."""
+    order = order_of(make(), None, above(35))
+    assert order == {"3": 1, "4": 0, "5": 0, "6": 0, "7": 0}
+    order = order_of(make(), None, Compare("<", "v", 12, INT), Compare("!=", "v", 5, INT))
+    assert order == {"0": 1, "1": 0}
+
+
+def order_of(table: TableSnapshot, key: SortKey | None, *where: Predicate) -> dict[str, int] | None:
+    """Return the rank of each file, or None if there is no order."""
+    conditions = tuple(Condition.from_filter(make_filter(node)) for node in where)
+    first = FirstRows(1000, key)
+    scan = Scan(table, conditions, None, frozenset(("p",)), None, first=first)
+    selection = select_for(scan, about=order_columns(scan))
+    order = file_order(scan, Remaining(selection.partitions, certain=selection.certain), selection.block)
+    return None if order is None else dict(zip(kept(selection), order.ranks.tolist(), strict=True))

@@ -41,6 +41,7 @@ class File(NamedTuple):
     bucket: int | None = None
     sorted: bool = False
     rest_of: int | None = None
+    field_ids: int | None = None
 
 
 class Partition(NamedTuple):
@@ -342,14 +343,17 @@ def chunk_files(value: bytes) -> list[list[Any]]:
     if isinstance(joined, bytes):
         prefix, suffix, *middles = joined.decode().split("\0")
         joined = [f"{prefix}{middle}{suffix}" for middle in middles]
-    statistics = {name: column(data, count) for name, data in columns.items() if name != "\0rest of"}
-    earlier = unpack(columns["\0rest of"])[2] if "\0rest of" in columns else None
+    statistics = {name: column(data, count) for name, data in columns.items() if name[:1] != "\0"}
+    earlier, ids = (
+        unpack(columns[name])[2] if name in columns else None for name in ("\0rest of", "\0field ids")
+    )
     flags_described = flags(described, count)
     return [
         [*row[:4], {n: each[i] for n, each in statistics.items() if each[i] is not None} if flags_described[i] else None,
          *row[4:]]
         for i, row in enumerate(zip(joined, values(sizes, count), values(rows, count), values(modified, count),
-            values(cells, count), values(buckets, count), flags(in_order, count), values(earlier, count), strict=True))
+            values(cells, count), values(buckets, count), flags(in_order, count), values(earlier, count), values(ids, count),
+            strict=True))
     ]  # fmt: skip
 
 

@@ -13,10 +13,12 @@ import pytest
 
 from tests.support.product_imports import ROOT, modules, nodes
 
-SHARED_CLASSES: dict[str, str] = {}
+SHARED_CLASSES: dict[str, str] = {
+    "Scan": "the public one of rows, whose name the field has, and the request that each rule of pruning gets",
+}
 """Classes that may share their name with another class, with the reason.
 
-It is empty, and a new entry needs a good reason.
+A new entry needs a good reason.
 """
 PRIVATE_WORDS = frozenset(
     (

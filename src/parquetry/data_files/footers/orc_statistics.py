@@ -21,8 +21,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from parquetry.data_files.bounds import column_statistics, is_ancient
-from parquetry.data_files.records import ColumnStatistics, FileRecord, Trust
+from parquetry.data_files.records import ColumnStatistics, FileRecord, IdsInFile, Trust
 from parquetry.data_files.stored_types.orc_types import LOCAL_TIMESTAMP, parse_orc_type
 from parquetry.errors import ValueTypeError
 from parquetry.temporal import MICROS_PER_DAY
@@ -45,11 +47,17 @@ def from_bridge(answer: Mapping[str, Any]) -> FileRecord:
 
     Args:
         answer: `{"path", "bytes", "modified", "rows", "stripe_rows", "writer", "writer_version",
-            "file_version", "columns": {name: {"type", "size", "values", "stripe_values", "has_null", "min",
+            "file_version", "field_ids", "columns": {name: {"type", "size", "values", "stripe_values", "has_null", "min",
             "max", "exact", "sum"}}}`. Every top-level column must be there, with its type alone if the file says nothing of it.
             Bounds are texts, dates in days, timestamps in microseconds. `sum` is needed for float and double:
-            ORC loses bounds beside a NaN, and only the sum shows it.
+            ORC loses bounds beside a NaN, and only the sum shows it. `field_ids` says whether any column has
+            an id; whose ids these are is not known.
     """
+    ids = IdsInFile.FOREIGN if answer.get("field_ids") else IdsInFile.ABSENT
+    return msgspec.structs.replace(_record(answer), field_ids=int(ids))
+
+
+def _record(answer: Mapping[str, Any]) -> FileRecord:
     path, size, modified = answer["path"], answer["bytes"], answer.get("modified")
     rows = answer.get("rows")
     if rows is None or rows < 0 or rows != answer.get("stripe_rows"):

@@ -7,7 +7,7 @@ This module judges nothing: `parquet_statistics` decides what is believed. The n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -47,6 +47,7 @@ class SchemaNode:
         required: whether the file calls it required.
         repeated: whether it is a list's element, or a list in the old form.
         children: the fields of a struct, list or map.
+        field_id: the column's id, or None. Some readers find the column by it.
     """
 
     name: str
@@ -55,6 +56,7 @@ class SchemaNode:
     required: bool
     repeated: bool
     children: tuple[SchemaNode, ...] = ()
+    field_id: int | None = None
 
     @property
     def nested(self) -> bool:
@@ -178,6 +180,13 @@ class ParquetFooter:
         total = sum(count for count in counts if count is not None)
         return total if total == self._stated_rows else None
 
+    def by_row_group(self) -> list[ParquetFooter]:
+        """Return a footer for each row group, as if the group were a file."""
+        return [
+            replace(self, _stated_rows=rows, _groups=[group])
+            for group, rows in zip(self._groups, self.group_rows, strict=True)
+        ]
+
     @property
     def leaves(self) -> int:
         """Return the number of columns of values."""
@@ -252,6 +261,7 @@ def _read_node(remaining: Iterator[Struct]) -> SchemaNode:
         repetition == _REQUIRED,
         repetition == _REPEATED,
         children,
+        _number(element.get(9)),
     )
 
 

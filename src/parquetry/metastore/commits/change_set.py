@@ -271,6 +271,10 @@ class ChangeSet:
         Raises:
             ArrangementError: the arrangement names a column that is not in the files.
         """
+        self._replace_metadata(metadata.with_ids_of(self.base.metadata))
+
+    def _replace_metadata(self, metadata: TableMetadata) -> None:
+        """Replace the table's metadata, with its own field ids."""
         metadata.require_arrangeable(metadata.arrangement)
         self.metadata = metadata
 

@@ -137,7 +137,7 @@ class Transaction(ChangeSet):
             version: the earlier version of the same table.
             metadata: the metadata of that version, except for its indexes.
         """
-        self.set_metadata(metadata)
+        self._replace_metadata(metadata)
         self.successor = version
 
     @property

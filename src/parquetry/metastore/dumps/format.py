@@ -22,7 +22,7 @@ hash. The lines of a table are objects with one key, in this order:
 Index entries are not written, since they follow from the partitions. Keys of partitions are encoded values
 (`parquetry.keys`), which are the same in all stores. A value that JSON does not have is an object: `{"bytes":
 hexadecimal}`, `{"float": "nan"}`. A plain `arrangement` of a table or partition is left out, and so is a
-file's `rest_of` if the file has none.
+file's `rest_of` or `field_ids` if the file has none.
 
 A view is among the tables: its metadata have a `view`, and it has no partitions.
 
@@ -193,7 +193,7 @@ def files_to_json(files: Iterable[FileRecord]) -> list[dict[str, Any]]:
     """Encode files for JSON."""
     plain = [_fields(file) for file in files]
     for file in plain:
-        _leave_out_defaults(file, {"rest_of": None})
+        _leave_out_defaults(file, {"rest_of": None, "field_ids": None})
         for statistics in (file["columns"] or {}).values():
             _leave_out_defaults(statistics, {"trust": 0, "stored": None})
     return plain

@@ -12,7 +12,8 @@ The value is the byte `c1` and then an array of msgpack. No list of records begi
 | `{name: statistics of a column}`  | for each column the bytes of a `_PackedColumn`                      |
 
 The numbers of an earlier rest (`FileRecord.rest_of`) are stored as the NULL counts of a column with a name
-that no real column has. Libraries that do not know these numbers never read that column.
+that no real column has, and so are the numbers of `FileRecord.field_ids`. Libraries that do not know these
+numbers never read that column.
 
 A chunk of format 1 is the msgpack of a list of records, as in a partition's row. `chunks` reads both.
 """
@@ -98,6 +99,9 @@ _ABSENT_COLUMN = _PackedColumn(there=False)
 _REST_OF = "\0rest of"
 """The column name for the numbers of an earlier rest; see the module."""
 
+_FIELD_IDS = "\0field ids"
+"""The column name for what is known of field ids; see the module."""
+
 _chunk = msgspec.msgpack.Decoder(_Chunk)
 _column = msgspec.msgpack.Decoder(_PackedColumn)
 
@@ -110,6 +114,8 @@ def encode_columns(files: FileColumns) -> bytes:
         cells, rest_of = without_earlier_rest(cells)
         if (earlier := pack_numbers(rest_of)) is not None:
             packed[_REST_OF] = _PackedColumn(there=False, nulls=earlier)
+    if (ids := pack_numbers(files.field_ids)) is not None:
+        packed[_FIELD_IDS] = _PackedColumn(there=False, nulls=ids)
     chunk = _Chunk(
         files.count,
         _join(files.paths),
@@ -186,7 +192,7 @@ class ChunkColumns(FileColumns):
         self.names: Sequence[str] = tuple(
             name
             for name in dict.fromkeys(chain.from_iterable([chunk.columns for chunk in self._chunks]))
-            if name != _REST_OF
+            if name not in (_REST_OF, _FIELD_IDS)
         )
         self.described = flags_together([chunk.described for chunk in self._chunks], self.counts)
 
@@ -228,15 +234,25 @@ class ChunkColumns(FileColumns):
             return None
         cells = numbers_together([chunk.cells for chunk in chunks], counts)
         if is_earlier:
-            encoded = [chunk.columns.get(_REST_OF) for chunk in chunks]
-            earlier = [None if data is None else _column.decode(data).nulls for data in encoded]
-            rest_of = numbers_together(earlier, counts)
+            rest_of = self._hidden_numbers(_REST_OF)
             cells = np.where(rest_of == UNKNOWN, cells, NO_CELL - rest_of)
         return (
             cells,
             numbers_together([chunk.buckets for chunk in chunks], counts),
             flags_together([chunk.sorted for chunk in chunks], counts),
         )
+
+    @property
+    @_reports_damage
+    def field_ids(self) -> Numbers:
+        """Return what is known of the field ids in each file."""
+        return self._hidden_numbers(_FIELD_IDS)
+
+    def _hidden_numbers(self, name: str) -> Numbers:
+        """Return the numbers that are stored as the NULL counts of a column that no file has."""
+        encoded = [chunk.columns.get(name) for chunk in self._chunks]
+        packed = [None if data is None else _column.decode(data).nulls for data in encoded]
+        return numbers_together(packed, self.counts)
 
     @_reports_damage
     def statistics(self, name: str) -> StatisticsColumn | None:

@@ -218,6 +218,11 @@ class InlineFiles(FileColumns):
             return None
         return cells, buckets, in_order
 
+    @property
+    def field_ids(self) -> Numbers:
+        """Return what is known of the field ids in each file."""
+        return numbers([file.field_ids for file in self._files])
+
     def statistics(self, name: str) -> StatisticsColumn | None:
         """Return the files' statistics of a column, or None if no file has any."""
         if name in self._columns:
@@ -310,6 +315,7 @@ def _file_with(columns: Any) -> Any:
             ("bucket", int | None, None),
             ("sorted", bool, False),
             ("rest_of", int | None, None),
+            ("field_ids", int | None, None),
         ],
         namespace={"cell_number": FileRecord.cell_number},
         array_like=True,

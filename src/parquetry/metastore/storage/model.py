@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from parquetry.data_files import ColumnStatistics, FileRecord, TableColumn
+from parquetry.data_files import ColumnStatistics, FileRecord, TableColumn, assign_field_ids
 from parquetry.errors import ArrangementError, ColumnNotFoundError
 from parquetry.layout import PLAIN, ArrangementSpec
 from parquetry.metastore.storage.wire import encode_arrangement, fingerprint
@@ -122,6 +122,8 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
         constraints: the constraints, in the order of their declaration.
         replacement: random id, hexadecimal, of the REPLACE TABLE that defined the table; empty if CREATE
             TABLE did. Changes that were prepared under one id do not fit the table under another.
+        field_ids: the field ids of all columns and fields there ever were, by their paths of physical names,
+            or empty if they are what `assign_field_ids` gives a new table with these columns.
     """
 
     columns: tuple[TableColumn, ...]
@@ -140,6 +142,22 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
     dropped: tuple[tuple[str, ...], ...] = ()
     constraints: tuple[Constraint, ...] = ()
     replacement: str = ""
+    field_ids: tuple[tuple[tuple[str, ...], int], ...] = ()
+
+    @property
+    def ids_by_path(self) -> dict[tuple[str, ...], int]:
+        """Return the field ids of all columns and fields, by their paths of physical names."""
+        return assign_field_ids(self.columns, self.partition_by, dict(self.field_ids), self.dropped)
+
+    def with_ids_of(self, earlier: TableMetadata) -> TableMetadata:
+        """Return this metadata with the field ids that the table's metadata had before a change.
+
+        Args:
+            earlier: the metadata before.
+        """
+        ids = assign_field_ids(self.columns, self.partition_by, earlier.ids_by_path, self.dropped)
+        new = msgspec.structs.replace(self, field_ids=())
+        return new if new.ids_by_path == ids else msgspec.structs.replace(self, field_ids=tuple(ids.items()))
 
     @property
     def kind(self) -> Literal["table", "view"]:

@@ -2,7 +2,7 @@
 
 Records have the form of format 1 if it can express them. A file without cell, bucket and order is written
 without these fields, and a plain arrangement is the empty map that format 1 wrote there. The field
-`FileRecord.rest_of` is written only if it is set; older libraries ignore it.
+`FileRecord.rest_of` and `field_ids` are written only if they are set; older libraries ignore them.
 """
 
 from __future__ import annotations
@@ -70,10 +70,12 @@ def join_values(values: Sequence[bytes | memoryview | msgspec.Raw]) -> bytes:
 
 def encode_file(file: FileRecord) -> msgspec.Raw:
     """Return the bytes of a file's record in a list of files."""
-    if file.rest_of is not None:
+    if file.field_ids is not None:
         return msgspec.Raw(encode(file))
-    if file.is_arranged:
+    if file.rest_of is not None:
         return msgspec.Raw(encode(msgspec.structs.astuple(file)[:-1]))
+    if file.is_arranged:
+        return msgspec.Raw(encode(msgspec.structs.astuple(file)[:-2]))
     return msgspec.Raw(encode((file.path, file.bytes, file.rows, file.modified, file.columns)))
 
 

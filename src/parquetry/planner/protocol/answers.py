@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from parquetry.joins import BucketSizes, SplitDecision, Verdict
+from parquetry.joins import BucketSizes, SkewSplit, SplitDecision, Verdict
 from parquetry.metastore import Constraint
 from parquetry.planner.protocol.questions import PageCursor, ScanCounts, TableRef, View
 from parquetry.prune import Usable
@@ -214,7 +214,7 @@ class SortOrder(msgspec.Struct, frozen=True):
 
 
 class ReportedBuckets(msgspec.Struct, frozen=True):
-    """The buckets that contain all rows of a scan.
+    """The buckets that contain the rows of a scan, or most of them.
 
     Attributes:
         version: of the hash: ``1``, ``2`` or ``spark``.
@@ -227,6 +227,7 @@ class ReportedBuckets(msgspec.Struct, frozen=True):
         merged: whether the files of a bucket are to be read as one, in this order. Never if no bucket has
             several files.
         larger: whether a join with a table of more buckets uses the larger number.
+        outside: bytes of the files in no bucket, or in buckets of another kind. Their bucket is -1.
         sizes: of the buckets; None if they are unknown, or too many to send.
         least: the fewest rows of a bucket that a join may split.
         hot: whether a bucket has far more rows than others, and at least `least`.
@@ -240,6 +241,7 @@ class ReportedBuckets(msgspec.Struct, frozen=True):
     order: list[SortOrder]
     merged: bool
     larger: bool
+    outside: int
     sizes: BucketSizes | None = None
     least: int = 0
     hot: bool = False
@@ -262,11 +264,11 @@ class Metric(msgspec.Struct, frozen=True):
 
 
 class RowGroupRanges(msgspec.Struct, frozen=True):
-    """Ranges that contain all values of a column from a join's runtime filter.
+    """Ranges that contain all values of a column that are needed, by a join's values or the first rows.
 
     Attributes:
         column: the column, which the scan reads.
-        ends: the minimum and the maximum of each range.
+        ends: the minimum and the maximum of each range; None for a range without one of them.
         values: all values, if readers are to look up each of them, too; else empty.
     """
 
@@ -366,12 +368,17 @@ class PlannedJoins(Answer, frozen=True):
     Attributes:
         verdicts: the decisions about runtime filters, one for each candidate in the question.
         bucket_counts: the number of buckets that each scan of the question's graph reports to Spark.
+        in_place: the number of buckets that each scan of the question's placement is read in place in, or 0
+            if it is not.
         splits: what is split of the question's joins in buckets.
+        skew_splits: the decisions about heavy keys, one for each skewed join in the question.
     """
 
     verdicts: list[Verdict]
     bucket_counts: list[int]
+    in_place: list[int]
     splits: list[SplitDecision] = []
+    skew_splits: list[SkewSplit] = []
 
 
 class KeyRangeRows(Answer, frozen=True):

@@ -1,13 +1,15 @@
-"""The reading order of the files of a scan below a LIMIT, for the bridge."""
+"""The reading order of the files of a scan below a LIMIT, and what readers may skip for it, for the bridge."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
+from parquetry.joins import have_one_row_group
 from parquetry.planner.protocol import answers
 from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans.request import ScanRequest
-from parquetry.prune import Remaining, Selection, file_order, order_columns
+from parquetry.predicate import Compare
+from parquetry.prune import Remaining, Selection, file_order, order_columns, sort_type, usable
 
 
 def columns_for_order(request: ScanRequest, read: Collection[str]) -> set[str]:
@@ -37,7 +39,36 @@ def reported_order(
     found = file_order(request.scan(tuple(read)), remaining, selection.block)
     if found is None:
         return None
-    column = None if first.key is None else first.key.column
-    type_ = None if column is None else request.snapshot.metadata.column(column).column_type
+    type_ = None if first.key is None else sort_type(request.snapshot.metadata, first.key)
     bounds = [[to_wire(type_, value) for value in bound] for bound in found.bounds] if type_ else []
     return answers.ReadingOrder(found.ranks.astype("<i4").tobytes(), bounds)
+
+
+def reported_threshold(request: ScanRequest, selection: Selection) -> list[answers.RowGroupRanges]:
+    """Return the range of a sort key's values that the query needs, if readers can skip row groups by it.
+
+    Files with one row group each are chosen by the same bound before.
+    """
+    threshold, metadata = selection.threshold, request.snapshot.metadata
+    count = selection.block.count
+    if threshold is None or have_one_row_group(metadata, selection.bytes, count):
+        return []
+    if not _is_read(metadata.format, threshold):
+        return []
+    text = to_wire(threshold.type, threshold.value)
+    tree = {
+        "fn": threshold.op,
+        "args": [{"col": [threshold.column]}, {"lit": text, "type": str(threshold.type)}],
+    }
+    if usable(tree, metadata.columns, metadata.partition_by, metadata.format) is None:
+        return []
+    ends = [text, None] if threshold.op == ">=" else [None, text]
+    return [answers.RowGroupRanges(threshold.column, [ends], [])]
+
+
+def _is_read(file_format: str, threshold: Compare) -> bool:
+    """Return whether readers order a type's values as Spark does: no floats or chars, and no times in ORC."""
+    kind = threshold.type
+    if kind.name in ("timestamp", "timestamp_ntz"):
+        return file_format == "parquet"
+    return kind.integral or kind.name in ("date", "decimal", "string", "varchar")

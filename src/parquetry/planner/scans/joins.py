@@ -15,6 +15,7 @@ from parquetry.joins import (
     KeyFiles,
     Spread,
     choose_bucket_counts,
+    choose_placement,
     decide,
     decide_split,
     dense_key_count,
@@ -29,6 +30,7 @@ from parquetry.metastore import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import to_wire
+from parquetry.planner.scans.heavy_keys import split_joins
 from parquetry.planner.scans.request import ScanRequest
 
 
@@ -50,7 +52,9 @@ def plan_joins(lake: Lake, q: questions.PlanJoins) -> answers.PlannedJoins:
             lambda position: placement_columns(requests[position].scan.snapshot.metadata),
         ),
         bucket_counts=[] if q.buckets is None else choose_bucket_counts(q.buckets),
+        in_place=[] if q.placement is None else choose_placement(q.placement),
         splits=[decide_split(each) for each in q.splits],
+        skew_splits=split_joins(lake, q.skewed, q.settings),
     )
 
 

@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 
 from parquetry.config import BUCKET_JOIN, HOT_BUCKET_ROWS, RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT, Settings
 from parquetry.data_files import UNKNOWN, FileColumns
-from parquetry.joins import LIMITS, ScanBuckets, bucket_sizes, estimate_from_totals, filterable, has_parts
+from parquetry.joins import (
+    LIMITS,
+    ScanBuckets,
+    bucket_sizes,
+    estimate_from_totals,
+    filterable,
+    has_parts,
+    table_buckets,
+)
 from parquetry.locations import join_location
 from parquetry.metastore import TableSnapshot
 from parquetry.planner.protocol import answers, questions
@@ -121,10 +129,19 @@ def answer_without_files(
     )
 
 
-def reported_buckets(buckets: ScanBuckets, settings: Settings, files: FileColumns) -> answers.ReportedBuckets:
-    """Return the buckets of a scan and of its files, as the bridge reports them to Spark."""
-    whole = buckets.in_files == buckets.count
-    sizes = bucket_sizes(buckets.of_files, files.rows, files.bytes, buckets.count) if whole else None
+def reported_buckets(
+    buckets: ScanBuckets, settings: Settings, files: FileColumns | None
+) -> answers.ReportedBuckets:
+    """Return the buckets of a scan and of its files, as the bridge reports them to Spark.
+
+    Args:
+        buckets: of the scan.
+        settings: of the read.
+        files: of the scan, or None if they are not listed yet. Then the sizes of buckets are unknown.
+    """
+    sizes = None
+    if files is not None and buckets.in_files == buckets.count and (buckets.of_files >= 0).all():
+        sizes = bucket_sizes(buckets.of_files, files.rows, files.bytes, buckets.count)
     least = settings[HOT_BUCKET_ROWS]
     return answers.ReportedBuckets(
         version=buckets.version,
@@ -135,6 +152,7 @@ def reported_buckets(buckets: ScanBuckets, settings: Settings, files: FileColumn
         order=[answers.SortOrder(each.column, each.descending) for each in buckets.order],
         merged=buckets.merge is not None and buckets.merge.reason is None,
         larger=settings[BUCKET_JOIN] == "larger",
+        outside=buckets.bytes_outside,
         sizes=sizes,
         least=least,
         hot=sizes is not None and bool(sizes.hot_buckets(least)),
@@ -218,4 +236,10 @@ def late_scan(request: ScanRequest, q: questions.PlanScan, settings: Settings) -
         return None
     sizes = statistics(found.bytes, found.rows, found.files)
     answer = answer_without_files(request, settings, found.report, sizes, values)
-    return msgspec.structs.replace(answer, late=True)
+    buckets = table_buckets(snapshot, q.columns)
+    if buckets is not None:
+        # some partitions may be in others, or in none: only joins that can shuffle these may rely on buckets
+        buckets = msgspec.structs.replace(buckets, bytes_outside=1)
+    return msgspec.structs.replace(
+        answer, late=True, buckets=None if buckets is None else reported_buckets(buckets, settings, None)
+    )

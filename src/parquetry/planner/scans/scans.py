@@ -14,6 +14,7 @@ from parquetry.config import RUNTIME_PRUNING, settle
 from parquetry.data_files import UNKNOWN, FileColumns
 from parquetry.joins import (
     ColumnRanges,
+    buckets_in_place,
     filterable,
     has_parts,
     have_one_row_group,
@@ -26,7 +27,7 @@ from parquetry.planner.predicates import implied_by
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans.aggregates import aggregate
-from parquetry.planner.scans.file_order import columns_for_order, reported_order
+from parquetry.planner.scans.file_order import columns_for_order, reported_order, reported_threshold
 from parquetry.planner.scans.file_subset import only_chosen, with_matches
 from parquetry.planner.scans.request import ScanRequest
 from parquetry.planner.scans.runtime_values import runtime_report, unused
@@ -136,10 +137,14 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.PlannedScan:
     selection = _selected(request, q)
     block = selection.block
     partitions, numbers = _partitions_with_files(selection)
-    buckets = scan_buckets(snapshot, partitions, block.files, q.columns, q.buckets)
+    buckets = (
+        scan_buckets(snapshot, partitions, block.files, numbers, q.columns, q.buckets)
+        if q.place is None
+        else buckets_in_place(snapshot, partitions, block.files, numbers, q.columns, q.place)
+    )
     of_buckets = (
         without_buckets(snapshot, selection.partitions, block, q.columns)
-        if buckets is None
+        if buckets is None or buckets.bytes_outside
         else buckets.report(selection.bytes)
     )
     of_values = runtime_report(request.runtime_conditions, settings, q.before, selection.report)
@@ -165,7 +170,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.PlannedScan:
         partitions=_values(snapshot, partitions, q.columns),
         buckets=None if buckets is None else reported_buckets(buckets, settings, block.files),
         again=_evaluated_again(request),
-        row_groups=_ranges(ranges),
+        row_groups=_ranges(ranges) + reported_threshold(request, selection),
         unused=unused(request.arrived, selection.report, {each.column for each in ranges}),
         order=reported_order(request, q.columns, selection),
     )

@@ -14,11 +14,12 @@ it does not, they are judged in smaller groups, and at last one by one.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from parquetry.predicate.expression import Expression, columns_in
-from parquetry.predicate.functions.ranges import constant_range, truths
-from parquetry.predicate.functions.values import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL, Range
+from parquetry.predicate.functions.ranges import constant_range, ranges, truths
+from parquetry.predicate.functions.values import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL, Range, hull
 from parquetry.predicate.pruning.held_values import HIGHEST, LOWEST, as_list
 from parquetry.predicate.pruning.knowledge import Bounds, Knowledge
 from parquetry.predicate.pruning.truth_sets import ANY, CODES_OF_TRUTH, TRUE, Codes, codes
@@ -58,6 +59,46 @@ def formula_outcomes(formula: Expression, knowledge: Knowledge, outcomes: Codes)
     if knowledge.count:
         evaluator.evaluate_group(0, knowledge.count)
     return codes(evaluator.outcomes)
+
+
+class Exclusions(NamedTuple):
+    """Values of a column that no row of interest has: NULL, NaN, both or neither."""
+
+    null: bool = False
+    nan: bool = False
+
+
+def expression_ranges(
+    expression: Expression, knowledge: Knowledge, excluded: Mapping[str, Exclusions]
+) -> list[Range]:
+    """Return the range of an expression's values in the rows of interest of each container.
+
+    Args:
+        expression: any expression, or a column.
+        knowledge: the statistics of the containers.
+        excluded: for each of its columns, the values that no row of interest has.
+    """
+    columns = {column.name: column.type for column in columns_in(expression)}
+    bounds = {name: knowledge.bounds(name) for name in columns}
+    by_column = {
+        name: [Range(nulls=SOME_NULL, nan=type.floating)] * knowledge.count
+        if (known := bounds[name]) is None
+        else _ColumnRanges(known, type).each()
+        for name, type in columns.items()
+    }
+    results: dict[tuple[Range, ...], Range] = {}
+    rows = []
+    for values in zip(*by_column.values(), strict=True):
+        if values not in results:
+            row = {name: _without(value, excluded[name]) for name, value in zip(columns, values, strict=True)}
+            results[values] = hull(ranges(expression, row))
+        rows.append(results[values])
+    return rows
+
+
+def _without(values: Range, excluded: Exclusions) -> Range:
+    nulls = NO_NULL if excluded.null and values.nulls == SOME_NULL else values.nulls
+    return values._replace(nulls=nulls, nan=values.nan and not excluded.nan)
 
 
 class _FormulaEvaluator:
@@ -116,6 +157,10 @@ class _ColumnRanges:
         if self._nan:  # NaN stands for a bound that is not known
             self._low = [-math.inf if low != low else low for low in self._low]
             self._high = [math.inf if high != high else high for high in self._high]
+
+    def each(self) -> list[Range]:
+        """Return the range of each container."""
+        return [self._of_one(container) for container in range(len(self._low))]
 
     def over(self, start: int, stop: int) -> Range:
         """Return one range for the containers from `start` on, before `stop`."""

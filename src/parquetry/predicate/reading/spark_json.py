@@ -98,7 +98,7 @@ def from_json(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
     except RecursionError:
         text = "…"
     names = tuple(dict.fromkeys(_names(tree)))
-    formula = _formula(tree, columns)
+    formula = expression_from_json(tree, columns)
     if formula is not None and casts_text(formula):
         reason, formula = "the cast of a text may be an error", None
     return Opaque(text, names, reason, _implied(tree, columns), formula)
@@ -128,8 +128,16 @@ def _implied(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate | None:
         return None
 
 
-def _formula(tree: Any, columns: Mapping[str, ColumnType]) -> Expression | None:
-    """Return a condition as an expression for statistics to judge, or None if a part of it is not known."""
+def expression_from_json(tree: Any, columns: Mapping[str, ColumnType]) -> Expression | None:
+    """Read an expression, such as a condition or a sort key, for statistics to judge.
+
+    Args:
+        tree: the parsed JSON.
+        columns: the table's columns by name; names in the tree may be written in any case.
+
+    Returns:
+        The expression, or None if a part of it is not known.
+    """
     try:
         return ExpressionReader(columns, read_literal).read(tree)
     except _UNREADABLE:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from parquetry.prune.report.part import ReportPart
 from parquetry.prune.report.sql_words import join_words
+from parquetry.texts import quantity
 
 
 class JoinReport(ReportPart, frozen=True):
@@ -18,11 +19,15 @@ class JoinReport(ReportPart, frozen=True):
         shuffled: whether rows of a side are sent to other tasks for the join.
         reason: why a side is shuffled, or why none is.
         sides: the sides that are shuffled: `left`, `right`, or both.
+        parts: the sides that are shuffled in part, to the buckets of their other rows.
+        sorts: how many sides are sorted for the join.
 
-    >>> print(JoinReport("INNER", "lake.db.a", "lake.db.b", ("id = key",), False, "8 buckets by id"))
-    lake.db.a INNER JOIN lake.db.b ON id = key: no shuffle (8 buckets by id)
+    >>> print(JoinReport("INNER", "lake.db.a", "lake.db.b", ("id = key",), False, "8 buckets by id", sorts=1))
+    lake.db.a INNER JOIN lake.db.b ON id = key: no shuffle, 1 sort (8 buckets by id)
     >>> print(JoinReport("INNER", "a", "b", ("id = key",), True, "b is not in buckets", ("right",)))
     a INNER JOIN b ON id = key: one side shuffled, the right (b is not in buckets)
+    >>> print(JoinReport("INNER", "a", "b", ("id = key",), False, "a: partition p=1 is not in buckets", parts=("left",)))
+    a INNER JOIN b ON id = key: a part of the left side shuffled (a: partition p=1 is not in buckets)
     """
 
     type: str
@@ -32,6 +37,13 @@ class JoinReport(ReportPart, frozen=True):
     shuffled: bool
     reason: str
     sides: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    sorts: int = 0
+
+    @property
+    def shuffles(self) -> int:
+        """Return the number of shuffles for the join: 0, 1 or 2."""
+        return len(self.sides) + len(self.parts)
 
     @property
     def title(self) -> str:
@@ -43,9 +55,15 @@ class JoinReport(ReportPart, frozen=True):
     @property
     def outcome(self) -> str:
         """Return whether the join shuffles, on which side if on one alone, and why."""
+        parts = [f"a part of the {name} side" for name in self.parts]
         if len(self.sides) == 1:
-            return f"one side shuffled, the {self.sides[0]} ({self.reason})"
-        return f"{'shuffled' if self.shuffled else 'no shuffle'} ({self.reason})"
+            what = " and ".join([f"one side shuffled, the {self.sides[0]}", *parts])
+        elif parts:
+            what = f"{' and '.join(parts)} shuffled"
+        else:
+            what = "shuffled" if self.shuffled else "no shuffle"
+        sorts = f", {quantity(self.sorts, 'sort')}" if self.sorts else ""
+        return f"{what}{sorts} ({self.reason})"
 
     def __str__(self) -> str:
         return f"{self.title}: {self.outcome}"

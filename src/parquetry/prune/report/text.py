@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parquetry.prune.condition import Origin
+from parquetry.prune.report.heavy_keys import HeavyKeysReport
 from parquetry.prune.report.join import JoinReport
 from parquetry.prune.report.join_values import ValuesReport
 from parquetry.prune.report.runtime import RunTimeReport
@@ -27,7 +28,7 @@ NOT_RUN_TEXT = "This query has not run: these are the numbers before run-time va
 
 def report_text(
     scans: Sequence[ScanReport],
-    joins: Sequence[JoinReport] = (),
+    joins: Sequence[JoinReport | HeavyKeysReport] = (),
     values: Sequence[ValuesReport] = (),
     *,
     not_run: bool = False,

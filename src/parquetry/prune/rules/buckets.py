@@ -7,6 +7,7 @@ For a table with 8 buckets by `id`:
 | `id = 5`                                   | the bucket of 5                                                   |
 | `id IN (5, 6) OR id IS NULL`               | the buckets of 5, 6 and NULL                                      |
 | `id = 5 AND day = 1 OR id = 6 AND day = 2` | the bucket of 5 where `day` is 1, the bucket of 6 where it is 2   |
+| `hive_bucket(2, 4, id) = 3`, `TABLESAMPLE` | 3 and 7, as far as the hash and its columns are the table's       |
 | `id > 5`                                   | all: values are hashed one by one, and a range lists none         |
 
 With several bucket columns, the values of all must be listed. Each partition is judged by its own record. The
@@ -17,10 +18,8 @@ bucket columns.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -29,92 +28,14 @@ from parquetry.errors import UnsupportedError, ValueTypeError
 from parquetry.hashing import bucket_numbers, normalise_zero, unsettled_reason
 from parquetry.layout import BucketSpec
 from parquetry.metastore import FileBlock, PartitionSnapshot, TableMetadata
-from parquetry.predicate import Filter, Row, allowed_values
+from parquetry.predicate import Row
 from parquetry.prune.condition import Condition
 from parquetry.prune.report.scan import Step
 from parquetry.prune.rule import Remaining, Rule, Scan
 from parquetry.prune.rules.arrangements import ArrangementRecords, bucket_specs
+from parquetry.prune.rules.bucket_values import BucketValues
 from parquetry.prune.tally import Tally
 from parquetry.types import order_key
-
-MAX_HASHED_ROWS = 10_000
-"""Combinations of values that are hashed to buckets; more are likely to be in all buckets."""
-
-_Key: TypeAlias = tuple[Any, ...]
-
-
-class BucketValues:
-    """The combinations of values that some bucket columns must have for all conditions to be TRUE.
-
-    Args:
-        conditions: the conditions, joined by AND.
-        names: the names of the bucket columns.
-        partition_by: the partition columns.
-
-    Attributes:
-        listing: the conditions that list values of at least one of the columns; empty if a column's values
-            are not known.
-        positions: the positions of the partition columns on whose values the combinations depend.
-        of_partitions: the combinations by the order keys of these partition values.
-    """
-
-    def __init__(
-        self, conditions: Sequence[Condition], names: Sequence[str], partition_by: Sequence[str]
-    ) -> None:
-        self._names = names
-        self._condition = Filter.all_of(each.filter for each in conditions).node
-        own = set(names)
-        about = {name for each in conditions if each.about & own for name in each.about}
-        self.positions = [position for position, name in enumerate(partition_by) if name in about]
-        by = [partition_by[position] for position in self.positions]
-        allowed = allowed_values(self._condition, (*by, *names), MAX_HASHED_ROWS) if by else None
-        if allowed is None:
-            self.positions = []
-            allowed = allowed_values(self._condition, names, MAX_HASHED_ROWS)
-        self._is_listed = allowed is not None
-        self.of_partitions: Mapping[_Key, Collection[Row]] = _grouped(allowed or (), len(self.positions))
-        self.listing = [each for each in conditions if self._is_listed and self._lists(each)]
-
-    def rows(self, key: _Key) -> Collection[Row] | None:
-        """Return the combinations for partitions, by the order keys of their values, or None for any."""
-        return self.of_partitions.get(key, ()) if self._is_listed else None
-
-    def _lists(self, condition: Condition) -> bool:
-        return any(
-            allowed_values(condition.predicate, (name,), MAX_HASHED_ROWS) is not None for name in self._names
-        )
-
-    def reason(self, condition: Condition) -> str | None:
-        """Return why a condition cannot choose buckets, or None if it can."""
-        if condition in self.listing:
-            return None
-        about = [name for name in self._names if name in condition.about]
-        if not self._lists(condition):
-            many = [name for name in about if _listed(condition, name)]
-            if many:
-                return f"it allows for more than {MAX_HASHED_ROWS:,} values of {', '.join(many)}"
-            return f"it does not list the values of {', '.join(about)}, by whose hash rows are in buckets"
-        missing = [
-            name for name in self._names if allowed_values(self._condition, (name,), sys.maxsize) is None
-        ]
-        if missing:
-            return f"buckets are by {', '.join(self._names)} together, and no condition lists values of {', '.join(missing)}"
-        return (
-            f"the conditions allow for more than {MAX_HASHED_ROWS:,} combinations of {', '.join(self._names)}"
-        )
-
-
-def _listed(condition: Condition, name: str) -> bool:
-    return allowed_values(condition.predicate, (name,), sys.maxsize) is not None
-
-
-def _grouped(rows: Collection[Row], width: int) -> dict[_Key, list[Row]]:
-    """Group rows by their first values."""
-    groups: dict[_Key, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(tuple(map(order_key, row[:width])), []).append(row[width:])
-    return groups
-
 
 _NO_JUDGEMENT = -1
 """Stands for a judgement's number in partitions without one: they have no buckets to rely on."""
@@ -172,6 +93,7 @@ class _BucketEvaluator:
 
     Attributes:
         tally: the conditions whose values chose buckets.
+        choosing: the conditions on the hash itself that chose buckets.
         chooses: whether it may leave out any bucket.
         seen: codes of the buckets that have files; a code combines a partition and a bucket.
         kept_codes: codes of the buckets that were kept.
@@ -193,6 +115,7 @@ class _BucketEvaluator:
         self._open: list[bool] = []
         self._allowed: list[int] = []
         self.tally = Tally()
+        self.choosing: list[Condition] = []
         self.seen: list[Numbers] = []
         self.kept_codes: list[Numbers] = []
         self._of = np.full(len(partitions), _NO_JUDGEMENT, np.int64)
@@ -221,8 +144,9 @@ class _BucketEvaluator:
             for condition in self._values[names].listing:
                 self.tally.serve(condition)
         values = self._values[names]
+        members = self._members(spec, columns, names)
         if not values.positions:
-            return np.full(len(parts), self._judgement(spec, columns, values.rows(())), np.int64)
+            return np.full(len(parts), self._judgement(spec, columns, values.rows(()), members), np.int64)
         found: dict[tuple[object, ...], int] = {}
         numbers = []
         for part in parts.tolist():
@@ -231,13 +155,42 @@ class _BucketEvaluator:
             if key not in values.of_partitions:
                 key = ()  # partitions that allow no value share one judgement
             if key not in found:
-                found[key] = self._judgement(spec, columns, values.rows(key))
+                found[key] = self._judgement(spec, columns, values.rows(key), members)
             numbers.append(found[key])
         return np.array(numbers, np.int64)
 
-    def _judgement(self, spec: BucketSpec, columns: Sequence[TableColumn], rows: Iterable[Row] | None) -> int:
+    def _members(
+        self, spec: BucketSpec, columns: Sequence[TableColumn], names: tuple[str, ...]
+    ) -> set[int] | None:
+        """Return the buckets that conditions on the hash itself allow, or None if there are no such."""
+        memberships = [
+            each
+            for each in self._conditions
+            if each.membership is not None
+            and (each.membership.columns, each.membership.version) == (names, spec.version)
+        ]
+        if not memberships or _hashes_padding(spec, columns):
+            return None
+        allowed = set(range(spec.count))
+        for each in memberships:
+            assert each.membership is not None
+            allowed &= each.membership.agreeing(spec.count)
+            if each not in self.choosing:
+                self.choosing.append(each)
+                self.tally.serve(each)
+        return allowed
+
+    def _judgement(
+        self,
+        spec: BucketSpec,
+        columns: Sequence[TableColumn],
+        rows: Iterable[Row] | None,
+        members: set[int] | None,
+    ) -> int:
         number = len(self._open)
         buckets = None if rows is None else _buckets(spec, columns, rows)
+        if members is not None:
+            buckets = sorted(members if buckets is None else members.intersection(buckets))
         self._open.append(buckets is None)
         self._allowed += [number * self._width + bucket for bucket in buckets or ()]
         return number
@@ -264,6 +217,14 @@ class _BucketEvaluator:
 
     def reason(self, condition: Condition) -> str | None:
         """Return why a condition did not help to prune a bucket."""
+        if condition in self.choosing:
+            return (
+                "no file is of a known bucket"
+                if not self.count(self.seen)
+                else "every bucket may hold a match"
+            )
+        if condition.membership is not None:
+            return "it is about a hash of another version, or of other columns"
         if condition.not_understood is not None:
             return condition.not_understood
         settled = [

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from parquetry.data_files import FileRecord, FooterReader, from_writer, without_table_types
+from parquetry.data_files import FileRecord, FooterReader, IdsInFile, from_writer, without_table_types
 from parquetry.keys import successor
 from parquetry.layout import ArrangementSpec
 from parquetry.locations import (
@@ -21,7 +21,13 @@ from parquetry.locations import (
     path_within,
     stored_value,
 )
-from parquetry.metastore import TableSnapshot, Transaction, check_of_new_files, check_of_old_files
+from parquetry.metastore import (
+    TableMetadata,
+    TableSnapshot,
+    Transaction,
+    check_of_new_files,
+    check_of_old_files,
+)
 from parquetry.scan import KeyScan, ScanPlan
 from parquetry.spark.active import active_session
 from parquetry.spark.write.slots import RowSlots
@@ -127,7 +133,21 @@ def _records(
         from_writer(file_format, path, made) if "footer" in made else next(read)
         for path, made in zip(paths, written, strict=True)
     ]
-    return [without_table_types(record, snapshot.metadata.data_columns) for record in records]
+    return [_record(record, snapshot.metadata) for record in records]
+
+
+def _record(file: FileRecord, metadata: TableMetadata) -> FileRecord:
+    """Return the record of a file that was written for a table, from its footer.
+
+    Statistics of partition columns are left out, since these columns have one value in all files.
+    """
+    partition_columns = {column.physical for column in metadata.partition_columns}
+    columns = file.columns and {
+        name: statistics for name, statistics in file.columns.items() if name not in partition_columns
+    }
+    ids = IdsInFile.OURS if columns == file.columns else IdsInFile.WITH_PARTITION_COLUMNS
+    known = msgspec.structs.replace(file, columns=columns, field_ids=int(ids))
+    return without_table_types(known, metadata.data_columns)
 
 
 def values_in(snapshot: TableSnapshot, directory: str) -> tuple[Value, ...]:

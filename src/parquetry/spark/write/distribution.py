@@ -72,6 +72,7 @@ class RowArrangement:
             files that are to become few, and for rows of a stream's batch, whose number is unknown.
         split: whether rows that come together may be written by several tasks.
         empty_buckets: whether buckets without rows get files; None means yes, but only with version 1.
+        light_sorted: whether rows of values without a directory are sorted by the skewed columns.
     """
 
     partition_columns: tuple[str, ...]
@@ -81,6 +82,7 @@ class RowArrangement:
     gathered: bool = False
     split: bool = True
     empty_buckets: bool | None = None
+    light_sorted: bool = False
 
     @classmethod
     def from_settings(
@@ -97,13 +99,15 @@ class RowArrangement:
             ConfigurationError: a setting of the session cannot be used.
             PropertyError: an option or property cannot be used, or `sort-by` names a column without an order.
         """
+        sort_by = tuple(".".join(map(quote_part, path)) for path in sort_paths(metadata, settings))
         return cls(
             tuple(column.physical for column in metadata.partition_columns),
-            tuple(".".join(map(quote_part, path)) for path in sort_paths(metadata, settings)),
+            sort_by,
             settings["target-file-size"],
             settings["distribution"] == "auto",
             gathered,
             empty_buckets=settings["empty-buckets"],
+            light_sorted=settings["light-values"] == "sorted" and not sort_by,
         )
 
     def by_slot(self, slots: RowSlots) -> RowArrangement:

@@ -20,7 +20,14 @@ from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame, SparkSession
 
-from parquetry.config import PURGE_ON_OVERWRITE, WRITERS, Settings, refuse_foreign, settle
+from parquetry.config import (
+    PARTITION_COLUMNS_IN_FILES,
+    PURGE_ON_OVERWRITE,
+    WRITERS,
+    Settings,
+    refuse_foreign,
+    settle,
+)
 from parquetry.data_files import FileRecord
 from parquetry.definition import bloom_filter_options
 from parquetry.errors import BatchCommittedError, CommitConflictError, PropertyError
@@ -38,6 +45,7 @@ from parquetry.planner import (
     Destinations,
     Lake,
     agreeing,
+    compact_after_write,
     conjuncts,
     is_serializable,
     partitions_of,
@@ -69,6 +77,10 @@ _LOG = logging.getLogger("parquetry")
 _REPLACE_WHERE_TEXT = "REPLACE WHERE in"
 _REPLACE_WHERE_OPTION = "parquetry.replace-where"
 """An option of a write: its condition comes from the option `replaceWhere`."""
+_FIELD_IDS_OPTION = "parquetry.field-ids"
+"""An option for the writer of files: JSON of pairs, a path of names in files and its field id."""
+_REPEATED_COLUMNS_OPTION = "parquetry.partition-columns-in-files"
+"""An option for the writer of files: JSON of the names of partition columns that files have, too."""
 _IF_NOT_EXISTS_OPTION = "parquetry.if-not-exists"
 """An option of a write: JSON that names partitions. If one of them exists, the write does nothing."""
 _OPERATIONS = {
@@ -148,6 +160,7 @@ def _write_rows(lake: Lake, q: questions.Write, data: Any, snapshot: TableSnapsh
         raise
     for failure in purge_replaced(replaced, committed) if replaced else ():
         _LOG.warning("a file that was overwritten in %s is left: %s", snapshot.label, failure)
+    compact_after_write(lake, committed, settings, {snapshot.key_of(part.values) for part in written})
     return write_summary(written)
 
 
@@ -335,16 +348,31 @@ def file_options(
         PropertyError: `bloom-filter-columns` names no column, or one that cannot have a Bloom filter.
         ConfigurationError: the session's `bloom-filter-columns` does.
     """
-    options = bloom_filter_options(snapshot.metadata, settings) | {
-        name: value
-        for name, value in snapshot.metadata.properties.items()
-        if name.startswith((*WRITERS, "maxRecords"))
-    }
+    options = (
+        bloom_filter_options(snapshot.metadata, settings)
+        | _schema_options(snapshot, settings)
+        | {
+            name: value
+            for name, value in snapshot.metadata.properties.items()
+            if name.startswith((*WRITERS, "maxRecords"))
+        }
+    )
     options.update((name, value) for name, value in write_options.items() if name.startswith(WRITERS))
     if (most := _option(write_options, "maxRecordsPerFile")) is not None:
         options["maxRecordsPerFile"] = most
     if (compression := settings["compression"]) is not None:
         options["compression"] = compression
+    return options
+
+
+def _schema_options(snapshot: TableSnapshot, settings: Settings) -> dict[str, str]:
+    """Return the writer's options for the schemas of files: field ids, and partition columns in files."""
+    metadata = snapshot.metadata
+    ids = [[path, number] for path, number in metadata.ids_by_path.items()]
+    options = {_FIELD_IDS_OPTION: json.dumps(ids)}
+    if settings[PARTITION_COLUMNS_IN_FILES] and metadata.partition_by:
+        names = [column.physical for column in metadata.partition_columns]
+        options[_REPEATED_COLUMNS_OPTION] = json.dumps(names)
     return options
 
 
@@ -406,7 +434,7 @@ def _write(
     metadata, totals = snapshot.metadata, snapshot.totals
     slots = RowSlots(snapshot, destinations)
     arrangement = arrangement.by_slot(slots)
-    arranged = arrangement.apply(slots.add(rows), slots.order())
+    arranged = arrangement.apply(slots.add(rows), slots.order(light_sorted=arrangement.light_sorted))
     door = rows.sparkSession._jvm.org.apache.spark.sql.parquetry.datafiles.FileWriter
     elsewhere = own_locations(snapshot)
     columns = list(arrangement.partition_columns)

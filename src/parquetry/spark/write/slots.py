@@ -12,7 +12,7 @@ by SQL's `<=>`: NULL equals NULL, and NaN equals NaN. A new kind of part needs i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, functions as sf
@@ -84,18 +84,22 @@ class RowSlots:
             bucket = self._buckets.choose(sf.coalesce(own_spread, sf.lit(spread)))
         return rows.select(*names, (first.cast("bigint") + bucket).alias(self.column))
 
-    def order(self) -> list[Column]:
-        """Return the sort order of rows within a slot: the order of the slot's layout."""
+    def order(self, *, light_sorted: bool = False) -> list[Column]:
+        """Return the sort order of rows within a slot: the order of the slot's layout.
+
+        Args:
+            light_sorted: whether rows in the directory of all values that are not heavy are sorted by the
+                skewed columns, where the layout has no order of its own.
+        """
         if not self.has_slots:
             return []
         runs: list[tuple[_Sort, int, int]] = []  # consecutive slots with one sort order
         for layout, first in self.numbers.firsts.items():
-            sort = tuple((each.column, each.descending) for each in layout.sort)
-            last = first + layout.count - 1
-            if runs and runs[-1][0] == sort:
-                runs[-1] = sort, runs[-1][1], last
-            else:
-                runs.append((sort, first, last))
+            for sort, begin, last in _runs(layout, first, light_sorted=light_sorted):
+                if runs and runs[-1][0] == sort:
+                    runs[-1] = sort, runs[-1][1], last
+                else:
+                    runs.append((sort, begin, last))
         if len(runs) == 1 and not self._may_be_unassigned:
             return [_sort_order(sf.col(quote_part(name)), descending) for name, descending in runs[0][0]]
         slot = sf.col(quote_part(self.column))
@@ -213,6 +217,19 @@ class RowSlots:
 
     def _comparable(self, rows: DataFrame, name: str) -> Column:
         return comparable(self._types[name], rows[quote_part(name)])
+
+
+def _runs(layout: SlotLayout, first: int, *, light_sorted: bool) -> Iterator[tuple[_Sort, int, int]]:
+    """Yield the sort orders of a layout, each with its first and last slot; `first` is the layout's first."""
+    last = first + layout.count - 1
+    skew = layout.part(SkewMap)
+    if layout.sort or skew is None or not light_sorted:
+        yield tuple((each.column, each.descending) for each in layout.sort), first, last
+        return
+    heavy = first + layout.slots_of_directory
+    yield tuple((name, False) for name in skew.columns), first, heavy - 1
+    if heavy <= last:
+        yield (), heavy, last
 
 
 def _sort_order(values: Column, descending: bool) -> Column:

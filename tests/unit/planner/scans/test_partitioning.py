@@ -100,6 +100,7 @@ def test_buckets_are_folded_to_what_all_partitions_share(metastore: Metastore, t
         "order": [{"column": "k", "descending": False}, {"column": "v", "descending": True}],
         "merged": True,
         "larger": False,
+        "outside": 0,
         "sizes": {"rows": [20, 20], "bytes": [200, 200], "files": [2, 2]},
         "least": 1_000_000,
         "hot": False,
@@ -116,22 +117,39 @@ PLAIN_SPEC = BucketSpec(("k",), 4)
 @pytest.mark.parametrize(
     "partitions",
     [
-        [(PLAIN_SPEC, files(0)), (None, files(None))],
-        [(PLAIN_SPEC, files(0, None))],
-        [(PLAIN_SPEC, files(0)), (BucketSpec(("k",), 3), files(0))],
-        [(PLAIN_SPEC, files(0)), (BucketSpec(("k",), 4, 1), files(0))],
+        [(PLAIN_SPEC, files(0, 3)), (None, files(None))],
+        [(PLAIN_SPEC, files(0, 3, None))],
+        [(BucketSpec(("k",), 3), files(0)), (PLAIN_SPEC, files(0, 3))],
+        [(PLAIN_SPEC, files(0, 3)), (BucketSpec(("k",), 4, 1), files(0))],
+        [(BucketSpec(("w",), 4), files(0)), (PLAIN_SPEC, files(0, 3))],
+    ],
+    ids=["partition", "file", "count", "version", "columns"],
+)
+def test_the_buckets_of_most_files(metastore: Metastore, tmp_path: Path, partitions: Any) -> None:
+    """The answer has the buckets of most bytes, and says of the other files that they are outside.
+
+    Outside are files without a bucket, and partitions without buckets or by another number, hash or column.
+    """
+    found = scan(metastore, tmp_path, partitions, table=PLAIN_SPEC)
+    buckets = found["buckets"]
+    assert (buckets["version"], buckets["count"], buckets["outside"]) == ("2", 4, 100)
+    assert sorted(of_files(found)) == [-1, 0, 3]
+    assert found["description"].endswith(" · 4 buckets by k, 100 B of the files in others or none")
+
+
+@pytest.mark.parametrize(
+    "partitions",
+    [
         [(BucketSpec(("k",), 4, unsettled=True), files(0))],
         [(BucketSpec(("w",), 4), files(0))],
         [(BucketSpec(("k", "w"), 4), files(0))],
+        [(PLAIN_SPEC, files(None))],
     ],
-    ids=["partition", "file", "count", "version", "unsettled", "not read", "not all read"],
+    ids=["unsettled", "not read", "not all read", "no file"],
 )
-def test_nothing_is_told_that_is_not_true_of_all(
-    metastore: Metastore, tmp_path: Path, partitions: Any
-) -> None:
-    """The answer has no buckets unless all partitions and files share them.
-
-    Each case breaks that: a file without a bucket, another count or hash, or a column that is not read.
+def test_nothing_is_told_that_is_not_true(metastore: Metastore, tmp_path: Path, partitions: Any) -> None:
+    """The answer has no buckets if others may have placed the rows otherwise, if a column is not read, or if
+    no file has a bucket.
     """
     found = scan(metastore, tmp_path, partitions, table=PLAIN_SPEC)
     assert found["buckets"] is None

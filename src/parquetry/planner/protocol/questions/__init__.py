@@ -74,6 +74,7 @@ from parquetry.planner.protocol.questions.scans import (
     Reading,
     RuntimeCandidate,
     ScanCounts,
+    SkewCandidate,
     StepCount,
 )
 from parquetry.planner.protocol.questions.writes import Batch, Read, RewriteRows, Write
@@ -141,6 +142,7 @@ __all__ = [
     "RuntimeCandidate",
     "ScanCounts",
     "ShowPartitions",
+    "SkewCandidate",
     "StageTable",
     "StepCount",
     "TableRef",

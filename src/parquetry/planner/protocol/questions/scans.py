@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from parquetry.joins import BucketGraph, Candidate, SplitCandidate
+from parquetry.joins import BucketGraph, BucketPlace, Candidate, PlacementGraph, SkewFacts, SplitCandidate
 from parquetry.planner.protocol.questions.base import CatalogQuestion, TableRef
 from parquetry.planner.protocol.questions.partitions import Predicates
 from parquetry.prune import AggregateFunction, FirstRows, Hindrance, WholeAggregate
@@ -104,6 +104,7 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
         columns: that are read.
         buckets: the wanted number, a multiple or a divisor of the scan's number; None for the scan's own
             number.
+        place: the buckets that the scan is read in place in, or None.
         before: the counts of the scan without values of joins, or None if there are none.
         joined: plan-time values of joins (trees).
         late: whether the files may be listed later, in a second question, because a runtime filter may come
@@ -119,6 +120,7 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
     runtime: list[dict[str, Any]]
     columns: list[str]
     buckets: int | None = None
+    place: BucketPlace | None = None
     before: ScanCounts | None = None
     joined: list[dict[str, Any]] = []
     late: bool = False
@@ -226,6 +228,29 @@ class RuntimeCandidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     values_of: ConditionedTable | None = None
 
 
+class SkewCandidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A join with a side that scans a table whose keys may be heavy.
+
+    Attributes:
+        table: that table.
+        facts: about the join and its sides.
+        columns: the table's columns that are keys of the join.
+        read_options: of the scan; see `Reading`.
+        predicates: of the scan, when it was planned (trees).
+        other: the table of this catalog that the other side scans, or None if it is not that simple.
+        other_columns: for each of `columns` the column of that table that it is joined with, or None if
+            another expression is.
+    """
+
+    table: TableRef
+    facts: SkewFacts
+    columns: list[str]
+    read_options: dict[str, str] = {}
+    predicates: list[dict[str, Any]] = []
+    other: ConditionedTable | None = None
+    other_columns: list[str | None] = []
+
+
 class PlanJoins(CatalogQuestion, tag="plan_joins", frozen=True):
     """Answer: `PlannedJoins`, what the joins of one query need.
 
@@ -235,11 +260,15 @@ class PlanJoins(CatalogQuestion, tag="plan_joins", frozen=True):
     Attributes:
         candidates: for runtime filters of tables of this catalog.
         buckets: the joins by buckets, of tables of any catalog.
+        placement: the joins with a side in buckets, of tables of any catalog.
         splits: the joins in buckets whose hot buckets might be split.
+        skewed: joins whose heavy keys may be joined apart, with tables of this catalog.
         settings: of the session, with names that begin with `parquetry.`.
     """
 
     candidates: list[RuntimeCandidate] = []
     buckets: BucketGraph | None = None
+    placement: PlacementGraph | None = None
     splits: list[SplitCandidate] = []
+    skewed: list[SkewCandidate] = []
     settings: dict[str, str] = {}

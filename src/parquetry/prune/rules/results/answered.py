@@ -24,7 +24,13 @@ from parquetry.prune.rule import Remaining, Rule, Scan
 from parquetry.prune.rules.file_knowledge import FileKnowledge
 from parquetry.prune.rules.files import FileRule
 from parquetry.prune.rules.results.file_values import NOT_EXACT, has_extremes, values_in_files
-from parquetry.prune.rules.results.matching import condition_columns, fully_matching, statistics_names
+from parquetry.prune.rules.results.matching import (
+    NO_MATCHING_FILE,
+    condition_columns,
+    fully_matching,
+    statistics_names,
+    unused_step,
+)
 from parquetry.types import Value
 
 
@@ -41,8 +47,10 @@ class AnsweredRule(Rule):
     def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
         """Leave out the files whose part of the aggregate is known, and keep that part."""
         wanted = scan.aggregate
-        if wanted is None or wanted.hindrance.reason is not None:
+        if wanted is None:
             return remaining, None
+        if wanted.hindrance.reason is not None:
+            return remaining, unused_step(wanted, remaining.count, wanted.hindrance.reason)
         names = statistics_names(scan, _names(scan))
         blocks = remaining.blocks
         if blocks is None:
@@ -52,27 +60,43 @@ class AnsweredRule(Rule):
             values_in_files(scan.snapshot.metadata, remaining.partitions, block, call)
             for call in wanted.calls
         ]
-        known = fully_matching(scan, remaining, block)
-        for values in found:
-            known = known & np.array([value is not NOT_EXACT for value in values], np.bool_)
+        matching = fully_matching(scan, remaining, block)
+        exact = [np.array([value is not NOT_EXACT for value in values], np.bool_) for values in found]
+        known = np.logical_and.reduce([matching, *exact])
+        if wanted.explained or not known.any():
+            unused = None
+            if block.count and not known.any():
+                unused = unused_step(wanted, block.count, _reason(scan, wanted, matching, exact))
+            return replace(remaining, blocks=[block.project(None, scan.projected)]), unused
         row = tuple(
             _combined(call[0], values, known) for call, values in zip(wanted.calls, found, strict=True)
         )
         left_out = known | _no_better(scan, remaining, block, wanted, row)
         kept = np.flatnonzero(~left_out)
-        narrowed = replace(
-            remaining, blocks=[block.project(kept, scan.projected)], answer=row if known.any() else None
-        )
+        narrowed = replace(remaining, blocks=[block.project(kept, scan.projected)], answer=row)
         text = f"{wanted.text} in {block.count - len(kept):,} from the metastore"
-        return narrowed, Step(
-            self.name, len(kept), block.count, (text,), origins=("result",)
-        ) if known.any() else None
+        return narrowed, Step(self.name, len(kept), block.count, (text,), origins=("result",))
 
 
 def _names(scan: Scan) -> set[str]:
     if scan.aggregate is None:
         return set()
     return {name for _, name in scan.aggregate.calls if name is not None}.union(condition_columns(scan))
+
+
+def _reason(scan: Scan, wanted: WholeAggregate, matching: Flags, exact: Sequence[Flags]) -> str:
+    """Return why no file's part of an aggregate is known."""
+    if not matching.any():
+        return NO_MATCHING_FILE
+    for (function, name), flags in zip(wanted.calls, exact, strict=True):
+        if (matching & flags).any() or name is None:
+            continue
+        column = scan.snapshot.metadata.column(name)
+        if function in ("min", "max") and not has_extremes(column.column_type):
+            return f"statistics for type {column.column_type} are not exact"
+        what = "how many rows are NULL" if function == "count" else f"the exact {function} of a file"
+        return f"{what} in column {column.name} is not known"
+    return "no file has all of its values known"
 
 
 def _combined(function: str, values: Sequence[Any], known: Flags) -> Value:

@@ -2,7 +2,7 @@
 
 Statistics may not tell which files have the first rows. Still, a query need not read all files: it reads the
 most promising ones first, and stops when no other file can have a better row. Without a sort key, the
-files whose rows all match come first. With a sort key, files come by the best bound of the key.
+files whose rows all match come first, and then those of which most rows are expected to match. With a sort key, files come by the best bound of the key.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from parquetry.data_files import Numbers
 from parquetry.metastore import FileBlock
 from parquetry.prune.needed_rows import FirstRows
 from parquetry.prune.rule import Remaining, Scan
+from parquetry.prune.rules.results.likely_rows import likely_rows
 from parquetry.prune.rules.results.matching import condition_columns, fully_matching
-from parquetry.prune.rules.results.sort_positions import SortPositions, refusal, sort_positions
+from parquetry.prune.rules.results.sort_keys import refusal, sort_columns
+from parquetry.prune.rules.results.sort_positions import ANYWHERE, SortPositions, sort_positions
 from parquetry.types import Value
 
 _INT64_ENDS = (-(1 << 63), (1 << 63) - 1)
-_VALUE_TYPES = (int, str, bytes, Decimal)
+_VALUE_TYPES = (int, float, str, bytes, Decimal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ def order_columns(scan: Scan) -> set[str]:
     key = scan.first.key
     if key is None:
         return set(condition_columns(scan))
-    return set() if key.column is None else {key.column}
+    return sort_columns(scan.snapshot.metadata, key)
 
 
 def file_order(scan: Scan, remaining: Remaining, block: FileBlock) -> FileRanks | None:
@@ -62,7 +64,10 @@ def file_order(scan: Scan, remaining: Remaining, block: FileBlock) -> FileRanks 
     if first.key is None:
         if remaining.certain:
             return None
-        return FileRanks(np.where(fully_matching(scan, remaining, block), 0, 1))
+        likely = likely_rows(scan, remaining, block)
+        # every row of a fully matching file is certain, so these come before all others
+        score = np.where(fully_matching(scan, remaining, block), likely + likely.max(initial=0) + 1, likely)
+        return FileRanks(np.unique(-score, return_inverse=True)[1].astype(np.int64))
     return _by_key(scan, remaining, block, first)
 
 
@@ -70,15 +75,19 @@ def _by_key(scan: Scan, remaining: Remaining, block: FileBlock, first: FirstRows
     if first.key is None or refusal(scan.snapshot.metadata, first.key) is not None:
         return None
     none = np.zeros(block.count, np.bool_)  # what files promise does not matter here
-    found = sort_positions(scan, remaining, block, first.key, none)
+    found = sort_positions(scan, remaining, block, first, none)
     if found is None:
         return None
     positions, ranks = np.unique(found.first, return_inverse=True)
     bounds = tuple(_bound(found, position) for position in positions.tolist())
+    if len(bounds) == 1 and (not bounds[0] or bounds[0][0] != bounds[0][0]):
+        return None  # each file may have NaN, or any value
     return FileRanks(ranks.astype(np.int64), bounds)
 
 
 def _bound(found: SortPositions, position: int) -> tuple[Value] | tuple[()]:
+    if position == ANYWHERE:
+        return ()
     if not 0 <= position < len(found.values):
         return (None,)
     value = found.value(position)

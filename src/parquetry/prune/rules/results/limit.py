@@ -14,14 +14,16 @@ import numpy as np
 from parquetry.data_files import Flags
 from parquetry.metastore import FileBlock
 from parquetry.prune.needed_rows import FirstRows
-from parquetry.prune.report.scan import IneffectiveCondition, Step
+from parquetry.prune.report.scan import Step
 from parquetry.prune.rule import Remaining, Rule, Scan
 from parquetry.prune.rules.files import FileRule
 from parquetry.prune.rules.results.matching import (
+    NO_MATCHING_FILE,
     condition_columns,
     fewest_files,
     fully_matching,
     statistics_names,
+    unused_step,
 )
 
 
@@ -56,11 +58,6 @@ def _limit(scan: Scan) -> FirstRows | None:
     return scan.first if scan.first is not None and scan.first.key is None else None
 
 
-def unused_step(first: FirstRows, of: int, reason: str) -> Step:
-    """Return the step of a LIMIT that left no file out, with the reason."""
-    return Step(FileRule.name, of, of, (), (IneffectiveCondition(first.text, reason, "result"),))
-
-
 def _too_few(rows: int) -> str:
     """Return why fully matching files do not suffice.
 
@@ -68,7 +65,7 @@ def _too_few(rows: int) -> str:
     ('no file is known to have only rows that match', 'the files with only rows that match have 7 rows')
     """
     if not rows:
-        return "no file is known to have only rows that match"
+        return NO_MATCHING_FILE
     return f"the files with only rows that match have {rows:,} {'row' if rows == 1 else 'rows'}"
 
 

@@ -9,8 +9,19 @@ import numpy as np
 from parquetry.data_files import UNKNOWN, Flags, Indices, Numbers
 from parquetry.metastore import FileBlock
 from parquetry.predicate import Match, match
+from parquetry.prune.needed_rows import FirstRows, WholeAggregate
+from parquetry.prune.report.scan import IneffectiveCondition, Step
 from parquetry.prune.rule import Remaining, Scan
 from parquetry.prune.rules.file_knowledge import FileKnowledge, spelled
+from parquetry.prune.rules.files import FileRule
+
+NO_MATCHING_FILE = "no file is known to have only rows that match"
+"""The reason why no file can be counted, or chosen, by its statistics."""
+
+
+def unused_step(needed: FirstRows | WholeAggregate, of: int, reason: str) -> Step:
+    """Return the step of a LIMIT or an aggregate that left no file out, with the reason."""
+    return Step(FileRule.name, of, of, (), (IneffectiveCondition(needed.text, reason, "result"),))
 
 
 def condition_columns(scan: Scan) -> Iterable[str]:

@@ -11,10 +11,14 @@ after them. For `ORDER BY v DESC NULLS LAST` and three files of eight rows that 
 
 Here 40 is position 0, 30 is 1, 20 is 2, 10 is 3, and NULL is 4. Bounds may be wider than the values, so a
 file promises its rows at its last position only.
+
+Where distinct values are counted, as for `GROUP BY v ORDER BY v LIMIT k`, files promise values: those of exact
+bounds, and one in each of several intervals that do not overlap.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,17 +27,24 @@ from numpy.typing import NDArray
 
 from parquetry.data_files import Flags, Indices, Numbers, list_bounds_in_files
 from parquetry.metastore import FileBlock, TableMetadata
-from parquetry.predicate import NO_NULL, ONLY_NULL, SOME_NULL, Bounds
-from parquetry.prune.needed_rows import SortKey
-from parquetry.prune.query_cache import rejects_null
+from parquetry.predicate import NO_NULL, ONLY_NULL, SOME_NULL, direction_in
+from parquetry.prune.needed_rows import FirstRows, SortKey
 from parquetry.prune.rule import Remaining, Scan
-from parquetry.prune.rules.file_knowledge import FileKnowledge
+from parquetry.prune.rules.file_knowledge import FileKnowledge, names_identify_columns
+from parquetry.prune.rules.results.file_values import has_extremes
+from parquetry.prune.rules.results.sort_keys import KeyBounds, key_bounds, sort_expression
 from parquetry.types import ColumnType, sql_literal
+
+ANYWHERE = -2
+"""The position before which a file is if it has to be read in any case; NULL's may be -1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """Rows of files that are certainly not after a position: parallel arrays, in the order of positions."""
+    """Rows of files that are certainly not after a position: parallel arrays, in the order of positions.
+
+    Where distinct values are counted, `rows` counts values.
+    """
 
     positions: Numbers
     rows: Numbers
@@ -54,12 +65,19 @@ class SortPositions:
         promise: the rows that are certainly not after a position.
         values: the values by ascending order; for a descending key, the last one is position 0.
         descending: whether the key is descending.
+        nullable: for each file, whether the key may be NULL in some rows.
     """
 
     first: Numbers
     promise: Promise
     values: NDArray[Any]
     descending: bool
+    nullable: Flags
+
+    @property
+    def has_nan(self) -> bool:
+        """Return whether a file may have NaN, which is then the last value."""
+        return bool(len(self.values)) and self.values[-1] != self.values[-1]
 
     def value(self, position: int) -> Any:
         """Return the value at a position, which may stand for a bound that is not known."""
@@ -76,23 +94,8 @@ class SortPositions:
             return None  # it stands for a bound that is not known
 
 
-def refusal(metadata: TableMetadata, key: SortKey) -> str | None:
-    """Return why statistics cannot tell the order of a sort key, or None if they can."""
-    if key.column is None:
-        return f"{key.text} is not a column"
-    column = metadata.column(key.column)
-    kind, in_path = column.column_type, column.name in metadata.partition_by
-    if kind.floating:
-        return f"column {column.name} may have NaN, which statistics leave out"
-    if not (kind.keyed if in_path else kind.primitive):
-        return f"no statistics for type {kind}"
-    if kind.name == "char" and (in_path or not key.padded):
-        return f"column {column.name} is sorted without its blanks"
-    return None
-
-
 def sort_positions(
-    scan: Scan, remaining: Remaining, block: FileBlock, key: SortKey, matching: Flags
+    scan: Scan, remaining: Remaining, block: FileBlock, first: FirstRows, matching: Flags
 ) -> SortPositions | None:
     """Return the positions of files, or None if there are no statistics of the key.
 
@@ -100,38 +103,48 @@ def sort_positions(
         scan: the request.
         remaining: the candidates; the files are in its partitions.
         block: the files.
-        key: the sort key, which `refusal` does not refuse.
+        first: the wanted rows, with a sort key that `refusal` does not refuse.
         matching: the files that have only rows that match, as `fully_matching` returns them.
     """
-    metadata = scan.snapshot.metadata
-    column = metadata.column(key.column or "")
-    bounds = FileKnowledge(metadata, remaining.partitions, block).bounds(column.name)
+    key, metadata = first.key, scan.snapshot.metadata
+    if key is None:
+        return None
+    bounds = key_bounds(scan, FileKnowledge(metadata, remaining.partitions, block), key)
     if bounds is None:
         return None
     values, least, greatest = _ranks(bounds)
     count = len(values)
-    first, last = (count - 1 - greatest, count - 1 - least) if key.descending else (least, greatest)
+    before, last = (count - 1 - greatest, count - 1 - least) if key.descending else (least, greatest)
     null = -1 if key.nulls_first else count
-    nulls = np.asarray(bounds.nulls, np.uint8)
-    only_null, some_null = nulls == ONLY_NULL, nulls == SOME_NULL
-    first, last = np.where(only_null, null, first), np.where(only_null, null, last)
-    proved = matching if bounds.doubts is None else matching & ~bounds.doubts
+    only_null, some_null = bounds.nulls == ONLY_NULL, bounds.nulls == SOME_NULL
+    before, last = np.where(only_null, null, before), np.where(only_null, null, last)
+    proved = matching & bounds.proof
     rows = block.files.rows
-    whole = np.flatnonzero(proved & ((nulls == NO_NULL) | only_null))
+    whole = np.flatnonzero(proved & ((bounds.nulls == NO_NULL) | only_null))
     mixed = np.flatnonzero(proved & some_null)
-    of_nulls = _null_counts(metadata, block, column.name, mixed)
-    unknown = of_nulls < 0
-    # without a count of NULLs, every row is either NULL or not after the last value
-    with_value = np.where(unknown, rows[mixed] if key.nulls_first else 0, rows[mixed] - of_nulls)
-    with_null = np.where(unknown, 0 if key.nulls_first else rows[mixed], of_nulls)
-    promise = _promise(
-        np.concatenate([last[whole], last[mixed], np.full(len(mixed), null)]),
-        np.concatenate([rows[whole], with_value, with_null]),
-        np.concatenate([whole, mixed, mixed]),
-    )
-    if key.nulls_first and not rejects_null([each.predicate for each in scan.conditions], column.name):
-        first = np.where(some_null, null, first)
-    return SortPositions(first, promise, values, key.descending)
+    of_nulls = _null_counts(metadata, block, key, mixed)
+    if first.distinct:
+        valued = np.concatenate([whole[~only_null[whole]], mixed[(of_nulls >= 0) & (of_nulls < rows[mixed])]])
+        nulled = np.concatenate([whole[only_null[whole]], mixed[of_nulls > 0]])
+        points = _exact_ends(metadata, block, key, np.flatnonzero(proved))
+        ends = (count - 1 - least, count - 1 - greatest) if key.descending else (least, greatest)
+        parts = [(before[valued], last[valued], valued), (np.full(len(nulled), null),) * 2 + (nulled,)]
+        parts += [(end[files], end[files], files) for end, files in zip(ends, points, strict=True)]
+        promise = _distinct_values(parts, rows)
+    else:
+        unknown = of_nulls < 0
+        # without a count of NULLs, every row is either NULL or not after the last value
+        with_value = np.where(unknown, rows[mixed] if key.nulls_first else 0, rows[mixed] - of_nulls)
+        with_null = np.where(unknown, 0 if key.nulls_first else rows[mixed], of_nulls)
+        promise = _promise(
+            np.concatenate([last[whole], last[mixed], np.full(len(mixed), null)]),
+            np.concatenate([rows[whole], with_value, with_null]),
+            np.concatenate([whole, mixed, mixed]),
+        )
+    if key.nulls_first:
+        before = np.where(some_null, null, before)
+    before = np.where(bounds.fails, ANYWHERE, before)
+    return SortPositions(before, promise, values, key.descending, only_null | some_null)
 
 
 def _promise(positions: Numbers, rows: Numbers, files: Indices) -> Promise:
@@ -139,25 +152,57 @@ def _promise(positions: Numbers, rows: Numbers, files: Indices) -> Promise:
     return Promise(positions[order], rows[order], files[order])
 
 
-def _null_counts(metadata: TableMetadata, block: FileBlock, name: str, places: Indices) -> Numbers:
-    """Return how many rows of some files are NULL, or -1 where it is not known."""
-    if not len(places):
-        return np.zeros(0, np.int64)
-    found = list_bounds_in_files(metadata.column(name), block.files.take(places))
-    return np.array([-1 if each is None or each.nulls is None else each.nulls for each in found], np.int64)
+def _distinct_values(intervals: Sequence[tuple[Numbers, Numbers, Indices]], rows: Numbers) -> Promise:
+    """Return one value for each of the most intervals that do not overlap.
+
+    Args:
+        intervals: the first and the last position of intervals in which a file has a value, and the file.
+        rows: of all files; one without rows has no value.
+    """
+    starts, ends, files = (np.concatenate([each[part] for each in intervals]) for part in (0, 1, 2))
+    order = np.lexsort((-starts, ends))
+    order = order[rows[files[order]] > 0]
+    chosen: list[int] = []
+    for index, start in zip(order.tolist(), starts[order].tolist(), strict=True):
+        if not chosen or start > ends[chosen[-1]]:
+            chosen.append(index)
+    return Promise(ends[chosen], np.ones(len(chosen), np.int64), files[chosen])
 
 
-def _ranks(bounds: Bounds) -> tuple[NDArray[Any], Numbers, Numbers]:
+def _exact_ends(
+    metadata: TableMetadata, block: FileBlock, key: SortKey, files: Indices
+) -> tuple[Indices, Indices]:
+    """Return the files that have a row with their least bound, and those that have one with their greatest."""
+    none = np.zeros(0, np.int64)
+    column = None if key.column is None else metadata.column(key.column)
+    if column is None or column.name in metadata.partition_by or not has_extremes(column.column_type):
+        return none, none
+    known = list_bounds_in_files(column, block.files.take(files))
+    return (
+        files[
+            [each is not None and each.proof and each.min is not None and each.min_exact for each in known]
+        ],
+        files[
+            [each is not None and each.proof and each.max is not None and each.max_exact for each in known]
+        ],
+    )
+
+
+def _null_counts(metadata: TableMetadata, block: FileBlock, key: SortKey, files: Indices) -> Numbers:
+    """Return how many rows of some files have a key that is NULL, or -1 where it is not known.
+
+    A monotone expression is NULL where its column is.
+    """
+    expression = sort_expression(metadata, key)
+    source = None if expression is None else direction_in(expression)
+    if not len(files) or source is None or not names_identify_columns(metadata):
+        return np.full(len(files), -1, np.int64)
+    known = list_bounds_in_files(metadata.column(source[0].name), block.files.take(files))
+    return np.array([-1 if each is None or each.nulls is None else each.nulls for each in known], np.int64)
+
+
+def _ranks(bounds: KeyBounds) -> tuple[NDArray[Any], Numbers, Numbers]:
     """Return the distinct bounds in order, and the index of each least and greatest bound among them."""
-    least, greatest = _as_array(bounds.least), _as_array(bounds.greatest)
+    least, greatest = bounds.least, bounds.greatest
     values, ranks = np.unique(np.concatenate([least, greatest]), return_inverse=True)
     return values, ranks[: len(least)].astype(np.int64), ranks[len(least) :].astype(np.int64)
-
-
-def _as_array(values: Any) -> NDArray[Any]:
-    if not isinstance(values, list):
-        found: NDArray[Any] = values
-        return found
-    array = np.empty(len(values), np.object_)
-    array[:] = values
-    return array

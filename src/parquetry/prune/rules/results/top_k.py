@@ -14,13 +14,19 @@ import numpy as np
 
 from parquetry.data_files import Flags
 from parquetry.metastore import FileBlock
+from parquetry.predicate import Compare
 from parquetry.prune.needed_rows import FirstRows, SortKey
 from parquetry.prune.report.scan import Step
 from parquetry.prune.rule import Remaining, Rule, Scan
 from parquetry.prune.rules.files import FileRule
-from parquetry.prune.rules.results.limit import unused_step
-from parquetry.prune.rules.results.matching import condition_columns, fully_matching, statistics_names
-from parquetry.prune.rules.results.sort_positions import SortPositions, refusal, sort_positions
+from parquetry.prune.rules.results.matching import (
+    condition_columns,
+    fully_matching,
+    statistics_names,
+    unused_step,
+)
+from parquetry.prune.rules.results.sort_keys import refusal, sort_columns, sort_type
+from parquetry.prune.rules.results.sort_positions import SortPositions, sort_positions
 
 
 class TopKRule(Rule):
@@ -45,19 +51,25 @@ class TopKRule(Rule):
         names = statistics_names(scan, _names(scan))
         blocks = remaining.blocks or [block.project(None, names) for block in remaining.files(scan, names)]
         block = FileBlock.concatenate(blocks, names)
-        found = sort_positions(scan, remaining, block, key, fully_matching(scan, remaining, block))
+        found = sort_positions(scan, remaining, block, first, fully_matching(scan, remaining, block))
         if found is None:
-            return replace(remaining, blocks=[block]), unused_step(
-                first, of, f"no statistics for column {key.column}"
-            )
+            return replace(remaining, blocks=[block]), unused_step(first, of, f"no statistics for {key.text}")
         if found.promise.total < first.count:
-            reason = f"only {found.promise.total:,} rows are known to match and to have bounds"
+            what = "distinct values" if first.distinct else "rows"
+            reason = f"only {found.promise.total:,} {what} are known to match and to have bounds"
             return replace(remaining, blocks=[block]), unused_step(first, of, reason)
         position, needed = _last_needed(found, first)
         kept = np.flatnonzero(needed)
-        narrowed = replace(remaining, blocks=[block.project(kept, scan.projected)])
+        narrowed = replace(
+            remaining,
+            blocks=[block.project(kept, scan.projected)],
+            threshold=_threshold(scan, key, found, position, needed),
+        )
         if len(kept) == of:
-            return narrowed, unused_step(first, of, "every file may have one of these rows")
+            reason = "every file may have one of these rows"
+            if found.has_nan:
+                reason = f"{key.text} may be NaN, which statistics leave out"
+            return narrowed, unused_step(first, of, reason)
         return narrowed, Step(
             self.name, len(kept), of, (_text(scan, first, key, found, position),), origins=("result",)
         )
@@ -65,7 +77,8 @@ class TopKRule(Rule):
 
 def _names(scan: Scan) -> set[str]:
     key = None if scan.first is None else scan.first.key
-    return set() if key is None or key.column is None else {key.column, *condition_columns(scan)}
+    columns = sort_columns(scan.snapshot.metadata, key)
+    return columns.union(condition_columns(scan)) if columns else columns
 
 
 def _last_needed(found: SortPositions, first: FirstRows) -> tuple[int, Flags]:
@@ -76,15 +89,31 @@ def _last_needed(found: SortPositions, first: FirstRows) -> tuple[int, Flags]:
     promise = found.promise
     place = int(np.searchsorted(np.cumsum(promise.rows), first.count))
     position = int(promise.positions[place])
-    needed = found.first <= position if first.ties else found.first < position
+    needed = found.first <= position if first.ties or first.distinct else found.first < position
     needed[promise.files[: place + 1]] = True
     return position, needed
 
 
+def _threshold(
+    scan: Scan, key: SortKey, found: SortPositions, position: int, needed: Flags
+) -> Compare | None:
+    """Return the comparison of the sort key that holds for all wanted rows, for readers, or None.
+
+    It is not TRUE for NULL, so rows with NULL must not be among the wanted ones.
+    """
+    if key.column is None or (key.nulls_first and found.nullable[needed].any()):
+        return None
+    column = scan.snapshot.metadata.column(key.column)
+    kind = column.column_type
+    if column.name in scan.partition_by or found.value_text(position, kind) in (None, "NULL"):
+        return None
+    return Compare(">=" if key.descending else "<=", column.name, found.value(position), kind)
+
+
 def _text(scan: Scan, first: FirstRows, key: SortKey, found: SortPositions, position: int) -> str:
     """Return what is kept: `10 greatest of ts, from TIMESTAMP '…'`."""
-    column = scan.snapshot.metadata.column(key.column or "")
-    value = found.value_text(position, column.column_type)
+    kind = sort_type(scan.snapshot.metadata, key)
+    value = None if kind is None else found.value_text(position, kind)
     which = "greatest" if key.descending else "least"
     bound = "" if value is None else f", {'from' if key.descending else 'up to'} {value}"
-    return f"{first.count:,} {which} of {column.name}{bound}"
+    return f"{first.count:,} {which} of {key.text}{bound}"

@@ -1,0 +1,90 @@
+package org.apache.spark.sql.parquetry.buckets
+
+import scala.util.Try
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.optimizer.BuildLeft
+import org.apache.spark.sql.catalyst.plans._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.parquetry.joingraph.{BroadcastSide, EquiJoin, JoinSide, Lineage}
+import org.apache.spark.sql.parquetry.protocol.BucketsAnswer
+import org.apache.spark.sql.parquetry.scan.ParquetryScan
+import org.apache.spark.sql.parquetry.versions.ScanRelation
+import org.apache.spark.sql.types.NullType
+
+/**
+ * A scan with buckets below one side of a join, all of whose bucket columns can be computed from the join's
+ * keys.
+ *
+ * @param columns the bucket columns, in their hash order
+ * @param forms for each of them, how it is computed from the keys (see `KeyForms`)
+ * @param beside scans whose rows come through the same UNION ALL: all or none are in their buckets after it
+ * @param plain whether Spark itself keeps the buckets up to the join
+ */
+case class BucketSource(
+    relation: DataSourceV2ScanRelation, buckets: BucketsAnswer, columns: Seq[Attribute], forms: Seq[Seq[Expression]],
+    beside: Seq[DataSourceV2ScanRelation] = Nil, plain: Boolean = true) {
+  /** Whether rows with equal keys have one hash, here and in another scan. */
+  def hashesAs(other: BucketSource): Boolean = buckets.version == other.buckets.version && buckets.types == other.buckets.types &&
+    forms.zip(other.forms).forall { case (one, another) => one.exists(another.contains) }
+}
+
+/** Finds the scans whose buckets a side of a join still has, down through nodes that move no row. */
+object BucketSources {
+  private val unknown = AttributeReference("unknown", NullType)()
+
+  def of(side: JoinSide): Seq[BucketSource] = of(side.plan, side.keys)
+
+  private def of(plan: LogicalPlan, keys: Seq[Expression]): Seq[BucketSource] = plan match {
+    case relation @ ScanRelation(_, scan: ParquetryScan, output, _, _) => for {
+      buckets <- scan.bucketsInPlace.toSeq
+      columns = buckets.columns.flatMap(name => output.find(_.name == name)) if columns.length == buckets.columns.length
+      forms = columns.zip(buckets.types).map { case (column, raw) => KeyForms.of(column, raw, buckets.version, keys) }
+      if forms.forall(_.nonEmpty)
+    } yield BucketSource(relation, buckets, columns, forms)
+    case _: Project | _: Filter | _: Aggregate | _: Window | _: Sort => below(plan, plan.children, keys)
+    case join: Join if join.joinType == FullOuter && BroadcastSide.find(join).isEmpty =>
+      below(join, Seq(join.left), keys.map(equalInFull(join, _))).map(_.copy(plain = false))
+    case join: Join => below(join, kept(join), keys.map(equal(join, _)))
+    case union: Union if zipped =>
+      val each = union.children.map(child => below(union, Seq(child), keys).headOption)
+      val all = each.flatten
+      if (all.length < each.length || !all.forall(all.head.hashesAs)) Nil
+      else all.map(_.copy(beside = all.flatMap(one => one.relation +: one.beside), plain = false))
+    case _ => Nil
+  }
+
+  /** Whether Spark reads partition i of all plans of a UNION ALL in one task: Spark 4.0 does not. */
+  private def zipped: Boolean =
+    Try(SQLConf.get.getConfString("spark.sql.unionOutputPartitioning").toBoolean).getOrElse(false)
+
+  /** The left side's key, for what USING makes of the keys of both sides of a FULL join. */
+  private def equalInFull(join: Join, key: Expression): Expression = (join, key) match {
+    case (EquiJoin(left, right, _), Coalesce(Seq(one, other))) =>
+      left.keys.zip(right.keys).collectFirst { case (l, r) if l.semanticEquals(one) && r.semanticEquals(other) => l }.getOrElse(unknown)
+    case _ => unknown
+  }
+
+  private def below(node: LogicalPlan, children: Seq[LogicalPlan], keys: Seq[Expression]): Seq[BucketSource] =
+    children.flatMap(child => of(child, keys.map(key => Lineage.below(key, node).collectFirst {
+      case (value, input) if input eq child => value
+    }.getOrElse(unknown))))
+
+  /** The sides of a join whose rows stay where they are. */
+  private def kept(join: Join): Seq[LogicalPlan] = (BroadcastSide.find(join), join.joinType) match {
+    case (Some(build), _) => Seq(if (build == BuildLeft) join.right else join.left)
+    case (_, _: InnerLike) => join.children
+    case (_, RightOuter) => Seq(join.right)
+    case (_, FullOuter) => Nil
+    case _ => Seq(join.left)
+  }
+
+  /** The left side's key that a key of the right side equals in an inner join. Both have one bucket. */
+  private def equal(join: Join, key: Expression): Expression = join match {
+    case EquiJoin(left, right, _) if join.joinType.isInstanceOf[InnerLike] =>
+      right.keys.zip(left.keys).collectFirst { case (own, other) if own.semanticEquals(key) => other }.getOrElse(key)
+    case _ => key
+  }
+}

@@ -1,0 +1,77 @@
+package org.apache.spark.sql.parquetry.buckets
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, BoundReference, Coalesce, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning
+import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.joins.ShuffledJoin
+import org.apache.spark.sql.vectorized.ColumnarBatch
+
+/**
+ * A scan whose partitions are its buckets, in their order, below conditions that remove rows of them
+ * (`ParquetryScan.inPlace`).
+ *
+ * @param columns the bucket columns, in their hash order
+ */
+case class InBuckets(layout: BucketLayout, columns: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
+  override def output: Seq[Attribute] = child.output
+  override def maxRows: Option[Long] = child.maxRows
+  override protected def withNewChildInternal(child: LogicalPlan): InBuckets = copy(child = child)
+}
+
+/** Tells Spark that a scan's rows are in buckets, and gives these rows. */
+case class InBucketsExec(layout: BucketLayout, columns: Seq[Attribute], child: SparkPlan) extends UnaryExecNode with CodegenSupport {
+  override def output: Seq[Attribute] = child.output
+  override def outputPartitioning: Partitioning = new BucketPartitioning(layout, columns)
+  override def outputOrdering: Seq[SortOrder] = child.outputOrdering
+  override def simpleString(maxFields: Int): String = s"$nodeName $outputPartitioning"
+
+  override def supportsColumnar: Boolean = child.supportsColumnar
+  override protected def doExecute(): RDD[InternalRow] = checked(child.execute())
+  override protected def doExecuteColumnar(): RDD[ColumnarBatch] = checked(child.executeColumnar())
+  private def checked[T](rows: RDD[T]): RDD[T] = {
+    require(rows.getNumPartitions == layout.count, s"${rows.getNumPartitions} partitions for ${layout.count} buckets")
+    rows
+  }
+
+  override def supportCodegen: Boolean = !supportsColumnar
+  override def inputRDDs(): Seq[RDD[InternalRow]] = child.asInstanceOf[CodegenSupport].inputRDDs().map(checked(_))
+  override def usedInputs: AttributeSet = AttributeSet.empty
+  override protected def doProduce(ctx: CodegenContext): String = child.asInstanceOf[CodegenSupport].produce(ctx, this)
+  override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = consume(ctx, input)
+
+  override protected def withNewChildInternal(child: SparkPlan): InBucketsExec = copy(child = child)
+}
+
+/** A FULL join whose rows stay in the buckets that both sides are joined in. */
+case class StayInBuckets(child: LogicalPlan) extends UnaryNode {
+  override def output: Seq[Attribute] = child.output
+  override protected def withNewChildInternal(child: LogicalPlan): StayInBuckets = copy(child = child)
+}
+
+/** Tells Spark that the rows of such a join are in buckets by what USING makes of the keys of both sides. */
+case class StayInBucketsExec(child: SparkPlan) extends UnaryExecNode with CodegenSupport {
+  override def output: Seq[Attribute] = child.output
+  override def outputOrdering: Seq[SortOrder] = child.outputOrdering
+  override def outputPartitioning: Partitioning = child match {
+    case join: ShuffledJoin => (join.left.outputPartitioning, join.right.outputPartitioning) match {
+      case (left: BucketPartitioning, right: BucketPartitioning) =>
+        val shared = left.forms(join.leftKeys).zip(right.forms(join.rightKeys)).map { case (one, other) => one.find(other.contains) }
+        if (left.layout != right.layout || !shared.forall(_.isDefined)) child.outputPartitioning
+        else new BucketPartitioning(left.layout, shared.flatten.map(_.transform { case key: BoundReference =>
+          Coalesce(Seq(join.leftKeys(key.ordinal), join.rightKeys(key.ordinal)))
+        }))
+      case _ => child.outputPartitioning
+    }
+    case _ => child.outputPartitioning
+  }
+  override protected def doExecute(): RDD[InternalRow] = child.execute()
+  override def inputRDDs(): Seq[RDD[InternalRow]] = child.asInstanceOf[CodegenSupport].inputRDDs()
+  override def usedInputs: AttributeSet = AttributeSet.empty
+  override protected def doProduce(ctx: CodegenContext): String = child.asInstanceOf[CodegenSupport].produce(ctx, this)
+  override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = consume(ctx, input)
+  override protected def withNewChildInternal(child: SparkPlan): StayInBucketsExec = copy(child = child)
+}

@@ -1,0 +1,112 @@
+package org.apache.spark.sql.parquetry.skew
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
+import org.apache.spark.sql.catalyst.plans._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.parquetry.joingraph.{BroadcastSide, EquiJoin, JoinSide, KeySource, LogicalNames}
+import org.apache.spark.sql.parquetry.protocol.{Bridge, BuildFacts, Codec, Json, SkewFacts, StepFacts}
+import org.apache.spark.sql.parquetry.runtime.RuntimeCandidate
+import org.apache.spark.sql.parquetry.scan.ParquetryScan
+import org.apache.spark.sql.parquetry.versions.ScanRelation
+
+/**
+ * A join, and the side whose keys may be heavy: a scan of ours below nodes that pass rows on.
+ *
+ * @param own that side
+ * @param other the other side
+ * @param onLeft whether it is the left one
+ * @param keys the keys that are columns of the scan, by their indices among the join's keys
+ */
+case class SkewedJoin(
+    join: Join, own: JoinSide, other: JoinSide, onLeft: Boolean, relation: DataSourceV2ScanRelation, scan: ParquetryScan,
+    keys: Seq[(Int, AttributeReference)]) {
+  /** The scan of the other side, if that is one of ours below projections and filters alone. */
+  private lazy val otherScan: Option[(DataSourceV2ScanRelation, ParquetryScan)] = SkewedJoin.plainScan(other.plan)
+  private def otherColumn(index: Int): Option[AttributeReference] = otherScan.flatMap { case (found, _) =>
+    KeySource.of(other.keys(index), other.plan).collectFirst { case KeySource(relation, _, column: AttributeReference, _) if relation eq found => column }
+  }
+
+  /**
+   * Whether the planner is asked. About a table that is not known to be skewed it is not, if Spark joins it
+   * without a shuffle, or as a hint says.
+   */
+  def isWorthAsking: Boolean = scan.table.hasDirectories || scan.table.properties().containsKey("skewed-by") || !(isBroadcast || isHinted)
+  private lazy val isBroadcast = BroadcastSide.find(join).isDefined
+  private def isHinted = join.hint != JoinHint.NONE
+
+  def question: JObject = JObject(scan.table.identity.toList ++ List[JField](
+    Json.readOptions(relation.relation.options),
+    "facts" -> Codec.encode(facts),
+    "columns" -> Json.strings(keys.map(_._2.name)),
+    "predicates" -> JArray(scan.asked.toList),
+    "other" -> otherScan.filter(_._2.table.ref == scan.table.ref).fold[JValue](JNull) { case (_, of) =>
+      JObject(of.table.identity.toList :+ ("predicates" -> JArray(of.asked.toList): JField))
+    },
+    "other_columns" -> JArray(keys.map { case (index, _) => otherColumn(index).fold[JValue](JNull)(a => JString(a.name)) }.toList)))
+
+  private def facts: SkewFacts = SkewFacts(
+    `type` = typeName, side = if (onLeft) "left" else "right", own = build(own), other = build(other), bytes = relation.stats.sizeInBytes,
+    broadcast = isBroadcast, hinted = isHinted,
+    bucketed = Seq(own, other).forall(side => side.scans.exists {
+      case ScanRelation(_, found: ParquetryScan, _, _, _) => found.buckets.exists(_.columns.forall(name => side.columns.flatten.exists(_.name == name)))
+      case _ => false
+    }))
+  private def build(side: JoinSide): BuildFacts =
+    RuntimeCandidate.ofBuild(side.plan, side.keys, side.keys.map(LogicalNames.of(_)).mkString(", "), _ => 0)
+
+  def typeName: String = LogicalNames.of(join.joinType)
+  def table: String = scan.table.name()
+  def otherName: String = LogicalNames.of(other.plan)
+}
+
+object SkewedJoin {
+  /** The join with each side that may be divided by its keys. */
+  def of(join: Join): Seq[SkewedJoin] = join match {
+    case EquiJoin(left, right, _) => sides(join.joinType).flatMap(onLeft =>
+      if (onLeft) of(join, left, right, onLeft) else of(join, right, left, onLeft))
+    case _ => Nil
+  }
+
+  /** The sides that a broadcast of the other side leaves in place, as `true` for the left one. */
+  private def sides(joinType: JoinType): Seq[Boolean] = joinType match {
+    case Inner | Cross => Seq(true, false)
+    case LeftOuter | LeftSemi | LeftAnti | ExistenceJoin(_) => Seq(true)
+    case RightOuter => Seq(false)
+    case _ => Nil
+  }
+
+  private def of(join: Join, own: JoinSide, other: JoinSide, onLeft: Boolean): Option[SkewedJoin] = {
+    val sources = own.keys.indices.flatMap(index => KeySource.of(own.keys(index), own.plan) match {
+      case Seq(source @ KeySource(_, _, column: AttributeReference, _)) if source.steps.forall(passes) => Some((index, source, column))
+      case _ => None
+    })
+    sources.headOption.map(_._2).filter(first => isAlone(first.relation, own.plan) && own.plan.collect { case j: Join => j }.forall(keepsInPlace(_, first.relation)))
+      .map { first =>
+        val keys = sources.collect { case (index, source, column) if source.relation eq first.relation => (index, column) }
+        SkewedJoin(join, own, other, onLeft, first.relation, first.scan, keys.distinctBy(_._2.exprId))
+      }
+  }
+
+  /** Whether a condition on a key may be tested below a node. */
+  def passes(step: StepFacts): Boolean = step.deterministic &&
+    (if (step.side.isEmpty) Set("Project", "Filter")(step.node) else Bridge.terms.transparentJoins(step.node -> step.side))
+
+  /** Whether a join below moves no row of a scan: it broadcasts its other side. */
+  private def keepsInPlace(join: Join, relation: LogicalPlan): Boolean = BroadcastSide.find(join) match {
+    case Some(BuildLeft) => !join.left.exists(_ eq relation)
+    case Some(BuildRight) => !join.right.exists(_ eq relation)
+    case None => false
+  }
+
+  private def isAlone(relation: LogicalPlan, plan: LogicalPlan): Boolean = plan.collectLeaves().count(_ eq relation) == 1
+
+  private def plainScan(plan: LogicalPlan): Option[(DataSourceV2ScanRelation, ParquetryScan)] = plan match {
+    case _: Project | _: Filter => plainScan(plan.children.head)
+    case relation @ ScanRelation(_, scan: ParquetryScan, _, _, _) => Some((relation, scan))
+    case _ => None
+  }
+}

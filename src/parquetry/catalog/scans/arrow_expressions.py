@@ -1,0 +1,226 @@
+"""Read a filter expression of PyArrow as a condition of ours.
+
+PyArrow shows an expression as text, which is ambiguous, or as Substrait, which is not. Substrait is Protocol
+Buffers; the few messages that filters have are decoded here. Their numbers are in `algebra.proto` of the
+repository substrait-io/substrait.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquetry.predicate import (
+    And,
+    Compare,
+    In,
+    IsNull,
+    Not,
+    Or,
+    Predicate,
+)
+from parquetry.types import ColumnType
+
+_COMPARISONS = {"equal": "=", "not_equal": "!=", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
+_FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_INTEGERS = {2: "tinyint", 3: "smallint", 5: "int", 7: "bigint"}
+"""The numbers of the fields of a literal that are signed integers."""
+_Fields = dict[int, list[Any]]
+
+
+class _UnknownExpressionError(Exception):
+    """A part of an expression is not understood."""
+
+
+def read_expression(expression: pc.Expression, schema: pa.Schema) -> tuple[Predicate | None, bool]:
+    """Return a condition that is true wherever a filter is, and whether it is the filter itself.
+
+    Return None in its place if this module understands no part of the filter.
+
+    Args:
+        expression: the filter.
+        schema: of the rows that it is about.
+
+    >>> schema = pa.schema([("a", pa.int32()), ("s", pa.string())])
+    >>> node, whole = read_expression((pc.field("a") > 1) & pc.field("s").isin(["x"]), schema)
+    >>> str(node), whole
+    ("a > 1 AND s IN ('x')", True)
+    """
+    try:
+        message = _decode(bytes(expression.to_substrait(schema, allow_arrow_extensions=True)))
+        functions = _functions(message)
+        root = _decode(_decode(message[3][0])[1][0])
+        return _ExpressionReader(schema.names, functions).conjuncts(root)
+    except (
+        pa.ArrowException,
+        _UnknownExpressionError,
+        LookupError,
+        ValueError,
+        struct.error,
+        NotImplementedError,
+    ):
+        return None, False
+
+
+def _functions(message: _Fields) -> dict[int, str]:
+    """Return the names of the functions in a message, by their numbers."""
+    names = {}
+    for declaration in message.get(2, ()):
+        function = _decode(_decode(declaration)[3][0])
+        names[_number(function, 2)] = function[3][0].decode()
+    return names
+
+
+class _ExpressionReader:
+    """Reads expressions.
+
+    Args:
+        names: of the columns.
+        functions: names of functions by their numbers.
+    """
+
+    def __init__(self, names: Sequence[str], functions: dict[int, str]) -> None:
+        self._names, self._functions = names, functions
+
+    def conjuncts(self, node: _Fields) -> tuple[Predicate | None, bool]:
+        """Return the parts of an AND that are understood, joined, and whether these are all."""
+        call = self._call(node)
+        if call is not None and call[0] == "and":
+            parts = [self.conjuncts(each) for each in call[1]]
+            known = tuple(part for part, _ in parts if part is not None)
+            whole = all(done for _, done in parts)
+            return (And(known) if known else None), whole
+        try:
+            return self.condition(node), True
+        except (_UnknownExpressionError, LookupError):
+            return None, False
+
+    def condition(self, node: _Fields) -> Predicate:
+        if 8 in node:
+            return self._in_list(_decode(node[8][0]))
+        call = self._call(node)
+        if call is None:
+            raise _UnknownExpressionError
+        name, arguments = call
+        if name in ("and", "or"):
+            children = tuple(map(self.condition, arguments))
+            return And(children) if name == "and" else Or(children)
+        if name == "not":
+            return Not(self.condition(arguments[0]))
+        if name == "is_null":
+            return IsNull(self._column(arguments[0]))
+        if name == "is_not_null":
+            return Not(IsNull(self._column(arguments[0])))
+        if name == "is_nan":
+            return Compare("=", self._column(arguments[0]), float("nan"), ColumnType("double"))
+        left, right = arguments
+        if 1 in left:
+            value, type = _literal(_decode(left[1][0]))
+            return Compare(_FLIPPED[_COMPARISONS[name]], self._column(right), value, type)
+        value, type = _literal(_decode(right[1][0]))
+        return Compare(_COMPARISONS[name], self._column(left), value, type)
+
+    def _call(self, node: _Fields) -> tuple[str, list[_Fields]] | None:
+        if 3 not in node:
+            return None
+        function = _decode(node[3][0])
+        arguments = [_decode(_decode(each)[3][0]) for each in function.get(4, ())]
+        return self._functions[_number(function, 1)], arguments
+
+    def _in_list(self, node: _Fields) -> Predicate:
+        column = self._column(_decode(node[1][0]))
+        literals = [_literal(_decode(_decode(each)[1][0])) for each in node.get(2, ())]
+        types = {type for value, type in literals if value is not None}
+        if len(types) != 1 or any(value is None for value, _ in literals):
+            raise _UnknownExpressionError  # is_in of PyArrow finds NULL, which SQL's IN does not
+        return In(column, tuple(value for value, _ in literals), types.pop())
+
+    def _column(self, node: _Fields) -> str:
+        """Return the name of a column. A field within a struct is not understood."""
+        segment = _decode(_decode(_decode(node[2][0])[1][0])[2][0])
+        if 2 in segment:
+            raise _UnknownExpressionError
+        return self._names[_number(segment, 1)]
+
+
+def _literal(literal: _Fields) -> tuple[Any, ColumnType]:
+    """Return a literal in the form of `parquetry.types`, and its type."""
+    for number, name in _INTEGERS.items():
+        if number in literal:
+            return _sign_number(literal[number][0], 32 if number < 7 else 64), ColumnType(name)
+    if 1 in literal:
+        return bool(literal[1][0]), ColumnType("boolean")
+    if 10 in literal:
+        return struct.unpack("<f", literal[10][0])[0], ColumnType("float")
+    if 11 in literal:
+        return struct.unpack("<d", literal[11][0])[0], ColumnType("double")
+    if 12 in literal:
+        return literal[12][0].decode(), ColumnType("string")
+    if 13 in literal:
+        return literal[13][0], ColumnType("binary")
+    if 16 in literal:
+        return _sign_number(literal[16][0], 32), ColumnType("date")
+    if 14 in literal or 27 in literal:
+        kind = 14 if 14 in literal else 27
+        return _sign_number(literal[kind][0], 64), ColumnType("timestamp_ntz" if kind == 14 else "timestamp")
+    if 24 in literal:
+        about = _decode(literal[24][0])
+        precision, scale = _number(about, 2), _number(about, 3)
+        unscaled = int.from_bytes(about[1][0], "little", signed=True)
+        return Decimal(unscaled).scaleb(-scale), ColumnType("decimal", precision, scale)
+    raise _UnknownExpressionError
+
+
+def _decode(data: bytes) -> _Fields:
+    """Return the fields of a message by their numbers. A field that is no number is bytes."""
+    fields: _Fields = {}
+    position = 0
+    while position < len(data):
+        key, position = _varint(data, position)
+        kind = key & 7
+        value: Any
+        if kind == 0:
+            value, position = _varint(data, position)
+        else:
+            if kind == 2:
+                length, position = _varint(data, position)
+            else:
+                length = {1: 8, 5: 4}[kind]
+            value = data[position : position + length]
+            position += length
+        fields.setdefault(key >> 3, []).append(value)
+    return fields
+
+
+def _varint(data: bytes, position: int) -> tuple[int, int]:
+    number = shift = 0
+    for byte in _bytes_from(data, position):
+        position += 1
+        number |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+    return number, position
+
+
+def _bytes_from(data: bytes, position: int) -> Iterator[int]:
+    while True:
+        yield data[position]
+        position += 1
+
+
+def _sign_number(number: int, bits: int) -> int:
+    """Return a number that is stored as 64 bits without a sign."""
+    number &= (1 << bits) - 1
+    return number - (1 << bits) if number >> (bits - 1) else number
+
+
+def _number(fields: _Fields, field: int) -> int:
+    """Return a number; 0 is not stored."""
+    values = fields.get(field)
+    return int(values[0]) if values else 0

@@ -1,0 +1,184 @@
+"""Tables as DuckDB's relations and views: its filters and columns come to our planner.
+
+DuckDB asks a dataset of PyArrow for a scanner, with the columns and the filter of the query. `ScanDataset`
+answers with a scan of ours. Through the Arrow stream interface DuckDB would open all files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import sqlglot
+from sqlglot import exp
+
+from parquetry.catalog.scans.arrow_expressions import read_expression
+from parquetry.catalog.scans.libraries import NarrowableScan, require_extra
+from parquetry.errors import TableNotFoundError, UnsupportedError
+from parquetry.identifiers import quote_part
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+_DEFAULT_SCHEMA = "main"
+
+
+def relation(scan: NarrowableScan, connection: duckdb.DuckDBPyConnection | None) -> duckdb.DuckDBPyRelation:
+    """Return a scan as a relation of DuckDB; see `Scan.to_duckdb`."""
+    module = require_extra("duckdb")
+    chosen = module.default_connection() if connection is None else connection
+    return chosen.from_arrow(ScanDataset(scan))
+
+
+class ScanDataset(ds.Dataset):  # type: ignore[misc]
+    """A scan that looks like a dataset of PyArrow, so far as DuckDB uses one: `schema` and `scanner`.
+
+    Args:
+        scan: the rows.
+        look: called with the scan of each query, or None.
+    """
+
+    def __init__(self, scan: NarrowableScan, look: Callable[[NarrowableScan], None] | None = None) -> None:
+        self._scan = scan
+        self._look = look
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Return the schema of the rows."""
+        return self._scan.schema
+
+    def scanner(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: pc.Expression | None = None,
+        **_: Any,
+    ) -> ds.Scanner:
+        """Return a scanner of the rows that satisfy a filter.
+
+        What our planner understands of the filter chooses the files. If it understands the whole, it tests
+        the rows, too, by SQL's order of NaN, which DuckDB shares. PyArrow tests all other filters.
+        """
+        scan, rest = self._scan, filter
+        if filter is not None and not scan.is_limited:
+            node, whole = read_expression(filter, self.schema)
+            if node is not None:
+                scan = scan.filter(node)
+            rest = None if whole else filter
+        wanted = list(self.schema.names) if columns is None else list(columns)
+        if rest is None and wanted:
+            scan = scan.select(*wanted)
+        if self._look is not None:
+            self._look(scan)
+        return ds.Scanner.from_batches(scan.to_batches(), columns=wanted, filter=rest)
+
+    def _refuse(self) -> NoReturn:
+        raise UnsupportedError(
+            "This dataset is for DuckDB alone: Scan.to_dataset gives one for other libraries."
+        )
+
+    def get_fragments(self, filter: pc.Expression | None = None) -> NoReturn:  # noqa: ARG002 - PyArrow's method
+        """Refuse: the object has no files of PyArrow's."""
+        self._refuse()
+
+    def filter(self, expression: pc.Expression) -> NoReturn:  # noqa: ARG002 - PyArrow's method
+        """Refuse: the object has no files of PyArrow's."""
+        self._refuse()
+
+    def replace_schema(self, schema: pa.Schema) -> NoReturn:  # noqa: ARG002 - PyArrow's method
+        """Refuse: the object has no files of PyArrow's."""
+        self._refuse()
+
+    @property
+    def partition_expression(self) -> pc.Expression:
+        """Return the guarantee for all rows: none."""
+        return pc.scalar(True)
+
+
+def run_query(
+    sql: str, connection: duckdb.DuckDBPyConnection | None, open_scan: Callable[[str], NarrowableScan]
+) -> duckdb.DuckDBPyRelation:
+    """Run a query; see `Catalog.query`."""
+    module = require_extra("duckdb")
+    chosen = module.connect() if connection is None else connection
+    create_views(chosen, sql, open_scan)
+    try:
+        rows = chosen.sql(sql)
+    except module.Error as error:
+        raise UnsupportedError(f"DuckDB does not run the query: {str(error).strip()}") from error
+    if rows is None:
+        raise UnsupportedError("The statement has no rows: write a query, such as SELECT * FROM db.t.")
+    return rows
+
+
+def create_views(
+    connection: duckdb.DuckDBPyConnection,
+    sql: str,
+    open_scan: Callable[[str], NarrowableScan],
+    look: Callable[[NarrowableScan], None] | None = None,
+) -> list[str]:
+    """Create a view for each table that a query names, and return the names.
+
+    Args:
+        connection: of DuckDB.
+        sql: the query, in DuckDB's words.
+        open_scan: returns the scan of a table by its name, ``database.table`` with backticks where needed.
+        look: called with each scan that DuckDB makes of a view.
+
+    Raises:
+        TableNotFoundError: a name with a database is no table's.
+        ConfigurationError: the text is no SQL.
+    """
+    names = []
+    for number, (catalog, database, table) in enumerate(_table_names(sql)):
+        name = ".".join(quote_part(part) for part in (database, table) if part)
+        try:
+            scan = open_scan(name)
+        except TableNotFoundError:
+            if not database:
+                continue  # DuckDB knows it, or says that it does not exist: a CTE, a file, a function
+            raise
+        source = f"parquetry_{number}"
+        connection.register(source, ScanDataset(scan, look))
+        schema = _create_schema(connection, catalog, database)
+        connection.execute(f"CREATE OR REPLACE VIEW {schema}.{_quote_name(table)} AS SELECT * FROM {source}")
+        names.append(name)
+    return names
+
+
+def _create_schema(connection: duckdb.DuckDBPyConnection, catalog: str, database: str) -> str:
+    """Create the schema of a view if it is missing, and return its name in SQL."""
+    schema = _quote_name(database or _DEFAULT_SCHEMA)
+    if catalog:
+        connection.execute(f"ATTACH IF NOT EXISTS ':memory:' AS {_quote_name(catalog)}")
+        schema = f"{_quote_name(catalog)}.{schema}"
+    connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+    return schema
+
+
+def _quote_name(name: str) -> str:
+    return '"{}"'.format(name.replace('"', '""'))
+
+
+def _table_names(sql: str) -> Iterator[tuple[str, str, str]]:
+    """Yield catalog, database and table of each table in a query, each once; empty for what is not named.
+
+    Raises:
+        UnsupportedError: the text is no SQL.
+    """
+    try:
+        statements = sqlglot.parse(sql, read="duckdb")
+    except sqlglot.errors.SqlglotError as error:
+        raise UnsupportedError(f"The query is no SQL of DuckDB: {error}") from None
+    seen = set()
+    for statement in statements:
+        for table in () if statement is None else statement.find_all(exp.Table):
+            if not isinstance(table.this, exp.Identifier):
+                continue  # a function, such as range(5)
+            name = table.catalog, table.db, table.name
+            if name not in seen:
+                seen.add(name)
+                yield name

@@ -1,0 +1,122 @@
+"""Read the files of a scan by several threads, in order, with bounded memory.
+
+Each of a few threads reads one file ahead, and stops when a few of its batches wait. So memory holds some
+batches for each thread, however large the files are.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from parquetry.locations import FileSystems, set_file_systems
+from parquetry.rows import FileRows, ReadRequest, read_file
+
+_MAX_READER_THREADS = 8
+"""Files that are read at once. More help against the latency of a store, and cost memory."""
+_BATCHES_AHEAD = 2
+"""Batches of a file that wait for the consumer before its thread pauses."""
+_WAIT_SECONDS = 0.1
+"""How often a paused thread looks whether the scan has ended."""
+_Item: TypeAlias = pa.RecordBatch | BaseException | None
+
+
+def read_batches(
+    request: ReadRequest,
+    files: Sequence[FileRows],
+    file_systems: FileSystems,
+    limit: int | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of files, in the order of the files and of the rows in them.
+
+    Args:
+        request: what to read.
+        files: of the scan.
+        file_systems: open the files.
+        limit: how many rows at most, or None for all.
+
+    Raises:
+        UnsupportedError, FileMissingError, FileCorruptError: as `rows.read_file`.
+    """
+    remaining = limit
+    batches = _read_in_turn(request, files, file_systems)
+    try:
+        for batch in batches:
+            if remaining is None:
+                yield batch
+                continue
+            yield batch.slice(0, remaining)
+            remaining -= min(remaining, batch.num_rows)
+            if not remaining:
+                return
+    finally:
+        batches.close()
+
+
+def _read_in_turn(
+    request: ReadRequest, files: Sequence[FileRows], file_systems: FileSystems
+) -> Generator[pa.RecordBatch]:
+    stop = threading.Event()
+    waiting = deque(files)
+    running: deque[_FileThread] = deque()
+    try:
+        while waiting or running:
+            while waiting and len(running) < _MAX_READER_THREADS:
+                running.append(
+                    _FileThread(request, waiting.popleft(), file_systems, stop, alone=len(files) == 1)
+                )
+            yield from running.popleft().batches()
+    finally:
+        stop.set()
+
+
+class _FileThread:
+    """A thread that reads one file.
+
+    It is a daemon. So a program can end although it has not read a scan to the end.
+    """
+
+    def __init__(
+        self,
+        request: ReadRequest,
+        file: FileRows,
+        file_systems: FileSystems,
+        stop: threading.Event,
+        *,
+        alone: bool,
+    ) -> None:
+        self._items: queue.Queue[_Item] = queue.Queue(_BATCHES_AHEAD)
+        self._stop, self._alone = stop, alone
+        arguments = request, file, file_systems.for_threads()
+        threading.Thread(target=self._read, args=arguments, name="parquetry-scan", daemon=True).start()
+
+    def _read(self, request: ReadRequest, file: FileRows, file_systems: FileSystems) -> None:
+        set_file_systems(file_systems)
+        try:
+            for batch in read_file(request, file, threads=self._alone):
+                if not self._put(batch):
+                    return
+        except Exception as error:  # noqa: BLE001 - raised again where the rows are consumed
+            self._put(error)
+        self._put(None)
+
+    def _put(self, item: _Item) -> bool:
+        """Hand over an item, and return whether the scan goes on."""
+        while not self._stop.is_set():
+            try:
+                self._items.put(item, timeout=_WAIT_SECONDS)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        while (item := self._items.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item

@@ -1,0 +1,300 @@
+"""A scan of a table: the rows of a condition, for libraries that take Arrow.
+
+A `Scan` is a value: `filter`, `select` and `limit` return other scans. A method that begins with `to_` reads
+the files, which are chosen by the same rules as in a Spark query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from parquetry import metastore as ms
+from parquetry.catalog.drawing import table_html, text_html
+from parquetry.catalog.scans.ordering import sort_rows
+from parquetry.catalog.scans.planning import (
+    FilesToRead,
+    RowRequest,
+    bind_filter,
+    order_by,
+    plan_scan,
+    require_limit,
+    resolve_columns,
+)
+from parquetry.catalog.scans.reading import read_batches
+from parquetry.catalog.scans.tasks import ScanTask, split_files
+from parquetry.catalog.shapes import Column
+from parquetry.errors import UnsupportedError
+from parquetry.locations import FileSystems, library_path
+from parquetry.predicate import Filter, Predicate
+from parquetry.prune import Report
+from parquetry.rows import arrow_schema
+from parquetry.texts import quantity, size_text
+from parquetry.types import type_text
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas
+    import polars
+    import pyarrow.dataset
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The rows of one version of a table that satisfy a condition, some of their columns, or the first few.
+
+    `Catalog.scan` makes one. It is immutable, and can be used several times: all uses read one version.
+
+    Each row is what Spark reads: columns that were renamed, added or widened, defaults, CHAR, and the values
+    of partitions. What cannot be read as Spark does raises `UnsupportedError`, with the file, the column and
+    a remedy. No row is left out silently, and no value becomes NULL.
+
+    Without `order_by`, rows come in the order of partitions and files, which is no promise.
+    """
+
+    _request: RowRequest
+    _file_systems: FileSystems
+
+    def filter(self, where: str | Predicate) -> Scan:
+        """Return a scan of the rows that satisfy a further condition.
+
+        Args:
+            where: as for `Catalog.scan`.
+
+        Raises:
+            FilterError: the text cannot be read, or the table has no such column.
+        """
+        request = self._request
+        other = bind_filter(request.snapshot, where, request.zone)
+        return replace(self, _request=replace(request, filter=Filter.all_of([request.filter, other])))
+
+    def select(self, *columns: str) -> Scan:
+        """Return a scan of some columns, in this order.
+
+        Args:
+            columns: their names, in any case. Conditions may be about others.
+
+        Raises:
+            ColumnNotFoundError: the table has no such column.
+        """
+        names = resolve_columns(self._request.snapshot, columns)
+        return replace(self, _request=replace(self._request, columns=names))
+
+    def limit(self, count: int) -> Scan:
+        """Return a scan of at most so many rows: any that satisfy the condition.
+
+        A condition that is added later counts first, as if the limit were the last part of the query.
+
+        Raises:
+            ValueError: the number is negative.
+        """
+        least = count if self._request.limit is None else min(count, self._request.limit)
+        return replace(self, _request=replace(self._request, limit=require_limit(least)))
+
+    def order_by(self, column: str, *, descending: bool = False) -> Scan:
+        """Return a scan whose rows are sorted by a column, as Spark's ORDER BY sorts them.
+
+        NULL comes first, and last in a descending order. With a limit, statistics leave out the files that
+        have none of the first rows. Without one, all rows are in memory.
+
+        Args:
+            column: its name, in any case. It need not be selected.
+            descending: whether the greatest values come first.
+
+        Raises:
+            ColumnNotFoundError: the table has no such column.
+            UnsupportedError: values of its type have no order.
+        """
+        order = order_by(self._request.snapshot, column, descending=descending)
+        return replace(self, _request=replace(self._request, order=order))
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Return the columns of the rows, with their types in SQL."""
+        return tuple(
+            Column(column.name, type_text(column.type), column.nullable, column.comment)
+            for column in self.table_columns
+        )
+
+    @property
+    def table_columns(self) -> tuple[ms.TableColumn, ...]:
+        """Return the columns of the rows, as the metastore records them."""
+        metadata = self._request.snapshot.metadata
+        return tuple(metadata.column(name) for name in self._request.columns)
+
+    @property
+    def is_limited(self) -> bool:
+        """Return whether it has a limit. Then conditions of a library are tested on the first rows alone."""
+        return self._request.limit is not None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Return the Arrow schema of the rows.
+
+        Raises:
+            UnsupportedError: a column's type is read by Spark alone.
+        """
+        return arrow_schema(self.table_columns)
+
+    def to_batches(self) -> pa.RecordBatchReader:
+        """Return the rows as a stream of record batches. Memory holds some batches of a few files.
+
+        Raises:
+            UnsupportedError: a column, or a part of the condition, is for Spark alone. Errors of files are
+                raised when their rows are read.
+        """
+        return pa.RecordBatchReader.from_batches(self.schema, self._rows())
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows as an Arrow table.
+
+        Raises:
+            UnsupportedError: they cannot be read as Spark reads them.
+            FileMissingError, FileCorruptError: a file cannot be read.
+        """
+        return pa.Table.from_batches(list(self._rows()), self.schema)
+
+    def to_pandas(self, **options: Any) -> pandas.DataFrame:
+        """Return the rows as a DataFrame of pandas.
+
+        Args:
+            options: of `pyarrow.Table.to_pandas`, such as ``types_mapper=pandas.ArrowDtype``. Without it an
+                integer column with NULL becomes a column of floats, as pandas has it.
+
+        Raises:
+            ConfigurationError: pandas is not installed.
+            UnsupportedError, FileMissingError, FileCorruptError: as `to_arrow`.
+        """
+        from parquetry.catalog.scans.libraries import require_extra
+
+        require_extra("pandas")
+        return self.to_arrow().to_pandas(**options)
+
+    def to_polars(self) -> polars.LazyFrame:
+        """Return the rows as a lazy frame of Polars: its filters, columns and head choose the files.
+
+        Raises:
+            ConfigurationError: Polars is not installed.
+            UnsupportedError: a column's type is read by Spark alone.
+        """
+        from parquetry.catalog.scans.polars_frames import lazy_frame
+
+        return lazy_frame(self)
+
+    def to_duckdb(self, connection: duckdb.DuckDBPyConnection | None = None) -> duckdb.DuckDBPyRelation:
+        """Return the rows as a relation of DuckDB: filters and columns of its queries choose the files.
+
+        Args:
+            connection: of DuckDB, or None for its default one.
+
+        Raises:
+            ConfigurationError: DuckDB is not installed.
+            UnsupportedError: a column's type is read by Spark alone.
+        """
+        from parquetry.catalog.scans.duckdb_views import relation
+
+        return relation(self, connection)
+
+    def to_dataset(self) -> pyarrow.dataset.FileSystemDataset:
+        """Return the planned files as a dataset of PyArrow, for libraries that take one.
+
+        The footer of each file is read, to make sure that PyArrow reads the rows that Spark reads.
+
+        Raises:
+            UnsupportedError: PyArrow would read other rows: a column was renamed or has a default, a CHAR has
+                to be padded, or the condition or a limit leaves out some rows of a file.
+        """
+        from parquetry.catalog.scans.arrow_dataset import file_dataset
+
+        return file_dataset(self._request, self._plan(), self._file_systems)
+
+    def count(self) -> int:
+        """Return the number of rows. Only files are read whose part of it the metastore does not know.
+
+        Raises:
+            UnsupportedError, FileMissingError, FileCorruptError: as `to_arrow`.
+        """
+        planned = plan_scan(self._request, count=True)
+        answer = planned.selection.answer
+        known = 0 if answer is None or answer[0] is None else int(answer[0])
+        if self._request.limit is not None and known >= self._request.limit:
+            return self._request.limit
+        batches = read_batches(planned.read, planned.files, self._file_systems)
+        total: int = known + sum(batch.num_rows for batch in batches)
+        return total if self._request.limit is None else min(total, self._request.limit)
+
+    def tasks(self) -> list[ScanTask]:
+        """Return the files in parts of about 128 MB, for workers that read them side by side.
+
+        A scan with a limit is one task.
+
+        Raises:
+            UnsupportedError: a part of the condition is for Spark alone, or the scan has an order.
+        """
+        if self._request.order is not None:
+            raise UnsupportedError("Tasks have no order: sort what they give, or use to_batches.")
+        return split_files(self._plan(), self._request.limit)
+
+    def files(self) -> list[str]:
+        """Return the paths of the files to read, as pandas, Polars, DuckDB and others take them.
+
+        They have the physical names and types of columns, and no partition columns. All rows of the condition
+        are in them, and other rows, too.
+        """
+        return [library_path(file.path) for file in self._plan().files]
+
+    def explain(self) -> str:
+        """Return what is read, of how much, and why, as `parquetry.explain` does for a query of Spark."""
+        return str(Report((self._plan().selection.report,)))
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the rows by Arrow's C stream interface: `pl.DataFrame(scan)` and `pa.table(scan)` work."""
+        return self.to_batches().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        request = self._request
+        where = "" if request.filter.node == Filter.all_of([]).node else f", where {request.filter}"
+        limit = "" if request.limit is None else f", limit {request.limit:,}"
+        order = (
+            ""
+            if request.order is None
+            else f", by {request.order.column}{' DESC' * request.order.descending}"
+        )
+        return f"<scan of {request.table} version {request.snapshot.version}: {', '.join(request.columns)}{where}{order}{limit}>"
+
+    def _repr_html_(self) -> str:
+        planned = self._plan()
+        rows = [{"column": field.name, "type": str(field.type)} for field in self.schema]
+        files = f"{quantity(len(planned.files), 'file')}, {size_text(planned.selection.bytes)}"
+        return table_html(f"scan of {self._request.table}", rows, files) + text_html(
+            "plan", str(Report((planned.selection.report,)))
+        )
+
+    def _rows(self) -> Iterator[pa.RecordBatch]:
+        """Plan the scan, and return its rows, which are read while the caller iterates."""
+        planned, request = self._plan(), self._request
+        if request.order is None:
+            return read_batches(planned.read, planned.files, self._file_systems, request.limit)
+        batches = read_batches(planned.read, planned.files, self._file_systems)
+        return sort_rows(batches, request.order, request.limit, request.columns)
+
+    def _plan(self) -> FilesToRead:
+        return plan_scan(self._request)
+
+
+def new_scan(
+    snapshot: ms.TableSnapshot,
+    file_systems: FileSystems,
+    where: str | Predicate | None,
+    columns: Sequence[str] | None,
+    limit: int | None,
+    zone: str | None,
+) -> Scan:
+    """Return a scan; see `Catalog.scan`."""
+    condition = Filter.all_of([]) if where is None else bind_filter(snapshot, where, zone)
+    names = resolve_columns(snapshot, columns)
+    count = None if limit is None else require_limit(limit)
+    return Scan(RowRequest(snapshot, condition, names, count, zone), file_systems)

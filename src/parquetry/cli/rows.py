@@ -1,0 +1,208 @@
+"""The commands that print rows: `head` reads one table, and `query` runs SQL by DuckDB over all of them."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from parquetry import texts
+from parquetry.cli import output
+from parquetry.cli.app import (
+    FilterArgument,
+    JsonOption,
+    StorageOption,
+    StoreOption,
+    TableArgument,
+    WarehouseOption,
+    WhereOption,
+    app,
+    one_filter,
+    open_catalog,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Format = Literal["table", "csv", "json", "parquet"]
+_FORMATS_BY_ENDING: dict[str, Format] = {
+    ".csv": "csv",
+    ".json": "json",
+    ".parquet": "parquet",
+    ".txt": "table",
+}
+
+FormatOption = Annotated[
+    Format | None,
+    typer.Option(
+        "--format",
+        "-f",
+        help="How rows are written; by default a table, or as FILE ends.",
+        show_default=False,
+    ),
+]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write the rows to a file.", show_default=False),
+]
+ZoneOption = Annotated[
+    str | None,
+    typer.Option(
+        "--time-zone",
+        metavar="ZONE",
+        help="The zone of timestamps without one in the filter, and of ORC's timestamps, such as UTC.",
+        show_default=False,
+    ),
+]
+
+
+@app.command(epilog="Example: parquetry head sales.orders -n 20 --where \"day >= '2024-01-01'\"")
+def head(
+    table: TableArgument,
+    condition: FilterArgument = None,
+    where: WhereOption = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", metavar="N", min=0, help="Print at most N rows.")
+    ] = 10,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column",
+            "-c",
+            metavar="NAME",
+            help="Only this column; may be given several times.",
+            show_default=False,
+        ),
+    ] = None,
+    version: Annotated[
+        int | None, typer.Option("--version", metavar="N", help="Of this version.", show_default=False)
+    ] = None,
+    format: FormatOption = None,
+    to: OutputOption = None,
+    time_zone: ZoneOption = None,
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    storage_option: StorageOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the first rows of a table or of a filter.
+
+    Only so many files are read as needed.
+    """
+    with open_catalog(warehouse, store, storage_option) as catalog:
+        scan = catalog.scan(
+            table, one_filter(condition, where), column, version=version, limit=limit, time_zone=time_zone
+        )
+        write_rows(scan.to_batches(), format, to, as_json=as_json)
+
+
+@app.command(epilog='Example: parquetry query "SELECT count(*) FROM sales.orders" -o n.csv')
+def query(
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="A query in DuckDB's SQL.")],
+    format: FormatOption = None,
+    to: OutputOption = None,
+    time_zone: ZoneOption = None,
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    storage_option: StorageOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a query by DuckDB over the tables.
+
+    Tables are named database.table. DuckDB's conditions and columns choose the files that are read. This
+    needs the package duckdb: pip install 'parquetry[duckdb]'.
+    """
+    with open_catalog(warehouse, store, storage_option) as catalog:
+        relation = catalog.query(sql, time_zone=time_zone)
+        write_rows(relation.to_arrow_reader(), format, to, as_json=as_json)
+
+
+def write_rows(
+    rows: pa.RecordBatchReader, format: Format | None, to: Path | None, *, as_json: bool = False
+) -> None:
+    """Write rows to standard output, or to a file.
+
+    Args:
+        rows: a stream of them.
+        format: how, or None for the format of the file's name, or for a table.
+        to: the file, or None.
+        as_json: whether the option --json was given.
+
+    Raises:
+        typer.BadParameter: the options contradict each other.
+    """
+    if as_json and format not in (None, "json"):
+        raise typer.BadParameter(f"--json and --format {format} are given: leave one of them out.")
+    chosen = "json" if as_json else format
+    if chosen is None:
+        chosen = "table" if to is None else _FORMATS_BY_ENDING.get(to.suffix.lower())
+    if chosen is None:
+        raise typer.BadParameter(
+            f"The name {to} ends with no format: add --format csv, json, parquet or table."
+        )
+    if chosen == "parquet":
+        _write_parquet(rows, to)
+        return
+    write = {"csv": _print_csv, "json": _print_json, "table": _print_table}[chosen]
+    if to is None:
+        write(rows)
+    else:
+        _write_text(write, rows, to)
+
+
+def _write_text(write: Callable[[pa.RecordBatchReader], None], rows: pa.RecordBatchReader, to: Path) -> None:
+    import contextlib
+
+    with to.open("w", encoding="utf-8", newline="") as file, contextlib.redirect_stdout(file):
+        write(rows)
+
+
+def _write_parquet(rows: pa.RecordBatchReader, to: Path | None) -> None:
+    import pyarrow.parquet as pq
+
+    if to is None:
+        raise typer.BadParameter("Parquet is no text: name a file with --output FILE.")
+    with pq.ParquetWriter(to, rows.schema) as writer:
+        for batch in rows:
+            writer.write_batch(batch)
+
+
+def _records(rows: pa.RecordBatchReader) -> Iterator[list[Any]]:
+    """Yield the values of each row, in the order of the columns."""
+    for batch in rows:
+        columns = [column.to_pylist() for column in batch.columns]
+        yield from map(list, zip(*columns, strict=True))
+
+
+def _print_csv(rows: pa.RecordBatchReader) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(rows.schema.names)
+    for row in _records(rows):
+        writer.writerow(map(_csv_text, row))
+
+
+def _csv_text(value: Any) -> str:
+    """Return a value for CSV: nothing for NULL, texts unchanged, JSON for lists and structs."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return output.json_text(value) if isinstance(value, list | dict) else texts.cell(value)
+
+
+def _print_json(rows: pa.RecordBatchReader) -> None:
+    names = rows.schema.names
+    output.print_json(dict(zip(names, row, strict=True)) for row in _records(rows))
+
+
+def _print_table(rows: pa.RecordBatchReader) -> None:
+    import pyarrow as pa
+
+    numbers = [field.name for field in rows.schema if _is_number(pa, field.type)]
+    output.print_table(rows.schema.names, _records(rows), numbers, empty="No rows.")
+
+
+def _is_number(pa: Any, type: Any) -> bool:
+    return bool(pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_decimal(type))

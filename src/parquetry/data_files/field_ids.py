@@ -1,0 +1,151 @@
+"""Field ids: the number of each column and field, in the files and in what other readers get of the table.
+
+Readers such as Iceberg's find a column in a file by its id, not by its name. An id belongs to a path of names
+in files, which no other column of the table ever gets. So it stays the same when a column is renamed, and a
+column that was dropped and added again has another one.
+
+Ids of a new table: data columns first, each followed by the fields within it, then partition columns.
+
+    CREATE TABLE t (p INT, a BIGINT, s STRUCT<x: INT, y: ARRAY<INT>>) PARTITIONED BY (p)
+
+    a 1    s 2    s.x 3    s.y 4    s.y.element 5    p 6
+
+So ids agree with the positions of columns in files without ids, where some readers go by position. An id that
+a column brings in Spark's metadata (`parquet.field.id`) is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from parquetry.data_files.footers.parquet_footer import ParquetFooter, SchemaNode
+from parquetry.data_files.records import PHYSICAL_NAME, IdsInFile, TableColumn
+
+SPARK_FIELD_ID = "parquet.field.id"
+"""Spark's key in a column's metadata: the id that its writer gives the column in Parquet files."""
+
+_MAX_FIELD_ID = (1 << 31) - 201
+"""The greatest id of a column; Iceberg reserves the 200 numbers above for its own columns."""
+
+Path = tuple[str, ...]
+"""The names of a column and of the fields within, as in files.
+
+Steps into arrays and maps are `element`, `key` and `value`."""
+
+
+def assign_field_ids(
+    columns: Sequence[TableColumn],
+    partition_by: Collection[str],
+    assigned: Mapping[Path, int],
+    dropped: Iterable[Path] = (),
+) -> dict[Path, int]:
+    """Return the ids of all columns and fields, with the ids that were assigned before.
+
+    Args:
+        columns: of the table.
+        partition_by: the names of the partition columns, which get their ids last.
+        assigned: ids of earlier columns, also of dropped ones. None of them is given to another path.
+        dropped: paths of dropped columns, which get ids after all others if they have none.
+
+    >>> columns = [TableColumn("p", "integer"), TableColumn("a", "long"), TableColumn("b", "long")]
+    >>> assign_field_ids(columns, ["p"], {})
+    {('a',): 1, ('b',): 2, ('p',): 3}
+    >>> assign_field_ids(columns, ["p"], {("a",): 1, ("p",): 2})
+    {('a',): 1, ('p',): 2, ('b',): 3}
+    """
+    ids = dict(assigned)
+    paths: list[Path] = []
+    partition_names = {name.lower() for name in partition_by}
+    data = [column for column in columns if column.name.lower() not in partition_names]
+    for column in (*data, *(column for column in columns if column not in data)):
+        _keep_own_id(ids, (column.physical,), column.metadata)
+        paths += _paths(ids, (column.physical,), column.type)
+    paths += dropped
+    used = set(ids.values())
+    free = max(assigned.values(), default=0) + 1
+    for path in paths:
+        if path not in ids:
+            while free in used:
+                free += 1
+            ids[path] = free
+            used.add(free)
+    return ids
+
+
+def _paths(ids: dict[Path, int], path: Path, kind: Any) -> Iterator[Path]:
+    """Yield the path of a column or field, and the paths of the fields within it."""
+    yield path
+    for within, inner in _steps(ids, path, kind):
+        yield from _paths(ids, within, inner)
+
+
+def _steps(ids: dict[Path, int], path: Path, kind: Any) -> Iterator[tuple[Path, Any]]:
+    """Yield the fields directly within a type, with their types, and keep ids that fields bring."""
+    match kind:
+        case {"type": "struct", "fields": fields}:
+            for field in fields:
+                metadata = field.get("metadata") or {}
+                within = (*path, str(metadata.get(PHYSICAL_NAME, field["name"])))
+                _keep_own_id(ids, within, metadata)
+                yield within, field["type"]
+        case {"type": "array", "elementType": element}:
+            yield (*path, "element"), element
+        case {"type": "map", "keyType": key, "valueType": value}:
+            yield (*path, "key"), key
+            yield (*path, "value"), value
+
+
+def _keep_own_id(ids: dict[Path, int], path: Path, metadata: Mapping[str, Any]) -> None:
+    """Give a path the id in its column's metadata, unless it has an id, or another path has this one."""
+    own = metadata.get(SPARK_FIELD_ID)
+    if isinstance(own, int) and 0 < own <= _MAX_FIELD_ID and path not in ids and own not in ids.values():
+        ids[path] = own
+
+
+def ids_in_footer(footer: ParquetFooter, ids: Mapping[Path, int]) -> IdsInFile:
+    """Compare the ids in a Parquet file with a table's.
+
+    Args:
+        footer: of the file. The ids of an encrypted one are unknown, and count as foreign.
+        ids: of the table, by paths of names in files.
+    """
+    if footer.encrypted:
+        return IdsInFile.FOREIGN
+    in_file = list(_ids_of_nodes(footer.columns, ()))
+    if all(number is None for _, number in in_file):
+        is_flat = not any(node.nested for node in footer.columns)
+        own = [ids.get((node.name,)) for node in footer.columns]
+        by_position = is_flat and own == list(range(1, len(own) + 1))
+        return IdsInFile.BY_POSITION if by_position else IdsInFile.ABSENT
+    spelled = {tuple(name.lower() for name in path): number for path, number in ids.items()}
+    agree = all(
+        number is not None and spelled.get(tuple(name.lower() for name in path)) == number
+        for path, number in in_file
+    )
+    return IdsInFile.OURS if agree else IdsInFile.FOREIGN
+
+
+def _ids_of_nodes(nodes: Iterable[SchemaNode], above: Path) -> Iterator[tuple[Path, int | None]]:
+    """Yield the path and the id of each node that stands for a column or a field."""
+    for node in nodes:
+        path = (*above, node.name)
+        yield path, node.field_id
+        yield from _ids_within(node, path)
+
+
+def _ids_within(node: SchemaNode, path: Path) -> Iterator[tuple[Path, int | None]]:
+    if node.annotation == "VARIANT":
+        return
+    if node.annotation == "LIST" and len(node.children) == 1:
+        repeated = node.children[0]
+        is_old = len(repeated.children) != 1 or repeated.name == "array" or repeated.name.endswith("_tuple")
+        element = repeated if is_old else repeated.children[0]
+        yield (*path, "element"), element.field_id
+        yield from _ids_within(element, (*path, "element"))
+    elif node.annotation == "MAP" and len(node.children) == 1 and len(node.children[0].children) == 2:
+        for name, child in zip(("key", "value"), node.children[0].children, strict=True):
+            yield (*path, name), child.field_id
+            yield from _ids_within(child, (*path, name))
+    else:
+        yield from _ids_of_nodes(node.children, path)

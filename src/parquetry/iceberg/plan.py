@@ -1,0 +1,142 @@
+"""Answers to Iceberg's requests for the files of a scan, page by page, in bounded memory.
+
+A plan is answered at once, with the tasks of the first files. If there are more, it names a plan task: a text
+that says which version, which filter, and where the next page begins. So the server keeps nothing between
+requests, and any number of servers may share the work.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from parquetry.errors import UnsupportedError
+from parquetry.iceberg.clients import Client, ClientValues
+from parquetry.iceberg.expressions import FilterColumns, filter_from_iceberg
+from parquetry.iceberg.metadata import file_uri
+from parquetry.metastore import TableSnapshot
+from parquetry.predicate import Filter
+from parquetry.prune import SelectedFile, each_file_of, partition_plan
+from parquetry.publishing import file_refusal
+from parquetry.scan import KeyScan, ScanPlan
+
+FILES_PER_PAGE = 5_000
+"""Files in one answer, at most: an answer of about two megabytes."""
+_EVERY_KEY = ScanPlan((KeyScan("range", b"", None, None),))
+
+
+class ScanPosition(msgspec.Struct, frozen=True, array_like=True):
+    """Where the next page of a scan begins.
+
+    Attributes:
+        version: of the table.
+        filter: Iceberg's filter, or None.
+        case_sensitive: whether its names count in letter case.
+        key: key of the first partition, hexadecimal.
+        skip: number of selected files of this partition that earlier pages had.
+    """
+
+    version: int
+    filter: Any = None
+    case_sensitive: bool = True
+    key: str = ""
+    skip: int = 0
+
+    def encode(self) -> str:
+        """Return the text that a client sends to get this page."""
+        return base64.urlsafe_b64encode(msgspec.msgpack.encode(self)).decode()
+
+    @classmethod
+    def decode(cls, text: str) -> ScanPosition:
+        """Return the position that a client's text stands for.
+
+        Raises:
+            ValueError: no server of ours has made the text.
+        """
+        try:
+            return msgspec.msgpack.decode(base64.urlsafe_b64decode(text), type=cls)
+        except ValueError as error:  # of base64, and of msgspec
+            raise ValueError(
+                f"{text[:40]!r} is not a plan task of this catalog: plan the scan again."
+            ) from error
+
+
+def page(
+    table: TableSnapshot, position: ScanPosition, client: Client, limit: int = FILES_PER_PAGE
+) -> dict[str, Any]:
+    """Return one page of a scan: its tasks, and the plan task of the next page if there is one.
+
+    Args:
+        table: in the version of the position.
+        position: where the page begins.
+        client: that asks.
+        limit: number of files, at most.
+
+    Raises:
+        UnsupportedError: a file would be read wrong.
+    """
+    metadata = table.metadata
+    names = {metadata.ids_by_path[(column.physical,)]: column.name for column in metadata.columns}
+    types = {column.name: column.column_type for column in metadata.columns}
+    expression = True if position.filter is None else position.filter
+    condition = filter_from_iceberg(expression, FilterColumns(types, names, position.case_sensitive))
+    values = ClientValues(table, client)
+    tasks: list[dict[str, Any]] = []
+    last_key, of_last = b"", 0
+    first = bytes.fromhex(position.key)
+    for file in _selected(table, condition, first):
+        key = table.key_of(file.values)
+        if key != last_key:
+            last_key, of_last = key, 0
+        of_last += 1
+        if key == first and of_last <= position.skip:
+            continue
+        if len(tasks) == limit:
+            following = ScanPosition(
+                position.version, position.filter, position.case_sensitive, key.hex(), of_last - 1
+            )
+            return {"file-scan-tasks": tasks, "delete-files": [], "plan-tasks": [following.encode()]}
+        tasks.append(_task(values, file, position.filter))
+    return {"file-scan-tasks": tasks, "delete-files": []}
+
+
+def _selected(table: TableSnapshot, condition: Filter, first: bytes) -> Iterator[SelectedFile]:
+    """Return the files that may have rows of a condition, of the partitions from a key on."""
+    plan = partition_plan(table, [condition], indexed=False) or _EVERY_KEY
+    partitions = table.partitions(_from_key(plan, first))
+    return each_file_of(table, condition, partitions)
+
+
+def _from_key(plan: ScanPlan, first: bytes) -> ScanPlan:
+    """Return the part of a plan from a key on."""
+    scans = [
+        KeyScan(scan.kind, max(scan.start, first), scan.stop, scan.residual)
+        for scan in plan.scans
+        if scan.stop is None or scan.stop > first
+    ]
+    return ScanPlan(tuple(scans))
+
+
+def _task(values: ClientValues, selected: SelectedFile, expression: Any) -> dict[str, Any]:
+    """Return the task to read one file."""
+    table, file = values.table, selected.file
+    if (reason := file_refusal(table.metadata, file, by_ids=True)) is not None:
+        raise UnsupportedError(
+            f"Table {table.label} cannot be read by Iceberg's readers: file {selected.path}: {reason}."
+        )
+    data_file = {
+        "content": "data",
+        "spec-id": 0,
+        "partition": values.of_file(selected.values),
+        "file-path": file_uri(selected.path),
+        "file-format": table.metadata.format,
+        "file-size-in-bytes": file.bytes,
+        "record-count": file.rows,
+    }
+    task: dict[str, Any] = {"data-file": data_file}
+    if expression is not None:
+        task["residual-filter"] = expression
+    return task

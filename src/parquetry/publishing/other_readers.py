@@ -1,0 +1,168 @@
+"""Find what a reader of another format would read wrong: of a table's definition, and of single files.
+
+Parquetry's own readers go by the table's record of each file. Readers of Iceberg or Delta go by the files and
+by one schema. So a table is refused, with the reason and a remedy, where they would read other rows:
+
+| case | what such a reader reads |
+|---|---|
+| a file with another table's field ids | other columns |
+| a file without field ids, whose columns are not at the positions of their ids | Iceberg's own Java reader: other columns |
+| a file without a column that has a DEFAULT | NULL |
+| a file with a type that only Spark reads as the table's | an error, or other values |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from parquetry.data_files import EXISTS_DEFAULT, FileRecord, IdsInFile
+from parquetry.metastore import TableMetadata
+from parquetry.types import ColumnType, type_text
+
+_STORED_FORMS: Mapping[str, tuple[str, ...]] = {
+    "boolean": ("parquet BOOLEAN",),
+    "tinyint": ("parquet INT32 INT(8)",),
+    "smallint": ("parquet INT32 INT(16)", "parquet INT32 INT(8)"),
+    "int": ("parquet INT32", "parquet INT32 INT(32)", "parquet INT32 INT(16)", "parquet INT32 INT(8)"),
+    "bigint": ("parquet INT64", "parquet INT64 INT(64)", "parquet INT32", "parquet INT32 INT(32)",
+               "parquet INT32 INT(16)", "parquet INT32 INT(8)"),
+    "float": ("parquet FLOAT",),
+    "double": ("parquet DOUBLE", "parquet FLOAT"),
+    "date": ("parquet INT32 DATE",),
+    "timestamp": ("parquet INT96", "parquet INT64 TIMESTAMP(MILLIS)"),
+    "string": ("parquet BYTE_ARRAY STRING",),
+    "varchar": ("parquet BYTE_ARRAY STRING",),
+    "binary": ("parquet BYTE_ARRAY",),
+}  # fmt: skip
+"""Types in files that all readers read as the type of the table's column, beside the type that we write."""
+
+
+def file_refusal(metadata: TableMetadata, file: FileRecord, *, by_ids: bool) -> str | None:
+    """Return why a file cannot be given to readers of another format, or None if they read it right.
+
+    Args:
+        metadata: of the table.
+        file: the record of the file.
+        by_ids: whether readers look for columns by field ids; otherwise by names.
+    """
+    if by_ids and (reason := _ids_refusal(file)) is not None:
+        return reason
+    if file.rows is None:
+        return "its number of rows is not known: CALL system.sync reads its footer again"
+    names = {name.lower(): name for name in file.columns or ()}
+    for column in metadata.data_columns:
+        in_file = names.get(column.physical.lower())
+        if in_file is not None and in_file != column.physical:
+            return (
+                f"column {column.name} is spelled {in_file} there, and other readers distinguish letter case: "
+                f"{_REWRITE}"
+            )
+        if in_file is None and column.metadata.get(EXISTS_DEFAULT, "NULL").upper() != "NULL":
+            return (
+                f"it lacks column {column.name}, whose default value only Spark's readers would fill in: "
+                f"{_REWRITE}"
+            )
+        stored = None if in_file is None else (file.columns or {})[in_file].stored
+        if stored is not None and not is_common_form(stored, column.type, column.column_type):
+            return (
+                f"column {column.name} is {type_text(column.type)} in the table, and {stored.partition(' ')[2]} in the file, "
+                f"which only Spark reads as that: {_REWRITE}"
+            )
+    return None
+
+
+_REWRITE = "CALL system.compact(table, for_other_readers => true) writes it anew"
+
+
+def _ids_refusal(file: FileRecord) -> str | None:
+    match file.field_ids:
+        case IdsInFile.OURS | IdsInFile.BY_POSITION | IdsInFile.WITH_PARTITION_COLUMNS:
+            return None
+        case IdsInFile.FOREIGN:
+            return f"it has the field ids of another table, by which other columns would be read: {_REWRITE}"
+        case IdsInFile.ABSENT:
+            return (
+                "it has no field ids, and its columns are not where readers that go by position look for them: "
+                f"{_REWRITE}"
+            )
+    return f"nothing is known of its field ids, as an earlier version recorded it: {_REWRITE}"
+
+
+def is_common_form(stored: str, kind: Any, column_type: ColumnType) -> bool:
+    """Return whether all readers read a type in a file as the type of a table's column.
+
+    Args:
+        stored: the type in the file, as records have it.
+        kind: Spark's JSON of the column's type.
+        column_type: the same type.
+    """
+    if isinstance(kind, dict):  # what is stored within is not recorded
+        return True
+    if column_type.name == "decimal":
+        precision, _, scale = stored.partition("DECIMAL(")[2].rstrip(")").partition(",")
+        return (
+            precision.isdigit()
+            and scale == str(column_type.scale)
+            and int(precision) <= column_type.precision
+        )
+    return stored in _STORED_FORMS.get(column_type.name, ())
+
+
+def widened_refusal(metadata: TableMetadata, earlier: Iterable[TableMetadata]) -> str | None:
+    """Return which column had another type in an earlier version that other readers cannot read, or None.
+
+    Args:
+        metadata: of the table.
+        earlier: the metadata of earlier versions, whose files the table may still have.
+    """
+    now = dict(_types(metadata))
+    for old in earlier:
+        for path, kind in _types(old):
+            if path in now and now[path] != kind and not _promotes(kind, now[path]):
+                return (
+                    f"column {'.'.join(path)} was {kind} before it was {now[path]}, and only Spark reads files of before as that: "
+                    "copy the rows into a new table"
+                )
+    return None
+
+
+def _types(metadata: TableMetadata) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the primitive types of columns and fields, by their paths of physical names."""
+    for column in metadata.columns:
+        yield from _types_within((column.physical,), column.type)
+
+
+def _types_within(path: tuple[str, ...], kind: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+    match kind:
+        case {"type": "struct", "fields": fields}:
+            for field in fields:
+                name = (field.get("metadata") or {}).get("parquetry.physical", field["name"])
+                yield from _types_within((*path, name), field["type"])
+        case {"type": "array", "elementType": element}:
+            yield from _types_within((*path, "element"), element)
+        case {"type": "map", "keyType": key, "valueType": value}:
+            yield from _types_within((*path, "key"), key)
+            yield from _types_within((*path, "value"), value)
+        case str():
+            yield path, kind
+
+
+_PROMOTIONS = {
+    ("byte", "short"), ("byte", "integer"), ("byte", "long"), ("short", "integer"), ("short", "long"), ("integer", "long"),
+    ("float", "double"),
+}  # fmt: skip
+
+
+def _promotes(old: str, new: str) -> bool:
+    """Return whether Iceberg has the change of a type: to a wider number of the same kind."""
+    if (old, new) in _PROMOTIONS:
+        return True
+    if old.startswith("varchar") and new.startswith(("varchar", "string")):
+        return True
+    if old.startswith("decimal(") and new.startswith("decimal("):
+        (old_precision, old_scale), (new_precision, new_scale) = (
+            map(int, text[len("decimal(") : -1].split(",")) for text in (old, new)
+        )
+        return old_scale == new_scale and new_precision >= old_precision
+    return False

@@ -1,0 +1,46 @@
+"""Literals of a table as Arrow values: partition values, defaults, and the constants of conditions."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from parquetry.rows.arrow_types import primitive_arrow_type
+from parquetry.types import STORED_BITS, ColumnType, Value
+
+
+def constant_scalar(type: ColumnType, value: Value) -> pa.Scalar:
+    """Return a value of a column as an Arrow scalar.
+
+    Raises:
+        UnsupportedError: Arrow has no such type.
+
+    >>> from parquetry.types import parse_type
+    >>> constant_scalar(parse_type("date"), 19782)
+    <pyarrow.Date32Scalar: datetime.date(2024, 2, 29)>
+    """
+    arrow = primitive_arrow_type(type)
+    if value is None:
+        return pa.scalar(None, arrow)
+    if type.name in STORED_BITS and not type.integral:
+        number: pa.Scalar = pa.scalar(value, pa.int32() if STORED_BITS[type.name] == 32 else pa.int64())
+        return number.cast(arrow)
+    return pa.scalar(value, arrow)
+
+
+def constant_array(type: ColumnType, value: Value, count: int) -> pa.Array:
+    """Return an array of one value in each of `count` rows.
+
+    Raises:
+        UnsupportedError: Arrow has no such type.
+    """
+    if value is None:
+        return pa.nulls(count, primitive_arrow_type(type))
+    return pa.repeat(constant_scalar(type, value), count)
+
+
+def value_array(type: ColumnType, values: tuple[Value, ...]) -> pa.Array:
+    """Return an array of values, none of them NULL."""
+    arrow = primitive_arrow_type(type)
+    if type.name in STORED_BITS and not type.integral:
+        return pa.array(values, pa.int32() if STORED_BITS[type.name] == 32 else pa.int64()).cast(arrow)
+    return pa.array(values, arrow)

@@ -1,0 +1,92 @@
+"""`parquetry head` and `parquetry query` print rows as tables, CSV and JSON, or write Parquet."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from parquetry.cli.main import main
+from parquetry.data_files import TableColumn
+from tests.support.tables.written_tables import WrittenTable
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A warehouse with `shop.t`: three rows on day 0."""
+    tags = {"type": "array", "elementType": "long", "containsNull": True}
+    columns = [
+        TableColumn("id", "long"),
+        TableColumn("word", "string"),
+        TableColumn("tags", tags),
+        TableColumn("day", "date"),
+    ]
+    written = WrittenTable(tmp_path, columns, ("day",))
+    written.add((0,), pa.table({"id": [1, 2, 3], "word": ["a,b", None, "c\nd"], "tags": [[1], [], None]}))
+    monkeypatch.setenv("PARQUETRY_WAREHOUSE", str(written.warehouse))
+    return written.warehouse
+
+
+def run(*arguments: str) -> int | str | None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    return caught.value.code
+
+
+def test_head_prints_a_table(warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """NULL is shown, and a filter, columns, a number and a version can be chosen."""
+    assert run("head", "shop.t", "-n", "2") == 0
+    assert capsys.readouterr().out == (
+        "id  word  tags  day\n 1  a,b   [1]   1970-01-01\n 2  NULL  []    1970-01-01\n"
+    )
+    assert run("head", "shop.t", "id > 1", "-c", "word", "-c", "id") == 0
+    assert capsys.readouterr().out == "word  id\nNULL   2\nc\\nd   3\n"
+    assert run("head", "shop.t", "--version", "0") == 0
+    assert capsys.readouterr().out == "No rows.\n"
+
+
+def test_head_writes_csv_and_json(warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """CSV has nothing for NULL and JSON for lists; JSON has dates as text."""
+    assert run("head", "shop.t", "--format", "csv") == 0
+    assert capsys.readouterr().out == (
+        'id,word,tags,day\n1,"a,b",[1],1970-01-01\n2,,[],1970-01-01\n3,"c\nd",,1970-01-01\n'
+    )
+    assert run("head", "shop.t", "--json", "-n", "1") == 0
+    assert json.loads(capsys.readouterr().out) == [{"id": 1, "word": "a,b", "tags": [1], "day": "1970-01-01"}]
+
+
+def test_query_writes_files(warehouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The ending of the file's name is its format."""
+    sql = "SELECT day, count(*) AS n FROM shop.t GROUP BY day"
+    assert run("query", sql) == 0
+    assert capsys.readouterr().out == "day         n\n1970-01-01  3\n"
+    assert run("query", sql, "-o", str(tmp_path / "x.parquet")) == 0
+    assert pq.read_table(tmp_path / "x.parquet").to_pydict()["n"] == [3]
+    assert run("query", sql, "-o", str(tmp_path / "x.csv")) == 0
+    assert (tmp_path / "x.csv").read_text() == "day,n\n1970-01-01,3\n"
+    assert run("query", sql, "--format", "json", "-o", str(tmp_path / "x.any")) == 0
+    assert json.loads((tmp_path / "x.any").read_text()) == [{"day": "1970-01-01", "n": 3}]
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("query", "SELECT nope FROM shop.t"), 1, "DuckDB does not run the query"),
+        (("query", "SELECT 1", "-o", "x.xlsx"), 2, "ends with no format"),
+        (("head", "shop.t", "--format", "parquet"), 2, "name a file with --output FILE"),
+        (("head", "shop.t", "--json", "--format", "csv"), 2, "leave one of them out"),
+        (("head", "shop.none"), 1, "shop.none does not exist"),
+    ],
+)
+def test_wrong_usage_is_named(
+    warehouse: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    """One sentence on standard error, and nothing on standard output."""
+    assert run(*arguments) == code
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in " ".join(captured.err.replace("│", " ").split())

@@ -1,0 +1,98 @@
+"""Each reader of the served catalog gives the table's rows, or is refused with a reason."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from pyiceberg.catalog.rest import RestCatalog
+from pyiceberg.table import Table
+
+from parquetry.iceberg import IcebergCatalog
+from tests.support.clients.iceberg import duckdb_of, served
+from tests.support.readers.cases import CASES, Row
+from tests.support.readers.python_tables import PythonLake
+
+pytestmark = pytest.mark.filterwarnings("ignore:Iceberg scan planning with the polars_iceberg plugin")
+Read = Callable[[str, str | None], list[Row]]
+
+
+def table_of(address: str) -> Table:
+    return RestCatalog("lake", uri=address).load_table("default.t")
+
+
+def by_pyiceberg(address: str, where: str | None) -> list[Row]:
+    table = table_of(address)
+    scan = table.scan() if where is None else table.scan(row_filter=where)
+    return scan.to_arrow().to_pylist()
+
+
+def by_polars(override: str) -> Read:
+    def read(address: str, where: str | None) -> list[Row]:
+        frame = pl.scan_iceberg(table_of(address), reader_override=override)
+        return (
+            (
+                frame
+                if where is None
+                else frame.filter(pl.sql_expr(where.replace("'2000-01-01'", "DATE '2000-01-01'")))
+            )
+            .collect()
+            .to_dicts()
+        )
+
+    return read
+
+
+def by_duckdb(address: str, where: str | None) -> list[Row]:
+    with duckdb_of(address) as connection:
+        return (
+            connection.sql(f"SELECT * FROM lake.default.t WHERE {where or 'true'}")
+            .to_arrow_table()
+            .to_pylist()
+        )
+
+
+READERS: dict[str, Read] = {
+    "pyiceberg": by_pyiceberg,
+    "polars native": by_polars("native"),
+    "polars by pyiceberg": by_polars("pyiceberg"),
+    "duckdb": by_duckdb,
+}
+
+
+def comparable(rows: Sequence[Row]) -> list[str]:
+    """Return rows as sorted texts: maps as dicts, times in UTC."""
+
+    def value(each: Any) -> Any:
+        if isinstance(each, dt.datetime) and each.tzinfo is not None:
+            return each.astimezone(dt.UTC).isoformat()
+        if isinstance(each, list) and each and isinstance(each[0], tuple):
+            return dict(each)
+        if isinstance(each, list) and each and isinstance(each[0], dict) and set(each[0]) == {"key", "value"}:
+            return {pair["key"]: pair["value"] for pair in each}
+        return each
+
+    return sorted(repr({name: value(each) for name, each in row.items()}) for row in rows)
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("name", CASES)
+def test_a_reader_reads_the_rows_or_is_refused(tmp_path: Path, name: str, reader: str) -> None:
+    """It reads the rows that Spark reads, also under a filter; a refusal says why, in the server's words."""
+    case, lake = CASES[name], PythonLake(tmp_path / "lake")
+    case.make(lake)
+    refusals = [text for part, text in case.refusals.items() if part in reader]
+    refusal = case.refusal or next(iter(refusals), None)
+    with served(IcebergCatalog(lake.metastore, files_per_page=1)) as address:
+        if refusal is not None:
+            with pytest.raises(Exception, match=refusal):
+                READERS[reader](address, None)
+            return
+        assert comparable(READERS[reader](address, None)) == comparable(case.rows)
+        if case.filter is not None:
+            where, numbers = case.filter
+            assert comparable(READERS[reader](address, where)) == comparable([case.rows[n] for n in numbers])
