@@ -193,8 +193,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   private def together: Boolean = mode.part == AllFiles && mode.merging != Merging.Separate && buckets.exists(_.merged) &&
     !session.sessionState.conf.v2BucketingPartiallyClusteredDistributionEnabled
   /** Whether several files of a bucket are merged, so that their rows are in order. */
-  def mergesFiles: Boolean = mode.merging == Merging.Ordered &&
-    (together || (readsInPlace && !isEstimated && buckets.exists(_.merged)))
+  def mergesFiles: Boolean = together && mode.merging == Merging.Ordered
   override def outputPartitioning(): Partitioning = buckets.filter(_ => mode.part == AllFiles).fold[Partitioning](new UnknownPartitioning(0))(found =>
     new KeyGroupedPartitioning(BucketFunction.transforms(found).toArray, found.count))
   override def outputOrdering(): Array[SortOrder] = buckets.toArray.flatMap(_.order).map { case OrderAnswer(column, descending) =>
@@ -233,9 +232,9 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   def besideBuckets: Option[ParquetryScan] =
     Option.when(bucketsInPlace.exists(_.outside > 0))(copy(mode = mode.copy(bucketed = false, part = FilesBesideBuckets)))
   def readsInPlace: Boolean = mode.part == FilesInBuckets
-  /** Whether each bucket that is read in place is one sorted file, or several that are merged. */
+  /** Whether each bucket that is read in place is one file, in its order. */
   def isSortedInPlace: Boolean = readsInPlace && !isEstimated && buckets.exists(_.order.nonEmpty) &&
-    (mergesFiles || listed.files.bucket.filter(_ >= 0).groupBy(identity).values.forall(_.length == 1))
+    listed.files.bucket.filter(_ >= 0).groupBy(identity).values.forall(_.length == 1)
   def withWholeFiles: ParquetryScan = copy(mode = mode.copy(wholeFiles = true))
   /** Reads the files of a bucket one after the other, in the partitions that Spark knows. */
   def withoutOrder: ParquetryScan = copy(mode = mode.copy(merging = Merging.Unordered))

@@ -28,7 +28,6 @@ CLAUSES = {
     "swapped": "(a) SORTED BY (b, a) INTO 4 BUCKETS",
     "pair": "(a, b) SORTED BY (b, a) INTO 5 BUCKETS",
     "eight": "(a) SORTED BY (a) INTO 8 BUCKETS",
-    "apart": "(c) INTO 1 BUCKETS",
     "down": "(a) SORTED BY (a DESC, c) INTO 4 BUCKETS",
 }
 FILES = 3
@@ -130,19 +129,6 @@ def test_other_nodes_use_the_order(
     for query, sorts in OTHERS.items():
         nodes = agree(session, query, tables("parquet"), adaptive)
         assert (nodes["Exchange"], nodes["Sort"], nodes["IncrementalSort"]) == (0, *sorts), query
-
-
-def test_files_are_merged_where_the_other_side_is_shuffled(
-    session: SparkSession, tables: Callable[[str], dict[str, Twins]]
-) -> None:
-    """A join that shuffles one side alone sorts that side alone."""
-    with settings(session, {"parquetry.runtime-pruning": False}):
-        for query in (
-            "SELECT * FROM {one} l LEFT JOIN {apart} r ON l.a = r.a",
-            "SELECT * FROM {apart} l JOIN {two} r ON l.a = r.a",
-        ):
-            nodes = agree(session, query, tables("parquet"))
-            assert (nodes["Exchange"], nodes["Sort"]) == (1, 1), query
 
 
 def test_the_name_of_the_file_that_is_read(
