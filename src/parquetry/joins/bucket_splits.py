@@ -37,8 +37,8 @@ MAX_PIECES = 64
 """The most tasks of one bucket."""
 
 READ_SHARE = 0.25
-"""The part of the work on a row that reading takes. Each task of an interleaved bucket reads all of its rows:
-10 million rows of two columns were read in 0.4 s and joined in 1.6 s.
+"""The part of the work on a row that reading is assumed to take, without a measurement. Each task of an
+interleaved bucket reads all of its rows.
 """
 
 MIN_RANGE_BYTES = 256 << 20
