@@ -37,8 +37,8 @@ MAX_PIECES = 64
 """The most tasks of one bucket."""
 
 READ_SHARE = 0.25
-"""The part of the work on a row that reading takes. Each task of an interleaved bucket reads all of its rows:
-10 million rows of two columns were read in 0.4 s and joined in 1.6 s.
+"""The part of the work on a row that reading is assumed to take, without a measurement. Each task of an
+interleaved bucket reads all of its rows.
 """
 
 MIN_RANGE_BYTES = 256 << 20
@@ -64,7 +64,7 @@ class BucketSizes(msgspec.Struct, frozen=True):
 
 
 class SplitSide(msgspec.Struct, frozen=True):
-    """A side of a join in buckets.
+    """A scan of a join in buckets, or of several joins in the same buckets.
 
     Attributes:
         table: its name.
@@ -80,9 +80,9 @@ class SplitSide(msgspec.Struct, frozen=True):
 
 
 class SplitCandidate(msgspec.Struct, frozen=True):
-    """A join in buckets with a hot bucket, and the number of tasks that run at once."""
+    """The scans of a join in buckets, two or more, and the number of tasks that run at once."""
 
-    sides: tuple[SplitSide, SplitSide]
+    sides: list[SplitSide]
     cores: int
 
 
@@ -105,14 +105,14 @@ class SplitDecision(msgspec.Struct, frozen=True):
     """The buckets of a join that are split.
 
     Attributes:
-        side: the side whose buckets are split, 0 or 1, or None if none is.
+        side: the position of the scan whose buckets are split, or None if none is.
         buckets: the split buckets.
-        texts: for each side what EXPLAIN and the report say, or None.
+        texts: for each scan what EXPLAIN and the report say, or None.
     """
 
     side: int | None
     buckets: list[BucketPieces]
-    texts: tuple[str | None, str | None]
+    texts: list[str | None]
 
 
 def bucket_sizes(
@@ -139,11 +139,11 @@ def decide_split(join: SplitCandidate) -> SplitDecision:
     """Decide which side of a join is split, and which buckets, or give the reason if none are.
 
     >>> hot, even = BucketSizes([900, 50, 50], [9, 1, 1], [8, 1, 1]), BucketSizes([10, 10, 10], [1, 1, 1], [1, 1, 1])
-    >>> join = SplitCandidate((SplitSide("l", hot, 100), SplitSide("r", even, 100)), cores=4)
+    >>> join = SplitCandidate([SplitSide("l", hot, 100), SplitSide("r", even, 100)], cores=4)
     >>> decide_split(join).buckets
     [BucketPieces(bucket=0, pieces=4, interleaved=False)]
     """
-    tried = [(side, _pieces(join, side)) for side in (0, 1) if join.sides[side].reason is None]
+    tried = [(i, _pieces(join, i)) for i, side in enumerate(join.sides) if side.reason is None]
     before = _time(join, 0, [])
     times = [(_time(join, side, pieces), side, pieces) for side, pieces in tried if pieces]
     best = min(times, default=None, key=lambda each: each[:2])
@@ -175,7 +175,9 @@ def _interleaved(sizes: BucketSizes, bucket: int, pieces: int) -> bool:
 
 def _time(join: SplitCandidate, side: int, pieces: Sequence[BucketPieces]) -> float:
     """Return the time of a join, in rows that one core has to read and join."""
-    split, other = join.sides[side].sizes.rows, join.sides[1 - side].sizes.rows
+    split = join.sides[side].sizes.rows
+    others = (each.sizes.rows for i, each in enumerate(join.sides) if i != side)
+    other = [sum(rows) for rows in zip(*others, strict=True)]
     tasks: list[tuple[float, int]] = [
         (rows + opposite, 1) for rows, opposite in zip(split, other, strict=True)
     ]
@@ -186,18 +188,18 @@ def _time(join: SplitCandidate, side: int, pieces: Sequence[BucketPieces]) -> fl
     return max(max(time for time, _ in tasks), sum(time * count for time, count in tasks) / join.cores)
 
 
-def _texts(join: SplitCandidate, side: int, pieces: Sequence[BucketPieces]) -> tuple[str, str]:
+def _texts(join: SplitCandidate, side: int, pieces: Sequence[BucketPieces]) -> list[str | None]:
     sizes = join.sides[side].sizes
     own = ", ".join(
         f"bucket {each.bucket} with {sizes.rows[each.bucket] / sum(sizes.rows):.2f} of the rows in {each.pieces} tasks"
         for each in pieces
     )
     other = ", ".join(f"bucket {each.bucket} for each of {each.pieces} tasks" for each in pieces)
-    return (own, other) if side == 0 else (other, own)
+    return [own if i == side else other for i in range(len(join.sides))]
 
 
-def _refusals(join: SplitCandidate) -> tuple[str | None, str | None]:
-    """Return why the hot buckets of each side are read by one task each, or None for a side without any."""
+def _refusals(join: SplitCandidate) -> list[str | None]:
+    """Return why the hot buckets of each scan are read by one task each, or None for a scan without any."""
     texts: list[str | None] = []
     for side in join.sides:
         hot = side.sizes.hot_buckets(side.least)
@@ -207,4 +209,4 @@ def _refusals(join: SplitCandidate) -> tuple[str | None, str | None]:
         share = side.sizes.rows[hot[0]] / sum(side.sizes.rows)
         why = side.reason or f"to split it saves too little on {join.cores} cores"
         texts.append(f"bucket {hot[0]} with {share:.2f} of the rows in one task: {why}")
-    return texts[0], texts[1]
+    return texts

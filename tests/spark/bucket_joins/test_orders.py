@@ -231,3 +231,36 @@ def test_many_rows_are_merged_in_batches_and_by_rows(session: SparkSession, db: 
                 assert frame.collect() == rows, (query, name)
                 nodes = plans.nodes(frame)
                 assert (nodes["Sort"], nodes["IncrementalSort"] > 0) == (0, True), (query, name)
+
+
+ROWS_OF_OTHER_KINDS = (
+    "SELECT x.a, x.n, x.p, x.d, y.p AS q, x._metadata.file_name AS f FROM {t} x JOIN {t} y ON x.a = y.a AND x.n >= y.n",
+    "SELECT a, n, p, d, _file, rank() OVER (PARTITION BY a ORDER BY n, p) AS r FROM {t}",
+    "SELECT /*+ BROADCAST(z) */ x.a, x.n, y.d FROM {t} x JOIN {t} y ON x.a = y.a JOIN (SELECT id AS n FROM range(40, 45)) z ON x.n = z.n",
+    "SELECT x.a, x.s.u, y.s.w FROM {t} x LEFT JOIN {t} y ON x.a = y.a AND x.p = y.p WHERE x.p > 0",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("fmt", ["parquet", "orc"])
+def test_merged_rows_of_partitions_defaults_and_hidden_columns(
+    session: SparkSession, db: str, fmt: str
+) -> None:
+    """Merged rows have the values of their own partition, file and defaults, and run-time values leave out
+    rows.
+    """
+    table = f"{db}.kinds"
+    session.sql(
+        f"CREATE TABLE {table} (a INT, n INT, s STRUCT<u: INT, w: STRING>, p INT) USING {fmt} PARTITIONED BY (p) "
+        "CLUSTERED BY (a) SORTED BY (a, n) INTO 2 BUCKETS"
+    )
+    rows = "SELECT id % 11, {first} + id, named_struct('u', id, 'w', 'x'), id % 2 FROM range(40)"
+    session.sql(f"INSERT INTO {table} {rows.format(first=0)}")
+    session.sql(f"ALTER TABLE {table} ADD COLUMN d INT DEFAULT 7")
+    session.sql(f"INSERT INTO {table} (a, n, s, p, d) SELECT *, 8 FROM ({rows.format(first=20)})")
+    for query in sampled(ROWS_OF_OTHER_KINDS, fmt):
+        text = query.format(t=table)
+        with settings(session, {"spark.sql.sources.v2.bucketing.enabled": "false"}):
+            known = plans.comparable(session.sql(text).collect())
+        found, nodes = plans.run(session.sql(text))
+        assert plans.comparable(found) == known, query
+        assert (len(found) > 0, nodes["Exchange"], nodes["Sort"]) == (True, 0, 0), query

@@ -30,7 +30,7 @@ def side(
 
 def decide(left: SplitSide, right: SplitSide, cores: int = 8) -> SplitDecision:
     """Return what is split of a join."""
-    return decide_split(SplitCandidate((left, right), cores))
+    return decide_split(SplitCandidate([left, right], cores))
 
 
 HALF = [1000, 143, 143, 143, 143, 143, 143, 142]
@@ -70,6 +70,15 @@ def test_the_other_side_is_split_where_one_must_not_be() -> None:
     """If both sides have a hot bucket, and the left must not be split, the right is."""
     decision = decide(side(HALF, files=16, reason="no"), side([2 * rows for rows in HALF], files=16))
     assert decision.side == 1
+
+
+def test_one_scan_of_three_is_split() -> None:
+    """In joins of three tables in the same buckets, the two others are read by each task of the split one."""
+    decision = decide_split(SplitCandidate([side(EVEN), side(HALF, files=16), side(EVEN, reason="no")], 8))
+    assert decision.side == 1
+    (pieces,) = decision.buckets
+    shared = f"bucket 0 for each of {pieces.pieces} tasks"
+    assert decision.texts == [shared, f"bucket 0 with 0.50 of the rows in {pieces.pieces} tasks", shared]
 
 
 def test_several_hot_buckets_are_split() -> None:
