@@ -142,7 +142,6 @@ OTHER_BUCKETS = {
     "definition/list_bucketing_rules",
     "metastore/manifest/columns",
     "operations/sync",
-    "planner/scans/scan_answer",
     "planner/scans/scans",
     "planner/tables/create",
     "joins/shuffle_reasons",

@@ -17,7 +17,6 @@ if FOR_TYPE_CHECKERS:
         ScanBuckets as ScanBuckets,
         buckets_in_place as buckets_in_place,
         scan_buckets as scan_buckets,
-        table_buckets as table_buckets,
     )
     from parquetry.joins.placement import (
         PlacementGraph as PlacementGraph,

@@ -215,28 +215,3 @@ def test_runtime_values_may_leave_old_partitions_alone(
     with settings(session, {"parquetry.runtime-pruning": True}):
         for join, name in sampled(list(product(JOINS[:4], "abcde"))):
             agree(session, query.replace("{join}", join).replace("{name}", name), both, known=KNOWN)
-
-
-def test_a_table_whose_files_are_listed_late(
-    session: SparkSession, tables: Callable[[str, str], Tables]
-) -> None:
-    """A table of more than a hundred partitions is joined in its buckets before its files are known; only
-    files outside are shuffled.
-    """
-    make(
-        session, "lake.sided.days_of", "k bigint, s string, p int", "(k) INTO 2 BUCKETS", [], partitioned="p"
-    )
-    values = [(n % 31, f"v{n}", n % 105) for n in range(240)]
-    local_frame(session, values, "k bigint, s string, p int").createOrReplaceTempView("rows_of_days")
-    session.sql("INSERT INTO lake.sided.days_of SELECT * FROM rows_of_days WHERE p < 102")
-    session.sql("ALTER TABLE lake.sided.days_of NOT CLUSTERED")
-    session.sql("INSERT INTO lake.sided.days_of SELECT * FROM rows_of_days WHERE p >= 102")
-    session.sql("ALTER TABLE lake.sided.days_of CLUSTERED BY (k) INTO 2 BUCKETS")
-    session.sql("SELECT * FROM VALUES (3), (101), (103) AS t (p)").createOrReplaceTempView("few_days")
-    late = Twins("lake.sided.days_of", "rows_of_days")
-    both = OnDemand(lambda name: late if name == "late" else tables("2", "parquet")[name])
-    with settings(session, {"parquetry.runtime-pruning": True}):
-        for narrowed, adaptive in product(("", "JOIN few_days d ON l.p = d.p"), (True, False)):
-            query = f"SELECT /*+ BROADCAST(d) */ l.k, l.s, r.s FROM {{late}} l LEFT JOIN {{four}} r ON l.k = r.k {narrowed}"
-            nodes = agree(session, query, both, adaptive, KNOWN)
-            assert (nodes["Exchange"], nodes["ZipBuckets"]) == (1, 1), nodes

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from parquetry.config import BUCKET_JOIN, RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT, Settings
 from parquetry.data_files import UNKNOWN, FileColumns
-from parquetry.joins import LIMITS, ScanBuckets, estimate_from_totals, filterable, has_parts, table_buckets
+from parquetry.joins import LIMITS, ScanBuckets, estimate_from_totals, filterable, has_parts
 from parquetry.locations import join_location
 from parquetry.metastore import TableSnapshot
 from parquetry.planner.protocol import answers, questions
@@ -212,10 +212,4 @@ def late_scan(request: ScanRequest, q: questions.PlanScan, settings: Settings) -
         return None
     sizes = statistics(found.bytes, found.rows, found.files)
     answer = answer_without_files(request, settings, found.report, sizes, values)
-    buckets = table_buckets(snapshot, q.columns)
-    if buckets is not None:
-        # some partitions may be in others, or in none: only joins that can shuffle these may rely on buckets
-        buckets = msgspec.structs.replace(buckets, bytes_outside=1)
-    return msgspec.structs.replace(
-        answer, late=True, buckets=None if buckets is None else reported_buckets(buckets, settings)
-    )
+    return msgspec.structs.replace(answer, late=True)

@@ -214,16 +214,6 @@ def test_a_place_does_not_depend_on_the_files(
     assert buckets["outside"] == 100 * expected.count(-1)
 
 
-def test_files_that_are_listed_late_are_expected_in_the_tables_buckets(
-    metastore: Metastore, tmp_path: Path
-) -> None:
-    """Before the files are listed, the answer has the table's buckets, and some files may be outside."""
-    partitions = [(PLAIN_SPEC, files(0, 3))] * 100
-    found = scan(metastore, tmp_path, partitions, table=PLAIN_SPEC, late=True)
-    assert found["late"]
-    assert (found["buckets"]["count"], found["buckets"]["outside"], found["buckets"]["order"]) == (4, 1, [])
-
-
 @pytest.mark.parametrize("where", ["read_options", "settings", "properties"])
 def test_who_wants_more_buckets_says_so(metastore: Metastore, tmp_path: Path, where: str) -> None:
     """By an option, for the session, or by the table's property."""
