@@ -100,8 +100,7 @@ object JoinInBuckets extends Rule[LogicalPlan] {
       (!conf.getConf(SQLConf.REQUIRE_ALL_CLUSTER_KEYS_FOR_CO_PARTITION) || one.columns.length == join.left.keys.length) &&
       (one.buckets.count == other.buckets.count ||
         (conf.v2BucketingAllowCompatibleTransforms && !conf.v2BucketingPartiallyClusteredDistributionEnabled)) &&
-      Seq(one, other).forall(each => each.plain && each.relation.keyGroupedPartitioning.isDefined && each.buckets.outside == 0 &&
-      each.forms.forall(_.exists(form => form.children.isEmpty)))
+      Seq(one, other).forall(each => each.plain && each.relation.keyGroupedPartitioning.isDefined && each.buckets.outside == 0)
 }
 
 /** Puts scans that are read in place into a plan, and into the plans of its runtime filters alike. */

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+import parquetry
 from tests.support.effort import sampled
 from tests.support.tables.bucketed_tables import (
     OnDemand,
@@ -215,3 +216,24 @@ def test_runtime_values_may_leave_old_partitions_alone(
     with settings(session, {"parquetry.runtime-pruning": True}):
         for join, name in sampled(list(product(JOINS[:4], "abcde"))):
             agree(session, query.replace("{join}", join).replace("{name}", name), both, known=KNOWN)
+
+
+def test_a_report_says_what_is_shuffled(
+    session: SparkSession, tables: Callable[[str, str], Tables], mixed: Tables
+) -> None:
+    """A report counts a join's shuffles and sorts, and says why. A scan in two parts is one scan."""
+    eight, four = (tables("2", "parquet")[name].table for name in ("eight", "four"))
+    found = parquetry.explain(
+        f"SELECT * FROM {mixed['mixed'].table} l LEFT JOIN {four} r ON l.k = r.k AND l.s > r.s"
+    )
+    (join,) = found.joins
+    assert len(found.scans) == 2
+    assert (join.shuffles, join.sorts) == (1, 2)
+    assert join.outcome == (
+        "a part of the left side shuffled, 2 sorts (lake.sided.mixed: partition p=3 is not in buckets)"
+    )
+    (join,) = parquetry.explain(f"SELECT * FROM {eight} l JOIN range(99) r ON l.k = r.id").joins
+    assert (join.shuffles, join.sorts) == (1, 1)
+    assert join.outcome == (
+        f"one side shuffled, the right, 1 sort (range() is not in buckets; {eight} stays in its buckets by k)"
+    )
