@@ -21,7 +21,7 @@ import org.apache.spark.sql.types.NullType
  * @param columns the bucket columns, in their hash order
  * @param forms for each of them, how it is computed from the keys (see `KeyForms`)
  * @param beside scans whose rows come through the same UNION ALL: all or none are in their buckets after it
- * @param plain whether Spark itself sees the buckets at the join: the bucket columns are keys as they are
+ * @param plain whether Spark itself joins by the buckets: each bucket column is a key
  */
 case class BucketSource(
     relation: DataSourceV2ScanRelation, buckets: BucketsAnswer, columns: Seq[Attribute], forms: Seq[Seq[Expression]],
