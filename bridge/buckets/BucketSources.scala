@@ -11,7 +11,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.joingraph.{BroadcastSide, EquiJoin, JoinSide, Lineage}
 import org.apache.spark.sql.parquetry.protocol.BucketsAnswer
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
-import org.apache.spark.sql.parquetry.versions.ScanRelation
+import org.apache.spark.sql.parquetry.versions.{Bucketing, ScanRelation}
 import org.apache.spark.sql.types.NullType
 
 /**
@@ -21,7 +21,7 @@ import org.apache.spark.sql.types.NullType
  * @param columns the bucket columns, in their hash order
  * @param forms for each of them, how it is computed from the keys (see `KeyForms`)
  * @param beside scans whose rows come through the same UNION ALL: all or none are in their buckets after it
- * @param plain whether Spark itself keeps the buckets up to the join
+ * @param plain whether Spark itself joins by the buckets: each bucket column is a key
  */
 case class BucketSource(
     relation: DataSourceV2ScanRelation, buckets: BucketsAnswer, columns: Seq[Attribute], forms: Seq[Seq[Expression]],
@@ -43,8 +43,9 @@ object BucketSources {
       columns = buckets.columns.flatMap(name => output.find(_.name == name)) if columns.length == buckets.columns.length
       forms = columns.zip(buckets.types).map { case (column, raw) => KeyForms.of(column, raw, buckets.version, keys) }
       if forms.forall(_.nonEmpty)
-    } yield BucketSource(relation, buckets, columns, forms)
-    case _: Project | _: Filter | _: Aggregate | _: Window | _: Sort => below(plan, plan.children, keys)
+    } yield BucketSource(relation, buckets, columns, forms, plain = columns.forall(column => keys.exists(_.semanticEquals(column))))
+    case _: Project | _: Filter | _: Window | _: Sort => below(plan, plan.children, keys)
+    case _: Aggregate => below(plan, plan.children, keys).map(source => source.copy(plain = source.plain && Bucketing.reduces))
     case join: Join if join.joinType == FullOuter && BroadcastSide.find(join).isEmpty =>
       below(join, Seq(join.left), keys.map(equalInFull(join, _))).map(_.copy(plain = false))
     case join: Join => below(join, kept(join), keys.map(equal(join, _)))

@@ -100,15 +100,14 @@ object JoinInBuckets extends Rule[LogicalPlan] {
       (!conf.getConf(SQLConf.REQUIRE_ALL_CLUSTER_KEYS_FOR_CO_PARTITION) || one.columns.length == join.left.keys.length) &&
       (one.buckets.count == other.buckets.count ||
         (conf.v2BucketingAllowCompatibleTransforms && !conf.v2BucketingPartiallyClusteredDistributionEnabled)) &&
-      Seq(one, other).forall(each => each.plain && each.relation.keyGroupedPartitioning.isDefined && each.buckets.outside == 0 &&
-      each.forms.forall(_.exists(form => form.children.isEmpty)))
+      Seq(one, other).forall(each => each.plain && each.relation.keyGroupedPartitioning.isDefined && each.buckets.outside == 0)
 }
 
 /** Puts scans that are read in place into a plan, and into the plans of its runtime filters alike. */
 private class InPlace(placed: Seq[(BucketSource, Int)]) {
   def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case Scanned(relation) if of(relation).isDefined => inPlace(plan, relation, of(relation).get)
-    case other => inFilter(other.mapChildren(apply))
+    case other => values(other.mapChildren(apply))
   }
 
   private def of(relation: DataSourceV2ScanRelation): Option[(BucketSource, Int)] =
@@ -129,17 +128,20 @@ private class InPlace(placed: Seq[(BucketSource, Int)]) {
     scan.inPlace(count).fold(plan) { found =>
       val layout = BucketLayout(buckets.version, count, buckets.types)
       val columns = buckets.columns.flatMap(name => relation.output.find(_.name == name))
-      def reading(part: ParquetryScan): LogicalPlan = inFilter(plan.transform {
+      def reading(part: ParquetryScan): LogicalPlan = plan.transformUp {
         case same: DataSourceV2ScanRelation if same.scan eq scan =>
           same.copy(scan = part, keyGroupedPartitioning = None, ordering = same.ordering.filter(_ => part.isSortedInPlace))
-      })
+        case filter => values(filter)
+      }
       val inside = InBuckets(layout, columns, reading(found))
       found.besideBuckets.fold[LogicalPlan](inside)(beside => ZipBuckets(columns, Seq(inside, reading(beside))))
     }
   }
 
-  private def inFilter(plan: LogicalPlan): LogicalPlan = plan.transform {
+  /** A node whose runtime filters take their values from plans that are read in place, too. */
+  private def values(node: LogicalPlan): LogicalPlan = node match {
     case filter @ Filter(condition, _) if condition.exists(_.isInstanceOf[DynamicPruningSubquery]) =>
       filter.copy(condition = condition.transform { case sparks: DynamicPruningSubquery => sparks.withNewPlan(apply(sparks.plan)) })
+    case other => other
   }
 }

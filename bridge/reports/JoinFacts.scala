@@ -67,11 +67,16 @@ object JoinFacts {
   private def fact(join: BaseJoinExec): JValue = JObject(
     "type" -> JString(typeOf(join)),
     "sides" -> JArray(List(side(join.left, join.leftKeys), side(join.right, join.rightKeys))),
-    "sorts" -> JInt(join.children.count(_.isInstanceOf[SortExec])),
+    "sorts" -> JInt(join.children.count(sorts)),
     "broadcast" -> (join match {
       case hash: BroadcastHashJoinExec => JInt(if (hash.buildSide == BuildLeft) 0 else 1)
       case _ => JNull
     }))
+  private def sorts(plan: SparkPlan): Boolean = plan match {
+    case _: SortExec => true
+    case _: InputAdapter | _: WholeStageCodegenExec => plan.children.exists(sorts)
+    case _ => false
+  }
   private def typeOf(join: BaseJoinExec): String = LogicalNames.of(join.joinType)
 
   private def side(plan: SparkPlan, keys: Seq[Expression]): JValue = {

@@ -68,6 +68,7 @@ object QueryFacts {
    */
   def sameScans(query: QueryExecution): Seq[String] = {
     def within(plan: LogicalPlan): Seq[String] = plan.collectWithSubqueries {
+      case ScanRelation(_, scan: ParquetryScan, _, _, _) if scan.readsBesideBuckets => Nil
       case ScanRelation(_, scan: Reported, _, _, _) => Seq(scan.sameScan)
       case cached: InMemoryRelation => Seq(s"cache ${System.identityHashCode(cached.cacheBuilder)}")
       case done: CommandResult => commands(query.sparkSession, done.commandPhysicalPlan)
@@ -155,6 +156,7 @@ private class QueryFacts(session: ClassicSession, ran: Option[ScansInRun]) exten
    */
   private def visit(plan: LogicalPlan, above: Seq[Expression], joined: Seq[String], cache: Option[InMemoryRelation] = None): Unit = {
     plan match {
+      case ScanRelation(_, scan: ParquetryScan, _, _, _) if scan.readsBesideBuckets =>
       case ScanRelation(_, scan: Reported, _, _, _) =>
         // a scan of rows to be rewritten is planned by the statement's condition, not by filters above it
         val conditions = if (scan.isInstanceOf[RewrittenScan]) Nil else above

@@ -232,6 +232,8 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   def besideBuckets: Option[ParquetryScan] =
     Option.when(bucketsInPlace.exists(_.outside > 0))(copy(mode = mode.copy(bucketed = false, part = FilesBesideBuckets)))
   def readsInPlace: Boolean = mode.part == FilesInBuckets
+  /** Whether another scan in place reads the other files, and reports for both. */
+  def readsBesideBuckets: Boolean = mode.part == FilesBesideBuckets
   /** Whether each bucket that is read in place is one file, in its order. */
   def isSortedInPlace: Boolean = readsInPlace && !isEstimated && buckets.exists(_.order.nonEmpty) &&
     listed.files.bucket.filter(_ >= 0).groupBy(identity).values.forall(_.length == 1)

@@ -26,7 +26,6 @@ if FOR_TYPE_CHECKERS:
         ScanBuckets as ScanBuckets,
         buckets_in_place as buckets_in_place,
         scan_buckets as scan_buckets,
-        table_buckets as table_buckets,
     )
     from parquetry.joins.heavy_keys import HeavyKeys as HeavyKeys, find_heavy_keys as find_heavy_keys
     from parquetry.joins.placement import (

@@ -137,8 +137,8 @@ def buckets_in_place(
 ) -> ScanBuckets | None:
     """Return the buckets that a scan is read in place in. All files may be outside.
 
-    A plan has such a scan before its files are known, or before runtime values have come. What is in place
-    must not depend on the files that remain.
+    A plan has such a scan before runtime values have come. What is in place must not depend on the files that
+    these leave.
 
     Args:
         snapshot: of the table.
@@ -165,23 +165,6 @@ def buckets_in_place(
         )
         inside = fits[records.numbers][numbers]
     return _placed(snapshot, spec, place, files, inside, columns)
-
-
-def table_buckets(snapshot: TableSnapshot, columns: Sequence[str]) -> ScanBuckets | None:
-    """Return the buckets that a table has for new partitions, or None; for a scan whose files are not listed.
-
-    Args:
-        snapshot: of the table.
-        columns: that the scan reads.
-    """
-    spec = snapshot.metadata.arrangement.buckets
-    if spec is None or spec.unsettled:
-        return None
-    read = _columns_read(snapshot, columns)
-    if any(name not in read for name in spec.columns):
-        return None
-    by = tuple(read[name] for name in spec.columns)
-    return ScanBuckets(str(spec.version), spec.count, spec.count, by, (), np.zeros(0, np.int64))
 
 
 def _version(text: str) -> Version:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+import parquetry
 from tests.support.effort import sampled
 from tests.support.tables.bucketed_tables import (
     OnDemand,
@@ -196,3 +197,43 @@ def test_numbers_and_shapes(session: SparkSession, tables: Callable[[str, str], 
             )
         nodes = agree(session, text, of, adaptive, KNOWN)
         assert nodes["Exchange"] == exchanges, (join, adaptive, nodes)
+
+
+def test_runtime_values_may_leave_old_partitions_alone(
+    session: SparkSession, tables: Callable[[str, str], Tables], mixed: Tables
+) -> None:
+    """Values that come while the query runs may leave partitions in buckets, others, or none. Rows stay in
+    the buckets of the plan.
+    """
+    session.sql(
+        "SELECT * FROM VALUES (0, 'a'), (2, 'b'), (3, 'c'), (1, 'd'), (3, 'd') AS t (p, name)"
+    ).write.saveAsTable("lake.sided.days")
+    query = (
+        "SELECT /*+ BROADCAST(d) */ * FROM {mixed} l {join} JOIN {four} r ON l.k = r.k "
+        "JOIN lake.sided.days d ON l.p = d.p WHERE d.name = '{name}'"
+    )
+    both = OnDemand(lambda name: (mixed if name == "mixed" else tables("2", "parquet"))[name])
+    with settings(session, {"parquetry.runtime-pruning": True}):
+        for join, name in sampled(list(product(JOINS[:4], "abcde"))):
+            agree(session, query.replace("{join}", join).replace("{name}", name), both, known=KNOWN)
+
+
+def test_a_report_says_what_is_shuffled(
+    session: SparkSession, tables: Callable[[str, str], Tables], mixed: Tables
+) -> None:
+    """A report counts a join's shuffles and sorts, and says why. A scan in two parts is one scan."""
+    eight, four = (tables("2", "parquet")[name].table for name in ("eight", "four"))
+    found = parquetry.explain(
+        f"SELECT * FROM {mixed['mixed'].table} l LEFT JOIN {four} r ON l.k = r.k AND l.s > r.s"
+    )
+    (join,) = found.joins
+    assert len(found.scans) == 2
+    assert (join.shuffles, join.sorts) == (1, 2)
+    assert join.outcome == (
+        "a part of the left side shuffled, 2 sorts (lake.sided.mixed: partition p=3 is not in buckets)"
+    )
+    (join,) = parquetry.explain(f"SELECT * FROM {eight} l JOIN range(99) r ON l.k = r.id").joins
+    assert (join.shuffles, join.sorts) == (1, 1)
+    assert join.outcome == (
+        f"one side shuffled, the right, 1 sort (range() is not in buckets; {eight} stays in its buckets by k)"
+    )

@@ -77,11 +77,13 @@ def told(found: Any, db: str) -> list[str]:
         ),
         (
             "a LEFT JOIN one t ON a.id = t.id",
-            "a LEFT OUTER JOIN one ON id = id: shuffled (versions of the hash differ: a has 2, one 1)",
+            "a LEFT OUTER JOIN one ON id = id: one side shuffled, the right, 2 sorts (versions of the hash differ: a has 2, one 1; "
+            "a stays in its buckets by id)",
         ),
         (
             "a FULL JOIN long t ON a.id = t.id",
-            "a FULL OUTER JOIN long ON CAST(id AS BIGINT) = id: shuffled (types differ: a.id is int, long.id is bigint)",
+            "a FULL OUTER JOIN long ON CAST(id AS BIGINT) = id: one side shuffled, the right, 2 sorts (types differ: a.id is int, "
+            "long.id is bigint; a stays in its buckets by id)",
         ),
         (
             "text t JOIN short u ON t.s = u.s",
@@ -89,12 +91,11 @@ def told(found: Any, db: str) -> list[str]:
         ),
         (
             "ratio t JOIN ratio u ON t.f = u.f",
-            "ratio INNER JOIN ratio ON f = f: shuffled (Spark normalises keys of type double, so that f is no plain column to it)",
+            "ratio INNER JOIN ratio ON f = f: no shuffle, 2 sorts (8 buckets by f)",
         ),
         (
             "code t JOIN code u ON t.c = u.c",
-            "code INNER JOIN code ON c = c: shuffled (Spark pads columns of type char(4) as it reads them, so that c is no "
-            "plain column to it)",
+            "code INNER JOIN code ON c = c: no shuffle, 2 sorts (8 buckets by c)",
         ),
         (
             "code t JOIN text u ON t.c = u.s",
@@ -102,29 +103,28 @@ def told(found: Any, db: str) -> list[str]:
         ),
         (
             "a JOIN b ON a.id <=> b.id",
-            "a INNER JOIN b ON coalesce(id, 0) = coalesce(id, 0) AND (id IS NULL) = (id IS NULL): shuffled (Spark compares by "
-            "<=> what it computes of the columns, so that id is no plain column to it)",
+            "a INNER JOIN b ON coalesce(id, 0) = coalesce(id, 0) AND (id IS NULL) = (id IS NULL): no shuffle, 2 sorts (4 buckets by id)",
         ),
         (
             "a JOIN b ON CAST(a.id AS BIGINT) = CAST(b.id AS BIGINT)",
-            "a INNER JOIN b ON CAST(id AS BIGINT) = CAST(id AS BIGINT): shuffled (the key CAST(id AS BIGINT) is not a plain "
-            "column)",
+            "a INNER JOIN b ON CAST(id AS BIGINT) = CAST(id AS BIGINT): no shuffle, 2 sorts (4 buckets by id)",
         ),
         (
             "a LEFT SEMI JOIN b ON a.id + 1 = b.id",
-            "a LEFT SEMI JOIN b ON (id + 1) = id: shuffled (the key (id + 1) is not a plain column)",
+            "a LEFT SEMI JOIN b ON (id + 1) = id: one side shuffled, the left, 2 sorts (the key (id + 1) is not a plain column; "
+            "b stays in its buckets by id)",
         ),
         (
             "a JOIN b ON a.k = b.k",
-            "a INNER JOIN b ON k = k: shuffled (a is in buckets by id, and id is neither joined on nor read)",
+            "a INNER JOIN b ON k = k: shuffled, 2 sorts (a is in buckets by id, and id is neither joined on nor read)",
         ),
         (
             "a JOIN b ON a.k = b.k AND a.id > b.id",
-            "a INNER JOIN b ON k = k: shuffled (a is in buckets by id, and id is not joined on)",
+            "a INNER JOIN b ON k = k: shuffled, 2 sorts (a is in buckets by id, and id is not joined on)",
         ),
         (
             "two t LEFT ANTI JOIN two u ON t.x = u.x",
-            "two LEFT ANTI JOIN two ON x = x: shuffled (two is in buckets by x, y, and y is neither joined on nor read)",
+            "two LEFT ANTI JOIN two ON x = x: shuffled, 2 sorts (two is in buckets by x, y, and y is neither joined on nor read)",
         ),
         (
             "two t JOIN other u ON t.x = u.x AND t.y = u.y",
@@ -133,7 +133,8 @@ def told(found: Any, db: str) -> list[str]:
         ),
         (
             "a JOIN plain p ON a.id = p.id",
-            "a INNER JOIN plain ON id = id: shuffled (plain is not in buckets)",
+            "a INNER JOIN plain ON id = id: one side shuffled, the right, 2 sorts (plain is not in buckets; a stays in its buckets "
+            "by id)",
         ),
         (
             "a JOIN (SELECT id + 1 AS n FROM range(30)) r ON a.id = r.n",
@@ -141,16 +142,16 @@ def told(found: Any, db: str) -> list[str]:
         ),
         (
             "(SELECT /*+ REPARTITION(3) */ * FROM a) t JOIN b ON t.id = b.id",
-            "a INNER JOIN b ON id = id: shuffled (the query repartitions a)",
+            "a INNER JOIN b ON id = id: one side shuffled, the left, 2 sorts (the query repartitions a; b stays in its buckets by id)",
         ),
         (
             "(SELECT id AS number, max(v) AS most FROM a GROUP BY id) t JOIN three u ON t.number = u.id",
             "a INNER JOIN three ON id = id: shuffled (numbers of buckets share no divisor: 8 and 3)",
         ),
-        ("a JOIN b ON a.id = b.id", "a INNER JOIN b ON id = id: no shuffle (4 buckets by id)"),
+        ("a JOIN b ON a.id = b.id", "a INNER JOIN b ON id = id: no shuffle, 2 sorts (4 buckets by id)"),
         (
             "a LEFT JOIN b ON a.k = b.k AND b.id = a.id",
-            "a LEFT OUTER JOIN b ON k = k AND id = id: no shuffle (4 buckets by id)",
+            "a LEFT OUTER JOIN b ON k = k AND id = id: no shuffle, 2 sorts (4 buckets by id)",
         ),
         (
             "(SELECT /*+ BROADCAST(b) */ a.v FROM a JOIN b ON a.id = b.id)",
@@ -158,7 +159,7 @@ def told(found: Any, db: str) -> list[str]:
         ),
         (
             "a WHERE id IN (SELECT id FROM b WHERE v > 3)",
-            "a LEFT SEMI JOIN b ON id = id: no shuffle (4 buckets by id)",
+            "a LEFT SEMI JOIN b ON id = id: no shuffle, 2 sorts (4 buckets by id)",
         ),
     ],
 )
@@ -186,8 +187,9 @@ def test_joins_are_found_wherever_they_are(spark: SparkSession, db: str) -> None
     not.
     """
     spark.sql(f"USE {db}")
-    shuffled = "a INNER JOIN three ON id = id: shuffled (numbers of buckets share no divisor: 8 and 3)"
-    join = "SELECT a.id, a.v FROM a JOIN three t ON a.id = t.id"
+    reason = "a is in buckets by id, and id is neither joined on nor read"
+    shuffled = f"a INNER JOIN b ON k = k: shuffled, 2 sorts ({reason})"
+    join = "SELECT a.k AS id, a.v FROM a JOIN b ON a.k = b.k"
     for query in (
         f"SELECT * FROM plain WHERE id = (SELECT max(id) FROM ({join}) x)",
         f"WITH x AS ({join}) SELECT count(*) FROM x",
@@ -208,11 +210,12 @@ def test_joins_are_found_wherever_they_are(spark: SparkSession, db: str) -> None
         {
             "type": "INNER",
             "left": f"{db}.a",
-            "right": f"{db}.three",
-            "on": ["id = id"],
+            "right": f"{db}.b",
+            "on": ["k = k"],
             "shuffled": True,
-            "reason": "numbers of buckets share no divisor: 8 and 3",
+            "reason": f"{db}.{reason}",
             "sides": ["left", "right"],
+            "sorts": 2,
         }
     ]
 
@@ -224,12 +227,12 @@ ONE_SIDE = {
     "plain p LEFT JOIN a ON a.id = p.id": ({SHUFFLE}, [("left",)]),
     "a FULL JOIN plain p ON a.v = p.v AND a.id = p.id": ({SHUFFLE}, [("right",)]),
     "a JOIN plain p /* SHUFFLE_HASH */ ON a.id = p.id": ({SHUFFLE}, [("right",)]),
-    "a JOIN three t ON a.id = t.id": ({SHUFFLE}, [("right",)]),
-    "two t JOIN plain p ON t.x = p.id AND t.y = p.v": ({SHUFFLE}, [("left", "right")]),
+    "a JOIN three t ON a.id = t.id": ({SHUFFLE}, [()]),
+    "two t JOIN plain p ON t.x = p.id AND t.y = p.v": (set(), [("right",)]),
     "a JOIN b ON a.id = b.id JOIN plain p ON p.id = a.id": ({SHUFFLE}, [("right",), ()]),
     SHUFFLED_BEFORE_4_2: ({SHUFFLE}, [(), ("left",)]),
-    "a JOIN plain p ON a.id = p.id JOIN three q ON q.id = p.id": (set(), [("right",), ("left", "right")]),
-    "plain p JOIN a ON a.id = p.id": ({SHUFFLE, PARTIAL}, [("left", "right")]),
+    "a JOIN plain p ON a.id = p.id JOIN three q ON q.id = p.id": (set(), [(), ("right",)]),
+    "plain p JOIN a ON a.id = p.id": ({SHUFFLE, PARTIAL}, [("left",)]),
 }
 """Joins with Spark's settings that are on, and which sides of each are shuffled, the outermost first."""
 
@@ -263,10 +266,10 @@ def test_the_side_that_is_shuffled_is_named(spark: SparkSession, db: str, query:
 
 def test_one_side_that_is_shuffled_is_named_in_the_text(spark: SparkSession, db: str) -> None:
     """The text says which side is shuffled, and which stays in its buckets; where both are, it names none."""
-    text = parquetry.explain(f"SELECT * FROM {db}.a JOIN {db}.plain p ON a.id = p.id")
-    assert "shuffled (" in str(text)
-    with settings(spark, {SHUFFLE: True}):
-        (said,) = told(parquetry.explain(f"SELECT * FROM {db}.plain p JOIN {db}.a ON a.id = p.id"), db)
+    text = parquetry.explain(f"SELECT * FROM {db}.a JOIN {db}.b ON a.v = b.v")
+    assert "shuffled, 2 sorts (" in str(text)
+    (said,) = told(parquetry.explain(f"SELECT * FROM {db}.plain p JOIN {db}.a ON a.id = p.id"), db)
     assert said == (
-        "plain INNER JOIN a ON id = id: one side shuffled, the left (plain is not in buckets; a stays in its buckets by id)"
+        "plain INNER JOIN a ON id = id: one side shuffled, the left, 2 sorts (plain is not in buckets; a stays in its "
+        "buckets by id)"
     )

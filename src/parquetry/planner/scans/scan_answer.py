@@ -23,7 +23,6 @@ from parquetry.joins import (
     estimate_from_totals,
     filterable,
     has_parts,
-    table_buckets,
 )
 from parquetry.locations import join_location
 from parquetry.metastore import TableSnapshot
@@ -129,18 +128,10 @@ def answer_without_files(
     )
 
 
-def reported_buckets(
-    buckets: ScanBuckets, settings: Settings, files: FileColumns | None
-) -> answers.ReportedBuckets:
-    """Return the buckets of a scan and of its files, as the bridge reports them to Spark.
-
-    Args:
-        buckets: of the scan.
-        settings: of the read.
-        files: of the scan, or None if they are not listed yet. Then the sizes of buckets are unknown.
-    """
+def reported_buckets(buckets: ScanBuckets, settings: Settings, files: FileColumns) -> answers.ReportedBuckets:
+    """Return the buckets of a scan and of its files, as the bridge reports them to Spark."""
     sizes = None
-    if files is not None and buckets.in_files == buckets.count and (buckets.of_files >= 0).all():
+    if buckets.in_files == buckets.count and (buckets.of_files >= 0).all():
         sizes = bucket_sizes(buckets.of_files, files.rows, files.bytes, buckets.count)
     least = settings[HOT_BUCKET_ROWS]
     return answers.ReportedBuckets(
@@ -236,10 +227,4 @@ def late_scan(request: ScanRequest, q: questions.PlanScan, settings: Settings) -
         return None
     sizes = statistics(found.bytes, found.rows, found.files)
     answer = answer_without_files(request, settings, found.report, sizes, values)
-    buckets = table_buckets(snapshot, q.columns)
-    if buckets is not None:
-        # some partitions may be in others, or in none: only joins that can shuffle these may rely on buckets
-        buckets = msgspec.structs.replace(buckets, bytes_outside=1)
-    return msgspec.structs.replace(
-        answer, late=True, buckets=None if buckets is None else reported_buckets(buckets, settings, None)
-    )
+    return msgspec.structs.replace(answer, late=True)

@@ -193,6 +193,33 @@ def test_fewer_buckets_may_be_wanted(metastore: Metastore, tmp_path: Path) -> No
     assert found["description"].endswith(" · 2 buckets by k")
 
 
+@pytest.mark.parametrize(
+    ("spec", "count", "held", "expected"),
+    [
+        (PLAIN_SPEC, 4, 4, [0, 3]),
+        (PLAIN_SPEC, 2, 2, [0, 1]),
+        (PLAIN_SPEC, 8, 4, [0, 3]),
+        (BucketSpec(("k",), 8), 4, 4, [0, 3]),
+        (BucketSpec(("k",), 2), 4, 4, [-1, -1]),
+        (BucketSpec(("k",), 4, 1), 4, 4, [-1, -1]),
+        (BucketSpec(("w",), 4), 4, 4, [-1, -1]),
+        (BucketSpec(("k",), 4, unsettled=True), 4, 4, [-1, -1]),
+        (None, 4, 4, [-1, -1]),
+    ],
+)
+def test_a_place_does_not_depend_on_the_files(
+    metastore: Metastore, tmp_path: Path, spec: BucketSpec | None, count: int, held: int, expected: list[int]
+) -> None:
+    """A question that names buckets gets these, and files in others, or in fewer, are outside."""
+    place = {"version": "2", "count": count, "held": held, "columns": ["k"]}
+    numbers = [None, None] if spec is None else [0, min(3, spec.count - 1)]
+    found = scan(metastore, tmp_path, [(spec, files(*numbers))], table=PLAIN_SPEC, place=place)
+    buckets = found["buckets"]
+    assert (buckets["version"], buckets["count"], buckets["held"]) == ("2", count, held)
+    assert of_files(found) == expected
+    assert buckets["outside"] == 100 * expected.count(-1)
+
+
 @pytest.mark.parametrize("where", ["read_options", "settings", "properties"])
 def test_who_wants_more_buckets_says_so(metastore: Metastore, tmp_path: Path, where: str) -> None:
     """By an option, for the session, or by the table's property."""
