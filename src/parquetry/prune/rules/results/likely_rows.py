@@ -18,7 +18,7 @@ from parquetry.prune.rule import Remaining, Scan
 from parquetry.prune.rules.file_knowledge import FileKnowledge
 
 _UNKNOWN_SELECTIVITY = 0.1
-"""The fraction of rows that satisfy a condition of which statistics say nothing."""
+"""The fraction of rows that satisfy a condition which statistics do not estimate."""
 
 Fractions = NDArray[np.float64]
 
