@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -222,6 +222,38 @@ def test_files_are_opened_in_order_until_no_other_has_a_first_row(
 
 
 @pytest.mark.parametrize(
+    ("where", "action", "kept"),
+    [
+        ("id >= 35", lambda frame: frame.head(3), 1),
+        ("id >= 35", lambda frame: frame.first(), 1),
+        ("id >= 35", lambda frame: frame.take(12), 2),
+        ("id >= 35", lambda frame: frame.show(3), 1),
+        ("id >= 35", lambda frame: frame.limit(3).collect(), 1),
+        ("id >= 35", lambda frame: frame.offset(9).limit(3).collect(), 2),
+        ("id >= 35", lambda frame: frame.select("s").head(30), 3),
+        ("id % 2 = 0 AND id > 33", lambda frame: frame.head(3), 1),
+        ("id % 2 = 0 AND id < 42", lambda frame: frame.take(5), 1),
+        ("id BETWEEN 39 AND 44", lambda frame: frame.head(4), 1),
+    ],
+)
+@pytest.mark.parametrize("view", [False, True])
+def test_actions_that_want_few_rows_open_few_files(
+    spark: SparkSession, table: str, where: str, action: Callable[[DataFrame], object], kept: int, view: bool
+) -> None:
+    """`head`, `take`, `first`, `show` and a LIMIT open the files with most matching rows, also of a view."""
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW few_rows AS SELECT id, s FROM {table}")
+    frame = spark.table("few_rows" if view else table).where(where)
+    action(frame)
+    assert opened_files(frame) == kept
+
+
+def opened_files(frame: DataFrame) -> int:
+    """Return how many files the run of a query opened."""
+    steps = parquetry.report(frame).to_dict()["scans"][0]["steps"]
+    return next(int(step["kept"]) for step in steps if step["name"] == "files")
+
+
+@pytest.mark.parametrize(
     ("order", "rows"),
     [
         ("k FROM {} ORDER BY k DESC LIMIT 5", 1000),
@@ -253,7 +285,7 @@ def test_readers_skip_row_groups_after_the_first_rows(
 
 @pytest.fixture(scope="module")
 def row_groups(spark: SparkSession) -> Iterator[str]:
-    """Three files of 1,000 rows by ascending `k`, in row groups of some 100; the second overlaps the others."""
+    """Three files of 1,000 rows by ascending `k`, in row groups of 100; the second overlaps the others."""
     spark.sql("CREATE NAMESPACE lake.row_groups")
     name = "lake.row_groups.t"
     small = "'parquet.block.size' = '64', 'parquet.page.size' = '64', 'parquet.block.size.row.check.min' = '100', 'parquet.page.size.row.check.min' = '100'"
