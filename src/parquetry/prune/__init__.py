@@ -79,7 +79,10 @@ if FOR_TYPE_CHECKERS:
         file_order as file_order,
         order_columns as order_columns,
     )
-    from parquetry.prune.rules.results.sort_keys import sort_type as sort_type
+    from parquetry.prune.rules.results.sort_keys import (
+        sort_type as sort_type,
+        spark_columns as spark_columns,
+    )
     from parquetry.prune.select import (
         Selection as Selection,
         decided_conditions as decided_conditions,

@@ -36,6 +36,12 @@ from parquetry.prune.rules.file_knowledge import FileKnowledge
 from parquetry.types import STRING, ColumnType
 
 
+def spark_columns(metadata: TableMetadata) -> SparkColumns:
+    """Return the types of a table's columns, for conditions and keys that Spark evaluates on its rows."""
+    types = {column.name: column.column_type for column in metadata.columns}
+    return SparkColumns(types, metadata.partition_by)
+
+
 def sort_expression(metadata: TableMetadata, key: SortKey) -> Expression | None:
     """Return a sort key as an expression, or None if it is none of the table's columns that is understood."""
     if key.column is not None:
@@ -44,8 +50,7 @@ def sort_expression(metadata: TableMetadata, key: SortKey) -> Expression | None:
         return ColumnReference(column.name, STRING if kind.name == "char" else kind)
     if key.tree is None:
         return None
-    types = {column.name: column.column_type for column in metadata.columns}
-    expression = expression_from_json(key.tree, SparkColumns(types, metadata.partition_by))
+    expression = expression_from_json(key.tree, spark_columns(metadata))
     return None if expression is None or next(columns_in(expression), None) is None else expression
 
 
