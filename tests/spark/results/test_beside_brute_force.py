@@ -1,6 +1,6 @@
 """Random queries that need only some rows have the answers of plain Spark over all rows of the table.
 
-Run with PARQUETRY_TEST_SAMPLE=1, these are 2,000 queries of 100 tables, each with adaptive execution and
+Run with PARQUETRY_TEST_SAMPLE=1, these are 2,000 queries of 50 tables, each with adaptive execution and
 without it.
 """
 
@@ -16,8 +16,8 @@ from pyspark.sql import SparkSession
 from tests.support.effort import examples
 from tests.support.planning.random_results import Query, RandomTable
 
-TABLES = 100
-QUERIES = 20
+TABLES = 50
+QUERIES = 40
 """Queries of each table."""
 
 

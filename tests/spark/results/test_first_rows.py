@@ -267,7 +267,7 @@ def opened_files(frame: DataFrame) -> int:
         ("k, r FROM (SELECT k, rank() OVER (ORDER BY t DESC) AS r FROM {}) WHERE r < 6 ORDER BY k", 1500),
         (
             "k, r FROM (SELECT k, rank() OVER (ORDER BY n DESC NULLS FIRST) AS r FROM {}) WHERE r < 6 ORDER BY k",
-            2000,
+            3000,
         ),
         ("k, r FROM (SELECT k, rank() OVER (ORDER BY f DESC) AS r FROM {}) WHERE r < 6 ORDER BY k", 3000),
     ],

@@ -79,12 +79,14 @@ class RandomTable:
         self.layout = chance.choice(_LAYOUTS)
         self.format = chance.choice(["parquet", "parquet", "orc"])
         columns = ", ".join(f"{column} {kind}" for column, kind in TYPES.items())
-        properties = ["'list-bucketing-rules' = 'relaxed'"]  # appends to directories of heavy values, too
+        properties = []
+        if "SKEWED" in self.layout:
+            properties.append("'list-bucketing-rules' = 'relaxed'")  # appends to such directories
         if self.format == "parquet" and chance.random() < 0.4:
             properties.append(_SMALL_ROW_GROUPS)
+        clause = f" TBLPROPERTIES ({', '.join(properties)})" if properties else ""
         spark.sql(
-            f"CREATE TABLE {name} ({columns}, p int) USING {self.format} PARTITIONED BY (p) {self.layout}"
-            f" TBLPROPERTIES ({', '.join(properties)})"
+            f"CREATE TABLE {name} ({columns}, p int) USING {self.format} PARTITIONED BY (p) {self.layout}{clause}"
         )
 
     def fill(self) -> None:

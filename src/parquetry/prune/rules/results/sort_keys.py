@@ -133,7 +133,7 @@ def key_bounds(scan: Scan, knowledge: FileKnowledge, key: SortKey) -> KeyBounds 
         return KeyBounds(_as_array(column.least), _as_array(column.greatest), nulls, proof, none)
     excluded = {column.name: _excluded(scan, column) for column in columns_in(expression)}
     rows = expression_ranges(expression, knowledge, excluded)
-    ends = [_float_ends(each) if floating else _ends(each) for each in rows]
+    ends = [_float_ends(each) if floating else _range_ends(each) for each in rows]
     fails = np.array([each.fails for each in rows], np.bool_)
     least, greatest = ([end[side] for end in ends] for side in (0, 1))
     kind = np.float64 if floating else np.object_
@@ -152,7 +152,7 @@ def _excluded(scan: Scan, column: ColumnReference) -> Exclusions:
     )
 
 
-def _ends(values: Range) -> tuple[Any, Any]:
+def _range_ends(values: Range) -> tuple[Any, Any]:
     return (
         LOWEST if values.low is None or values.fails else values.low,
         HIGHEST if values.high is None or values.fails else values.high,
