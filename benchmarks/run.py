@@ -20,6 +20,7 @@ ALONE = (
     "joins",
     "joins_order",
     "runtime",
+    "topk",
     "tpcds",
     "history",
     "files",
@@ -31,7 +32,7 @@ MODULES = {
     **{name: f"benchmarks.{name}" for name in ("planning", "paths", "loading", "history", "readers")},
     **{
         name: f"benchmarks.queries.{name}"
-        for name in ("scans", "pruning", "skew", "skew_joins", "joins", "joins_order", "runtime")
+        for name in ("scans", "pruning", "skew", "skew_joins", "joins", "joins_order", "runtime", "topk")
     },
     **{name: f"benchmarks.{name}.run" for name in ("tpcds", "files", "metastore", "requests")},
 }

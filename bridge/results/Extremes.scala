@@ -6,8 +6,8 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, M
 /** Aggregate functions of the row with the least or greatest value of an expression. */
 private[results] object Extremes {
   /**
-   * The order whose first row all functions are of. Returns None if a function is none of `min`, `max`, `min_by`
-   * and `max_by`, or if they are of several orders. NULL is last: these functions ignore it.
+   * The order whose first row all functions are of. Returns None if a function is none of `min`, `max`,
+   * `min_by` and `max_by`, or if they are of several orders. NULL is last: these functions ignore it.
    */
   def order(functions: Seq[AggregateFunction]): Option[SortOrder] = {
     val orders = functions.map(order)

@@ -15,8 +15,8 @@ import org.apache.spark.sql.parquetry.scan.ParquetryScan
  *
  * Spark gives a source its LIMIT only if no condition is left above the scan. Conditions on data columns are
  * always left, so this rule looks for the LIMIT itself. With an OFFSET, Spark's own LIMIT below it has both
- * numbers together. Ranks without PARTITION BY are limits, too. A `dense_rank`, and a GROUP BY whose first key
- * is the order's, count distinct values in place of rows.
+ * numbers together. Ranks without PARTITION BY are limits, too. A `dense_rank`, and a GROUP BY with the
+ * order's first key, count distinct values in place of rows.
  */
 object PruneByLimit extends Rule[LogicalPlan] with AliasHelper {
   override def apply(plan: LogicalPlan): LogicalPlan =
@@ -56,8 +56,8 @@ object PruneByLimit extends Rule[LogicalPlan] with AliasHelper {
   }
 
   /**
-   * Changes the rows of aggregates whose groups all have one value of a sort key: these are the first groups if
-   * they have the first values. Returns None if there is no aggregate.
+   * Changes the rows of aggregates whose groups all have one value of a sort key: groups of the first values
+   * are the first groups. Returns None if there is no aggregate.
    */
   private def groups(plan: LogicalPlan, key: Expression)(change: (LogicalPlan, Expression) => LogicalPlan): Option[LogicalPlan] = plan match {
     case project: Project =>

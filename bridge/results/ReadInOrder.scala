@@ -17,12 +17,12 @@ import org.apache.spark.sql.parquetry.protocol.Json
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
 /**
- * Has a top-k, a `max`, `min`, `max_by` or `min_by` read files in the order of their bounds, and stop when no other file can
- * have a better row.
+ * Has a top-k, a `max`, `min`, `max_by` or `min_by` read files in the order of their bounds, and stop when
+ * no other file can have a better row.
  *
  * For `WHERE x = 7 ORDER BY ts DESC LIMIT 100`, statistics may not tell which rows match. But once there are
- * 100 rows, a file whose greatest `ts` is less than the least of them need not be read. Joins with a broadcast
- * side may stand between: what counts are the rows that come out of each task.
+ * 100 rows, a file whose greatest `ts` is less than the least of them need not be read. Joins with a
+ * broadcast side may stand between: what counts are the rows that come out of each task.
  */
 object ReadInOrder extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = plan.transform {

@@ -21,7 +21,7 @@ import org.apache.spark.sql.parquetry.versions.ScanRelation
  *
  * @param conditions the conditions between the node and the scan, as conditions on the scan's columns
  * @param expressions expressions of the node's child, as expressions of the scan's columns
- * @param repeats whether a row of the scan may become several rows of the node's child, by a join or a generator
+ * @param repeats whether a row of the scan may become several rows, by a join or a generator
  * @param drops the joins between that may drop rows of the scan
  */
 case class ScanBelow(
@@ -94,11 +94,9 @@ object ScanBelow extends PredicateHelper {
    * Replaces our scans below a node by nodes with the same columns. Between the node and the scan are only
    * nodes that give one row or more for each row, conditions, joins that drop rows, and UNION ALL.
    *
-   * A join is passed on the side that the expressions are of. An outer join keeps every row of one side. If
-   * the expressions are those of this side, each row of a better value is in the result, at least once. A FULL
-   * OUTER JOIN is not passed: a row that is left out on one side adds one of the other side.
-   *
-   * @param expressions of the plan's columns
+   * A join is passed on the side of the expressions. An outer join keeps every row of one side, and a row may
+   * come several times. So the first rows of the result come from the first rows of this side. A FULL OUTER
+   * JOIN is not passed: a row that is left out on one side adds one of the other side.
    */
   def replaced(plan: LogicalPlan, expressions: Seq[Expression])(change: ScanBelow => LogicalPlan): LogicalPlan =
     below(plan, expressions, Nil, repeats = false, Nil)(change)
@@ -134,8 +132,8 @@ object ScanBelow extends PredicateHelper {
   }
 
   /**
-   * Whether expressions are of a join's left side, and the join if it may drop rows of that side. A side whose
-   * values filter the other side while the query runs stays as it is: Spark takes them from the join's
+   * Whether expressions are of a join's left side, and the join if it may drop rows of that side. A side
+   * whose values filter the other side while the query runs stays as it is: Spark takes them from the join's
    * broadcast, which has to be the same plan.
    */
   private def side(join: Join, expressions: Seq[Expression]): Option[(Boolean, Seq[JoinType])] = {

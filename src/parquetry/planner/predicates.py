@@ -24,7 +24,15 @@ from parquetry.predicate import (
     filter_from_json,
 )
 from parquetry.predicate.normalise import normalise
-from parquetry.prune import BucketMembership, Condition, Origin, on_partitions, partition_plan, rejects_null
+from parquetry.prune import (
+    BucketMembership,
+    Condition,
+    Origin,
+    on_partitions,
+    partition_plan,
+    rejects_null,
+    spark_columns,
+)
 from parquetry.prune.whole_partitions import whole_partitions
 from parquetry.types import ColumnType, Value, parse_type
 
@@ -59,10 +67,7 @@ def conjuncts(
 
 def types_of(snapshot: TableSnapshot) -> SparkColumns:
     """Return the types of a table's columns, for conditions that Spark evaluates on its rows."""
-    metadata = snapshot.metadata
-    return SparkColumns(
-        {column.name: column.column_type for column in metadata.columns}, metadata.partition_by
-    )
+    return spark_columns(snapshot.metadata)
 
 
 def conditions(

@@ -214,7 +214,7 @@ class _Reversed:
 
 
 def call(function: str, *args: Any, kind: str = "int") -> dict[str, Any]:
-    """Return the tree of a function, as the bridge sends it; names of columns, and literals, are arguments."""
+    """Return the tree of a function, as the bridge sends it, of columns and literals."""
     trees = [
         arg if isinstance(arg, dict) else {"col": [arg]} if isinstance(arg, str) else literal(arg)
         for arg in args

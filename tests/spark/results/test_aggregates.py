@@ -224,3 +224,27 @@ def test_files_that_match_fully_are_not_read(
         assert frame.collect() == expected.collect()
         assert frame.schema == expected.schema
     spark.conf.unset("spark.sql.adaptive.enabled")
+
+
+@pytest.mark.parametrize(
+    ("what", "where", "reason"),
+    [
+        ("max(f)", "i >= 13", "not by max(f): statistics for type double are not exact"),
+        ("count(*)", "i % 2 = 1", "not by count(*): no file is known to have only rows that match"),
+        ("min(f), count(*)", "i >= 13", "not by min(f), count(*): statistics for type double are not exact"),
+        ("count(*)", "i >= 13 AND hash(i) <> 3", "not by count(*): a row may fail"),
+    ],
+)
+def test_the_report_says_why_the_metastore_has_no_part_of_an_aggregate(
+    spark: SparkSession, db: str, what: str, where: str, reason: str
+) -> None:
+    """All files that may match are read, the answer is right, and the first reason is in the report."""
+    spark.sql(f"CREATE TABLE {db}.t (i int, f double)")
+    for low in range(0, 40, 10):
+        spark.sql(
+            f"INSERT INTO {db}.t SELECT CAST(id AS INT), CAST(id AS DOUBLE) FROM range({low}, {low + 10}, 1, 1)"
+        )
+    frame = spark.sql(f"SELECT {what} FROM {db}.t WHERE {where}")
+    assert reason in str(parquetry.explain(frame))
+    plain = "(SELECT CAST(id AS INT) i, CAST(id AS DOUBLE) f FROM range(40))"
+    assert frame.collect() == spark.sql(f"SELECT {what} FROM {plain} WHERE {where}").collect()

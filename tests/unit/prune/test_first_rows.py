@@ -32,8 +32,14 @@ COLUMNS = (
 )
 
 
-def make(files: int = 8, rows: int = 10) -> TableSnapshot:
-    """Return a table of files by ascending `v`: file n has the values from 10 * n to 10 * n + 9."""
+def make(files: int = 8, rows: int = 10, without: int | None = None) -> TableSnapshot:
+    """Return a table of files by ascending `v`: file n has the values from 10 * n to 10 * n + 9.
+
+    Args:
+        files: how many.
+        rows: of each file, as it is recorded.
+        without: the number of a file without statistics, or None.
+    """
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
     table = metastore.create_table("db", "t", TableMetadata(COLUMNS, ("p",), "parquet", "/lake/db.db/t"))
@@ -46,6 +52,7 @@ def make(files: int = 8, rows: int = 10) -> TableSnapshot:
             "f": exact(50, 0, float(low), float(high)),
             "c": exact(50, 0, f"{n}", f"{n}z"),
         }
+        columns = {} if n == without else columns
         transaction.append((0,), [FileRecord(f"{n}", 1000 - n, rows, 1, columns)])
     return commit(transaction)
 
@@ -154,7 +161,7 @@ def test_files_after_the_first_rows_of_an_order_are_left_out(files: int) -> None
     ],
 )
 def test_orders_that_bounds_do_not_know_keep_all_files(key: SortKey, reason: str) -> None:
-    """A float may have NaN in any file, unknown functions have no bounds, and chars' bounds are of padded texts."""
+    """A float may be NaN, unknown functions have no bounds, and bounds of chars are of padded texts."""
     found = select(make(), first=FirstRows(3, key))
     assert kept(found) == list("01234567")
     assert texts(found) == ("files 8 of 8", f"not by ORDER BY {key.text} LIMIT 3: {reason}")
@@ -301,7 +308,7 @@ def test_a_question_for_the_reason_leaves_no_file_out() -> None:
 
 
 def test_a_limit_reads_files_first_that_have_most_rows_that_match() -> None:
-    """Files that match fully come first, then those with the most matching rows by their bounds."""
+    """Files that match fully come first, and then the files with most matching rows by their bounds."""
     order = order_of(make(), None, above(35))
     assert order == {"3": 1, "4": 0, "5": 0, "6": 0, "7": 0}
     order = order_of(make(), None, Compare("<", "v", 12, INT), Compare("!=", "v", 5, INT))
@@ -316,3 +323,37 @@ def order_of(table: TableSnapshot, key: SortKey | None, *where: Predicate) -> di
     selection = select_for(scan, about=order_columns(scan))
     order = file_order(scan, Remaining(selection.partitions, certain=selection.certain), selection.block)
     return None if order is None else dict(zip(kept(selection), order.ranks.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_rows_that_a_filter_may_drop_do_not_count_for_an_order(descending: bool) -> None:
+    """Beside a filter that statistics do not decide, no file's rows are certain, so no file is left out."""
+    table, key = make(), SortKey("v", "v", descending)
+    undecided = Opaque("hash(v) = 3", ("v",), "function on the column")
+    found = select(table, undecided, first=FirstRows(3, key))
+    assert kept(found) == list("01234567")
+    reason = "only 0 rows are known to match and to have bounds"
+    assert f"not by {FirstRows(3, key).text}: {reason}" in texts(found)
+    # the nearest file may have no row that matches, so the next one counts
+    near = Compare("!=", "v", 75 if descending else 5, INT)
+    names = ["6", "7"] if descending else ["0", "1"]
+    assert kept(select(table, near, first=FirstRows(3, key))) == names
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("distinct", [False, True])
+def test_a_file_without_statistics_may_have_any_first_row(descending: bool, distinct: bool) -> None:
+    """Such a file is always read, proves nothing, and is read first where files are read in order."""
+    table, key = make(without=4), SortKey("v", "v", descending)
+    nearest = "7" if descending else "0"
+    found = select(table, first=FirstRows(2, key, ties=distinct, distinct=distinct))
+    assert kept(found) == sorted(["4", nearest])
+    order = order_of(table, key)
+    assert order is not None
+    assert (order["4"], order[nearest]) == (0, 1)
+    assert kept(select(table, above(35), first=FirstRows(30))) == ["5", "6", "7"]
+    assert kept(select(table, above(45), first=FirstRows(31))) == ["4", "5", "6", "7"]
+    tree = call("+", V, number(1))
+    assert "4" in kept(select(table, first=FirstRows(2, SortKey(None, "v + 1", descending, tree=tree))))
+    counted = select(table, above(35), aggregate=WholeAggregate([AggregateFunction("count", None)]))
+    assert (counted.answer, kept(counted)) == ((30,), ["3", "4"])

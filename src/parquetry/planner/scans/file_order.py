@@ -1,4 +1,4 @@
-"""The reading order of the files of a scan below a LIMIT, and what readers may skip for it, for the bridge."""
+"""The reading order of the files of a scan below a LIMIT, and what readers may skip for it."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Statistics may not tell which files have the first rows. Still, a query need not read all files: it reads the
 most promising ones first, and stops when no other file can have a better row. Without a sort key, the
-files whose rows all match come first, and then those of which most rows are expected to match. With a sort key, files come by the best bound of the key.
+files whose rows all match come first, and then the files by the number of rows that are expected to match.
+With a sort key, files come by the best bound of the key.
 """
 
 from __future__ import annotations

@@ -18,12 +18,13 @@ from parquetry.prune.rule import Remaining, Scan
 from parquetry.prune.rules.file_knowledge import FileKnowledge
 
 _UNKNOWN_SELECTIVITY = 0.1
-"""The fraction of rows that satisfy a condition of which statistics say nothing."""
+"""The fraction of rows that satisfy a condition which statistics do not estimate."""
 
 Fractions = NDArray[np.float64]
+"""A number for each file."""
 
 
-def likely_rows(scan: Scan, remaining: Remaining, block: FileBlock) -> NDArray[np.int64]:
+def likely_rows(scan: Scan, remaining: Remaining, block: FileBlock) -> Fractions:
     """Return for each file how many rows are expected to satisfy all conditions, at least 0.
 
     Args:
@@ -38,7 +39,7 @@ def likely_rows(scan: Scan, remaining: Remaining, block: FileBlock) -> NDArray[n
             continue
         proved = match(condition.filter, knowledge) == Match.MUST
         rows = rows * np.where(proved, 1.0, _fractions(condition.filter.node, knowledge))
-    return rows.astype(np.int64)
+    return rows
 
 
 def _fractions(node: Predicate, knowledge: FileKnowledge) -> Fractions:

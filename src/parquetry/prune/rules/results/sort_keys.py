@@ -36,6 +36,12 @@ from parquetry.prune.rules.file_knowledge import FileKnowledge
 from parquetry.types import STRING, ColumnType
 
 
+def spark_columns(metadata: TableMetadata) -> SparkColumns:
+    """Return the types of a table's columns, for conditions and keys that Spark evaluates on its rows."""
+    types = {column.name: column.column_type for column in metadata.columns}
+    return SparkColumns(types, metadata.partition_by)
+
+
 def sort_expression(metadata: TableMetadata, key: SortKey) -> Expression | None:
     """Return a sort key as an expression, or None if it is none of the table's columns that is understood."""
     if key.column is not None:
@@ -44,8 +50,7 @@ def sort_expression(metadata: TableMetadata, key: SortKey) -> Expression | None:
         return ColumnReference(column.name, STRING if kind.name == "char" else kind)
     if key.tree is None:
         return None
-    types = {column.name: column.column_type for column in metadata.columns}
-    expression = expression_from_json(key.tree, SparkColumns(types, metadata.partition_by))
+    expression = expression_from_json(key.tree, spark_columns(metadata))
     return None if expression is None or next(columns_in(expression), None) is None else expression
 
 
@@ -128,7 +133,7 @@ def key_bounds(scan: Scan, knowledge: FileKnowledge, key: SortKey) -> KeyBounds 
         return KeyBounds(_as_array(column.least), _as_array(column.greatest), nulls, proof, none)
     excluded = {column.name: _excluded(scan, column) for column in columns_in(expression)}
     rows = expression_ranges(expression, knowledge, excluded)
-    ends = [_float_ends(each) if floating else _ends(each) for each in rows]
+    ends = [_float_ends(each) if floating else _range_ends(each) for each in rows]
     fails = np.array([each.fails for each in rows], np.bool_)
     least, greatest = ([end[side] for end in ends] for side in (0, 1))
     kind = np.float64 if floating else np.object_
@@ -147,7 +152,7 @@ def _excluded(scan: Scan, column: ColumnReference) -> Exclusions:
     )
 
 
-def _ends(values: Range) -> tuple[Any, Any]:
+def _range_ends(values: Range) -> tuple[Any, Any]:
     return (
         LOWEST if values.low is None or values.fails else values.low,
         HIGHEST if values.high is None or values.fails else values.high,

@@ -12,8 +12,8 @@ after them. For `ORDER BY v DESC NULLS LAST` and three files of eight rows that 
 Here 40 is position 0, 30 is 1, 20 is 2, 10 is 3, and NULL is 4. Bounds may be wider than the values, so a
 file promises its rows at its last position only.
 
-Where distinct values are counted, as for `GROUP BY v ORDER BY v LIMIT k`, files promise values: those of exact
-bounds, and one in each of several intervals that do not overlap.
+Where distinct values are counted, as for `GROUP BY v ORDER BY v LIMIT k`, files promise values. An exact
+bound is a value. Of intervals that do not overlap, each has a value.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _distinct_values(intervals: Sequence[tuple[Numbers, Numbers, Indices]], rows
     """Return one value for each of the most intervals that do not overlap.
 
     Args:
-        intervals: the first and the last position of intervals in which a file has a value, and the file.
+        intervals: first and last positions between which a file has a value, and the file's index.
         rows: of all files; one without rows has no value.
     """
     starts, ends, files = (np.concatenate([each[part] for each in intervals]) for part in (0, 1, 2))
@@ -172,7 +172,7 @@ def _distinct_values(intervals: Sequence[tuple[Numbers, Numbers, Indices]], rows
 def _exact_ends(
     metadata: TableMetadata, block: FileBlock, key: SortKey, files: Indices
 ) -> tuple[Indices, Indices]:
-    """Return the files that have a row with their least bound, and those that have one with their greatest."""
+    """Return the files whose least bound is a value, and the files whose greatest bound is one."""
     none = np.zeros(0, np.int64)
     column = None if key.column is None else metadata.column(key.column)
     if column is None or column.name in metadata.partition_by or not has_extremes(column.column_type):
