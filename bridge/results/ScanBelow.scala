@@ -8,7 +8,6 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{BaseEvalPython, Filter, LogicalPlan, Project, Subquery, Union}
 import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, DataSourceV2Strategy}
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.predicates.EvaluatedPartitionPredicates
 import org.apache.spark.sql.parquetry.protocol.Json
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
@@ -28,7 +27,7 @@ case class ScanBelow(
   /** The facts that keep the query from needing fewer files (`Hindrance` in `prune/needed_rows.py`). */
   def hindrance: JObject = JObject(
     "unknown" -> Json.strings(conditions.filterNot(planned.contains).map(text)),
-    "skipping" -> skipping.fold[JValue](JNull)(JString(_)))
+    "skipping" -> scan.skipping.fold[JValue](JNull)(JString(_)))
 
   /** The conditions that the scan was planned with. Others have values of joins, or no form for sources. */
   private lazy val planned: Set[Expression] = {
@@ -40,15 +39,6 @@ case class ScanBelow(
   private def text(condition: Expression): String =
     if (condition.containsAnyPattern(TreePattern.DYNAMIC_PRUNING_SUBQUERY, TreePattern.PLAN_EXPRESSION)) "a condition by values of a subquery"
     else EvaluatedPartitionPredicates.text(condition)
-
-  /** The setting that has readers skip files that are missing or damaged: then expected rows may not come. */
-  private def skipping: Option[String] = {
-    val options = scan.options
-    def isOn(name: String, inSession: Boolean) = options.getBoolean(name, inSession)
-    if (isOn("ignoreMissingFiles", SQLConf.get.ignoreMissingFiles)) Some("ignoreMissingFiles")
-    else if (isOn("ignoreCorruptFiles", SQLConf.get.ignoreCorruptFiles)) Some("ignoreCorruptFiles")
-    else None
-  }
 }
 
 object ScanBelow extends PredicateHelper {

@@ -22,7 +22,7 @@ import org.apache.spark.sql.parquetry.hash.BucketFunction
 import org.apache.spark.sql.parquetry.predicates.RowGroupFilters
 import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, Json, OrderAnswer, ScanAnswer}
 import org.apache.spark.sql.parquetry.readers.{
-  BucketReaderFactory, ErrorNamingReaderFactory, FileReaders, FileSplits, KeyedFilePartition, OpenedFilesFactory,
+  BucketReaderFactory, ConstantFileReaders, ErrorNamingReaderFactory, FileReaders, FileSplits, KeyedFilePartition, OpenedFilesFactory,
   RuntimeFilterPartition, RuntimeFilterReaders}
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate, Schemas}
 import org.apache.spark.sql.parquetry.versions.{ListsFiles, RuntimeFilteredScan}
@@ -124,6 +124,8 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
 
   // The request, and its files without runtime values
 
+  /** The setting that has readers skip files, if one does. */
+  def skipping: Option[String] = plans.request.skipping
   /** The conditions of the query itself. */
   override def asked: Seq[JValue] = plans.request.conditions
   def planTimeValues: Seq[JValue] = plans.request.planTimeValues
@@ -214,7 +216,8 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   }
 
   private lazy val byBucket = pieces(listed).byBucket(buckets.get)
-  private def pieces(answer: ScanAnswer) = new FileSplits(session, answer, partitionSchema, hidden.beside(_, partitionSchema, _))
+  private def pieces(answer: ScanAnswer) = new FileSplits(
+    session, answer, partitionSchema, Some(plans.request.dataSchema), hidden.beside(_, partitionSchema, _))
 
   def rowGroupFilters: Array[sources.Filter] = RowGroupFilters(pushed, table)
   /**
@@ -225,7 +228,9 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   private lazy val factory: PartitionReaderFactory = {
     val inner = new RuntimeFilterReaders(readers.factory(rowGroupFilters))
     val chosen = buckets.filter(_ => inFewer).fold[PartitionReaderFactory](inner)(new BucketReaderFactory(inner, _, readSchema()))
-    new OpenedFilesFactory(ErrorNamingReaderFactory.wrap(chosen, table), plans.countOpened(session.sparkContext))
+    val constant = new ConstantFileReaders(
+      ErrorNamingReaderFactory.wrap(chosen, table), plans.request.dataSchema, dataSchema, partitionSchema)
+    new OpenedFilesFactory(constant, plans.countOpened(session.sparkContext))
   }
 
   private lazy val readers = new FileReaders(session, table, partitionSchema, dataSchema, hidden, options)

@@ -1,8 +1,8 @@
 """Decide what joins need: which runtime filters, in how many buckets, and why Spark shuffles.
 
-`runtime` judges which values of joins are worth collecting, and makes use of them. `buckets` has the buckets
-of a scan, and `bucket_counts` chooses the number of both sides. `shuffle_reasons` explains the joins of a
-plan for a report.
+`runtime` judges which values of joins are worth their cost, and makes conditions of them. `buckets` has the
+buckets of a scan. `bucket_counts` chooses the number of buckets of both sides. `shuffle_reasons` explains for
+a report why Spark shuffles.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
