@@ -43,7 +43,7 @@ def tables(spark: SparkSession) -> Iterator[dict[str, str]]:
         f"CREATE TABLE {DATABASE}.f (v INT, s STRING, day DATE, price DECIMAL(10, 2)) PARTITIONED BY (day, price) "
         "SKEWED BY (s) ON ('s1', 's2', NULL) STORED AS DIRECTORIES"
     )
-    spark.sql(f"INSERT INTO {DATABASE}.f SELECT v, s, day, price FROM ({ROWS})")
+    spark.sql(f"INSERT OVERWRITE {DATABASE}.f SELECT v, s, day, price FROM ({ROWS})")
     spark.sql(f"CREATE TABLE {DATABASE}.d (name STRING, day DATE, price DECIMAL(10, 2))")
     spark.sql(
         f"INSERT INTO {DATABASE}.d VALUES ('s1', date'2026-01-01', 1), ('s2', date'2026-01-03', 0), ('s1', NULL, NULL)"
