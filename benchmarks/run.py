@@ -12,12 +12,15 @@ from rich.table import Table
 
 from benchmarks.measure import Result
 
-NAMES = ("planning", "paths", "scans", "pruning", "loading")
+NAMES = ("planning", "paths", "scans", "pruning", "least", "loading")
 ALONE = ("skew", "joins", "runtime", "tpcds", "history", "files", "metastore", "requests")
 """Run only when named: they take long, or need more than Spark."""
 MODULES = {
     **{name: f"benchmarks.{name}" for name in ("planning", "paths", "loading", "history")},
-    **{name: f"benchmarks.queries.{name}" for name in ("scans", "pruning", "skew", "joins", "runtime")},
+    **{
+        name: f"benchmarks.queries.{name}"
+        for name in ("scans", "pruning", "least", "skew", "joins", "runtime")
+    },
     **{name: f"benchmarks.{name}.run" for name in ("tpcds", "files", "metastore", "requests")},
 }
 """The module of each benchmark."""
