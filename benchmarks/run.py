@@ -12,7 +12,7 @@ from rich.table import Table
 
 from benchmarks.measure import Result
 
-NAMES = ("planning", "paths", "scans", "pruning", "loading")
+NAMES = ("planning", "paths", "scans", "pruning", "least", "loading")
 ALONE = (
     "readers",
     "skew",
@@ -32,7 +32,17 @@ MODULES = {
     **{name: f"benchmarks.{name}" for name in ("planning", "paths", "loading", "history", "readers")},
     **{
         name: f"benchmarks.queries.{name}"
-        for name in ("scans", "pruning", "skew", "skew_joins", "joins", "joins_order", "runtime", "topk")
+        for name in (
+            "scans",
+            "pruning",
+            "least",
+            "skew",
+            "skew_joins",
+            "joins",
+            "joins_order",
+            "runtime",
+            "topk",
+        )
     },
     **{name: f"benchmarks.{name}.run" for name in ("tpcds", "files", "metastore", "requests")},
 }

@@ -2,6 +2,7 @@ package org.apache.spark.sql.parquetry.joingraph
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
+import org.apache.spark.sql.parquetry.predicates.PartitionPredicates
 import org.apache.spark.sql.parquetry.protocol.Bridge
 import org.apache.spark.sql.parquetry.values.{BoxValue, CollectBoxes, InBoxes}
 import org.apache.spark.sql.parquetry.versions.Sums
@@ -24,16 +25,17 @@ case class Extreme(of: Expression, least: Boolean) extends LeafExpression with U
 object JoinRanges {
   /** @return the condition, or None if any row might match, for any values of the other side */
   def of(condition: Expression, pruned: AttributeSet, build: AttributeSet): Option[Expression] = {
-    def on(e: Expression, side: AttributeSet, sums: Boolean = false) =
-      e.references.nonEmpty && e.references.subsetOf(side) && total(e, sums)
+    // no row is tested by the condition, so on this side an expression may fail
+    def on(e: Expression) = e.references.nonEmpty && e.references.subsetOf(pruned) && PartitionPredicates.evaluable(e)
+    def known(e: Expression) = e.references.nonEmpty && e.references.subsetOf(build) && total(e, sums = true)
     def part(e: Expression): Option[Expression] = e match {
       case And(a, b) => (part(a) ++ part(b)).reduceOption(And(_, _))
       case Or(a, b) => for (x <- part(a); y <- part(b)) yield Or(x, y)
-      case own if on(own, pruned) => Some(own)
+      case own if on(own) => Some(own)
       case comparison: BinaryComparison if !RowOrdering.isOrderable(comparison.left.dataType) => None
-      case comparison: BinaryComparison if on(comparison.left, pruned) && on(comparison.right, build, sums = true) =>
+      case comparison: BinaryComparison if on(comparison.left) && known(comparison.right) =>
         bounded(comparison, comparison.left, comparison.right)
-      case comparison: BinaryComparison if on(comparison.right, pruned) && on(comparison.left, build, sums = true) =>
+      case comparison: BinaryComparison if on(comparison.right) && known(comparison.left) =>
         mirrored(comparison).flatMap(bounded(_, comparison.right, comparison.left))
       case _ => None
     }
@@ -60,7 +62,7 @@ object JoinRanges {
   def extremes(condition: Expression): Seq[Extreme] = condition.collect { case end: Extreme => end }
 
   /**
-   * Whether an expression never fails, and has the same value each time, for any row. A derived condition is
+   * Whether an expression never fails, and has the same value each time, for any row. The build side's are
    * evaluated for more rows than the join's condition.
    *
    * @param sums whether to accept sums, although they may overflow

@@ -16,25 +16,21 @@ import org.apache.spark.sql.types._
  *
  * @param key the join key as an expression of the scan's columns
  * @param steps the nodes from the join down to the scan: a condition on the key may not be valid below some
+ * @param nullSafe whether the key is one of the two that Spark makes of `<=>`
  */
-case class KeySource(relation: DataSourceV2ScanRelation, scan: ParquetryScan, key: Expression, steps: Seq[StepFacts]) {
+case class KeySource(
+    relation: DataSourceV2ScanRelation, scan: ParquetryScan, key: Expression, steps: Seq[StepFacts], nullSafe: Boolean = false) {
   /** The form of the key, by its name in the protocol (`Form` in `joins/runtime/candidates.py`). */
   def form: String = key match {
     case _ if JoinRanges.extremes(key).nonEmpty => "ranges"
     case _: AttributeReference => "column"
     case _ if ofPartitions => "partitions"
     case _ if widened.isDefined => "widened"
+    case _ if KeyTuple.isFunction(key) && !nullSafe => "function"
     case _ => "computed"
   }
   def ofPartitions: Boolean = key.deterministic && !key.exists(_.isInstanceOf[PythonFuncExpression]) &&
     key.references.forall(a => scan.table.partitionColumns.contains(a.name))
-
-  /** Whether the key is the day of a timestamp column that is no partition column. */
-  def ofDays: Boolean = key match {
-    case Cast(moment: AttributeReference, DateType, _, _) =>
-      !ofPartitions && (moment.dataType == TimestampType || moment.dataType == TimestampNTZType)
-    case _ => false
-  }
 
   /**
    * The column that the key casts to a wider type, and the cast back. The wider type has all values of the

@@ -6,6 +6,7 @@ import java.util.UUID
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
+import org.apache.spark.sql.parquetry.predicates.{ExpressionTrees, PartitionPredicates}
 import org.apache.spark.sql.types._
 
 /**
@@ -16,10 +17,12 @@ import org.apache.spark.sql.types._
  * Spark's own filters have one key each, so for Spark a tuple is its first key; `TupleStrategy` and
  * `PlanTupleSubqueries` add the others.
  *
- * If one of the keys is computed from partition columns, all keys must be of partition columns. Then Spark
- * evaluates them over the partitions' values: `f.day = d.day AND f.y + 1 = d.y` becomes
+ * A key may be computed. If all keys are of partition columns, Spark evaluates them over the partitions'
+ * values: `f.day = d.day AND f.y + 1 = d.y` becomes
  *
  *     (day, y + 1) IN (the pairs of d)      KeyTuple(Seq(day, y + 1), Seq(0, 1), evaluated = true)
+ *
+ * Otherwise the planner gets the expression.
  *
  * @param keys the join's keys, as expressions of the scan's columns
  * @param places the indices of these keys in the list of the build side's keys
@@ -35,8 +38,7 @@ case class KeyTuple(keys: Seq[Expression], places: Seq[Int], evaluated: Boolean 
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): KeyTuple = copy(keys = newChildren)
 
   /**
-   * The columns, each once. Spark makes two keys of `<=>`; if one of them is not in the tuple, neither is the
-   * column.
+   * The columns and expressions, each once. Spark makes two keys of `<=>`.
    */
   lazy val columns: Seq[TupleColumn] = if (evaluated) keys.zipWithIndex.map { case (key, at) =>
     TupleColumn(LogicalNames.of(key), key.dataType, key.dataType, at)
@@ -44,11 +46,12 @@ case class KeyTuple(keys: Seq[Expression], places: Seq[Int], evaluated: Boolean 
     case (column: AttributeReference, at) => Some(TupleColumn(column.name, column.dataType, column.dataType, at))
     case (Cast(column: AttributeReference, to, zone, _), at) if KeySource.widens(column.dataType, to, zone) =>
       Some(TupleColumn(column.name, column.dataType, to, at, zone = zone))
-    case (Coalesce(Seq(column: AttributeReference, _: Literal)), at) =>
-      keys.indexWhere { case IsNull(same) => same.semanticEquals(column); case _ => false } match {
-        case -1 => None
-        case flag => Some(TupleColumn(column.name, column.dataType, column.dataType, at, Some(flag)))
-      }
+    case (key @ Coalesce(Seq(column: AttributeReference, _: Literal)), at) if KeyTuple.isNullSafe(key, keys) =>
+      val flag = keys.indexWhere { case IsNull(same) => same.semanticEquals(column); case _ => false }
+      Some(TupleColumn(column.name, column.dataType, column.dataType, at, Some(flag)))
+    case (key @ IsNull(_: AttributeReference), _) if KeyTuple.isNullSafe(key, keys) => None
+    case (key, at) if KeyTuple.isFunction(key) =>
+      Some(TupleColumn(LogicalNames.of(key), key.dataType, key.dataType, at, of = Some(key)))
     case _ => None
   }.distinctBy(_.name)
 
@@ -76,7 +79,8 @@ object KeyTuple {
 
   /** The name of tuples; `RuntimeValues` knows it by its bracket. */
   def text(parts: Seq[String]): String = parts.mkString("(", ", ", ")")
-  def struct(columns: Seq[TupleColumn]): StructType = StructType(columns.map(c => StructField(c.name, c.dataType)))
+  def struct(columns: Seq[TupleColumn]): StructType = StructType(columns.map(column =>
+    StructField(column.name, column.dataType, metadata = column.of.fold(Metadata.empty)(ExpressionTrees.inMetadata))))
 
   /**
    * The column of a key that is the column itself, a widening cast of it, or one of the two keys that Spark
@@ -89,6 +93,20 @@ object KeyTuple {
     case IsNull(column: AttributeReference) => Some(column)
     case _ => None
   }
+
+  /**
+   * Whether a key is computed from columns, and its values alone decide which rows match. The planner knows
+   * the results of some functions in a file, by the bounds of the columns.
+   */
+  def isFunction(key: Expression): Boolean = !key.isInstanceOf[AttributeReference] && key.dataType.isInstanceOf[AtomicType] &&
+    PartitionPredicates.evaluable(key) && !key.exists(e => e.isInstanceOf[UserDefinedExpression] || e.isInstanceOf[KeyTuple])
+
+  /** Whether a key is one of the two that Spark makes of `<=>`, and the other is among some keys. */
+  def isNullSafe(key: Expression, keys: Seq[Expression]): Boolean = key match {
+    case Coalesce(Seq(value, _: Literal)) => keys.exists { case IsNull(same) => same.semanticEquals(value); case _ => false }
+    case IsNull(value) => keys.exists { case Coalesce(Seq(same, _: Literal)) => same.semanticEquals(value); case _ => false }
+    case _ => false
+  }
 }
 
 /**
@@ -99,9 +117,11 @@ object KeyTuple {
  * @param at index of the key
  * @param flag index of the key that says which values stand for NULL, or None if NULL matches nothing
  * @param zone of the cast
+ * @param of the expression that computes the values, or None if a column of the scan has them
  */
 case class TupleColumn(
-    name: String, dataType: DataType, key: DataType, at: Int, flag: Option[Int] = None, zone: Option[String] = None) {
+    name: String, dataType: DataType, key: DataType, at: Int, flag: Option[Int] = None, zone: Option[String] = None,
+    of: Option[Expression] = None) {
   /** The value in a row of keys, or None if the row matches nothing. */
   def of(row: InternalRow): Option[Any] = flag match {
     case Some(isNull) if row.getBoolean(isNull) => Some(null)

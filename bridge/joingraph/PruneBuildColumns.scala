@@ -1,8 +1,9 @@
 package org.apache.spark.sql.parquetry.joingraph
 
 import org.apache.spark.sql.catalyst.expressions.AttributeSet
-import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide, JoinSelectionHelper}
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 import org.apache.spark.sql.parquetry.versions.ScanRelation
 
@@ -29,4 +30,16 @@ object PruneBuildColumns {
       if (read.size == output.size) relation else relation.copy(scan = fewer, output = output.filter(a => read(a.name)))
     case other => other
   }
+}
+
+/**
+ * Finds the side of a join that Spark will broadcast: by hints first, then by sizes, as Spark itself chooses.
+ */
+object BroadcastSide extends JoinSelectionHelper {
+  def find(join: Join): Option[BuildSide] = getBroadcastBuildSide(join, hintOnly = true, SQLConf.get)
+    .orElse(if (otherwise(join.hint)) None else getBroadcastBuildSide(join, hintOnly = false, SQLConf.get))
+
+  /** Whether a hint makes Spark join in another way, at any sizes. */
+  private def otherwise(hint: JoinHint): Boolean =
+    hintToSortMergeJoin(hint) || hintToShuffleHashJoin(hint) || hintToShuffleReplicateNL(hint)
 }

@@ -8,9 +8,9 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.{Predicate => CatalystPredicate}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.parquetry.protocol.{CharPadding, Json, PartitionValuesAnswer}
+import org.apache.spark.sql.parquetry.protocol.{Bridge, CharPadding, Json, PartitionValuesAnswer}
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate}
-import org.apache.spark.sql.parquetry.values.{Membership, TupleMembership}
+import org.apache.spark.sql.parquetry.values.{InBoxes, Membership, TupleMembership}
 import org.apache.spark.sql.parquetry.versions.Pushdown
 import org.apache.spark.sql.parquetry.versions.Pushdown.OnPartitions
 import org.apache.spark.sql.types.{DataType, StructType}
@@ -77,7 +77,8 @@ object EvaluatedPartitionPredicates {
     val positions = names(condition).map(schema.fieldIndex).toArray
     val partition = new GenericInternalRow(schema.length)
     var failure = Option.empty[Throwable]
-    val kept = rows.filter { row =>
+    val tooMany = InBoxes.tests(condition) > 1 && rows.length.toLong * InBoxes.tests(condition) > Bridge.terms.limits.evaluatedRows
+    val kept = if (tooMany) rows else rows.filter { row =>
       row.zip(positions).foreach { case (value, i) => partition.update(i, Json.toValue(value, schema(i).dataType)) }
       try test.eval(partition) catch { case NonFatal(e) => failure = Some(e); true }
     }

@@ -4,13 +4,15 @@ import java.time.Instant
 import java.util.concurrent.ConcurrentHashMap
 
 import org.json4s._
+import org.json4s.jackson.JsonMethods.{compact, parse, render}
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.{Cast => CastExpression}
 import org.apache.spark.sql.catalyst.util.DateTimeUtils
-import org.apache.spark.sql.parquetry.protocol.{CharPadding, Json}
-import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.sql.parquetry.protocol.{Bridge, CharPadding, Json}
+import org.apache.spark.sql.parquetry.values.{BoxValue, InBoxes}
+import org.apache.spark.sql.types.{DataType, Metadata, MetadataBuilder, StructField, StructType}
 
 /**
  * Encodes Catalyst's expressions like V2's (`Json.ofExpression`). Many have no form for sources, and a V2
@@ -27,8 +29,31 @@ object ExpressionTrees {
     case InSet(a: AttributeReference, values) => Json.ofMembership(Seq(a.name), values, a.dataType)
     case InSet(child, values) => function("IN", of(child) +: values.toSeq.map(literal(_, child.dataType)))
     case BucketPredicate(found) => found.tree
+    case value: BoxValue => JObject(
+      "box" -> JInt(value.at), "least" -> JBool(value.least), "type" -> JString(value.dataType.sql.toLowerCase))
+    case boxes: InBoxes => ofBoxes(boxes)
     case CharPadding(_) => function(CharPadding.name, e.children.map(of))
     case other => JObject(function(name(other), other.children.map(of)).obj ++ details(other))
+  }
+
+  /** A computed key of a join, with its SQL for reports. */
+  def ofKey(e: Expression): JObject = {
+    val plain = EvaluatedPartitionPredicates.unmarked(e)
+    JObject(of(plain).obj :+ ("sql" -> JString(plain.transform { case CharPadding(column) => column }.sql)))
+  }
+
+  /** A computed key's tree as a field's metadata; `inField` reads it. */
+  def inMetadata(e: Expression): Metadata = new MetadataBuilder().putString(key, compact(render(ofKey(e)))).build()
+  def inField(field: StructField): Option[JValue] =
+    Option.when(field.metadata.contains(key))(parse(field.metadata.getString(key)))
+  private val key = "parquetry.expression"
+
+  private def ofBoxes(boxes: InBoxes): JObject = boxes.arrived.fold(JObject("fn" -> JString("ALWAYS_TRUE"))) { found =>
+    JObject("fn" -> JString("BOXES"), "most" -> JInt(Bridge.terms.limits.boxes), "exact" -> JBool(found.exact),
+      "types" -> Json.strings(found.fields.map(_.dataType.sql.toLowerCase)),
+      "rows" -> JArray(found.rows.map(row => JArray(found.fields.indices.map(at =>
+        Json.ofValue(row(at), found.fields(at).dataType)).toList)).toList),
+      "condition" -> of(boxes.condition))
   }
 
   private def literal(value: Any, dataType: DataType): JObject =

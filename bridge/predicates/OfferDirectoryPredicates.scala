@@ -10,9 +10,9 @@ import org.apache.spark.sql.parquetry.versions.Pushdown
 
 /**
  * Gives a table conditions on data columns that have no form for sources, or whose form lacks details. Spark
- * offers a source no condition without such a form, but the condition may still prune files by their bounds
- * (`ExpressionTrees`), and directories for heavy values: `EvaluatedDirectoryPredicates` evaluates these
- * conditions when the scan is built. The filter itself stays.
+ * does not offer them to a source. But they may prune files by their bounds (`ExpressionTrees`), and
+ * directories for heavy values, once the scan is built (`EvaluatedDirectoryPredicates`). The filter itself
+ * stays.
  *
  * Some versions of Spark do not give a scan conditions on partition columns to evaluate over the values of
  * partitions (`Pushdown.givesOnPartitions`). There the table gets these conditions here, too.

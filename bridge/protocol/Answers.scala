@@ -129,7 +129,7 @@ case class FoundRanges(column: String, ends: Seq[Seq[String]], values: Seq[Strin
  */
 case class FilesAnswer(
     folders: Array[String], names: String, folder: Array[Int], partition: Array[Int], bytes: Array[Long], modified: Array[Long],
-    bucket: Array[Int]) {
+    bucket: Array[Int], rows: Array[Long], values: Array[Array[String]], value: Array[Int]) {
   def count: Int = bytes.length
   def eachName: Iterator[String] = {
     var start = 0

@@ -4,6 +4,7 @@ import scala.collection.mutable
 
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
 import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, Json, PiecesAnswer, ScanAnswer}
 import org.apache.spark.sql.types.StructType
@@ -12,16 +13,22 @@ import org.apache.spark.sql.types.StructType
  * Splits the files of a scan, and packs the pieces into partitions for tasks, as Spark's own sources do.
  *
  * @param partitionSchema the partition columns that are read
+ * @param constant the data columns that values of files are of, or None to open all files
  * @param told adds the values of hidden columns to a piece of a file, given the file's path
  */
 class FileSplits(
-    session: SparkSession, answer: ScanAnswer, partitionSchema: StructType, told: (PartitionedFile, => String) => PartitionedFile) {
+    session: SparkSession, answer: ScanAnswer, partitionSchema: StructType, constant: Option[StructType],
+    told: (PartitionedFile, => String) => PartitionedFile) {
   private val files = answer.files
   private val most = FilePartition.maxSplitBytes(
     session, files.bytes.map(_ + session.sessionState.conf.filesOpenCostInBytes).sum)
 
   /** Packs pieces of any files together. */
-  def mixed: Array[FilePartition] = answer.order.fold(packed(pieces(0 until files.count, most)))(order => ranked(order.ranks))
+  def mixed: Array[FilePartition] = answer.order.fold {
+    val (counted, opened) = (0 until files.count).partition(isConstant)
+    val parts = packed(pieces(opened, most)) ++ packed(counted.map(wholeFile).to(mutable.ArrayBuffer))
+    parts.zipWithIndex.map { case (part, i) => if (part.index == i) part else FilePartition(i, part.files) }
+  }(order => ranked(order.ranks))
 
   /** The same for the files without a bucket. */
   def besideBuckets: Array[FilePartition] = packed(pieces((0 until files.count).filter(files.bucket(_) < 0), most))
@@ -85,6 +92,15 @@ class FileSplits(
 
   private def packed(pieces: mutable.ArrayBuffer[PartitionedFile]): Array[FilePartition] =
     FilePartition.getFilePartitions(session, pieces.sortBy(-_.length).toSeq, most).toArray
+
+  private lazy val values = constant.fold(Array.empty[InternalRow])(Json.toRows(files.values, _))
+  private def isConstant(place: Int): Boolean = constant.isDefined && files.rows.nonEmpty && files.rows(place) >= 0
+  /** A file that is not opened. It counts as empty, so that a task gets many. */
+  private def wholeFile(i: Int): PartitionedFile = {
+    val file = PartitionedFile(partitions(files.partition(i)), folders(files.folder(i)).file(names(i)), 0, 0, Array.empty[String],
+      files.modified(i), files.bytes(i), Map.empty)
+    ConstantFiles.of(file, files.rows(i), values(files.value(i)))
+  }
 
   private lazy val names = files.eachName.toArray
   private lazy val folders = files.folders.map(new FolderPaths(_))

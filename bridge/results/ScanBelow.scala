@@ -9,7 +9,6 @@ import org.apache.spark.sql.catalyst.plans.{Cross, ExistenceJoin, Inner, JoinTyp
 import org.apache.spark.sql.catalyst.plans.logical.{BaseEvalPython, Filter, Generate, Join, LogicalPlan, Project, Subquery, Union}
 import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, DataSourceV2Strategy}
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.joingraph.LogicalNames
 import org.apache.spark.sql.parquetry.predicates.{EvaluatedPartitionPredicates, ExpressionTrees}
 import org.apache.spark.sql.parquetry.protocol.{CharPadding, Json}
@@ -36,7 +35,7 @@ case class ScanBelow(
   /** The facts that keep the query from needing fewer files (`Hindrance` in `prune/needed_rows.py`). */
   def hindrance: JObject = JObject(
     "unknown" -> Json.strings(drops.map(join => s"the ${LogicalNames.of(join)} JOIN") ++ conditions.filterNot(planned.contains).map(text)),
-    "skipping" -> skipping.fold[JValue](JNull)(JString(_)))
+    "skipping" -> scan.skipping.fold[JValue](JNull)(JString(_)))
 
   /** A sort key (`SortKey` in `prune/needed_rows.py`). */
   def key(expression: Expression, descending: Boolean, nullsFirst: Boolean): JObject = {
@@ -71,15 +70,6 @@ case class ScanBelow(
   private def text(condition: Expression): String =
     if (condition.containsAnyPattern(TreePattern.DYNAMIC_PRUNING_SUBQUERY, TreePattern.PLAN_EXPRESSION)) "a condition by values of a subquery"
     else EvaluatedPartitionPredicates.text(condition)
-
-  /** The setting that has readers skip files that are missing or damaged: then expected rows may not come. */
-  private def skipping: Option[String] = {
-    val options = scan.options
-    def isOn(name: String, inSession: Boolean) = options.getBoolean(name, inSession)
-    if (isOn("ignoreMissingFiles", SQLConf.get.ignoreMissingFiles)) Some("ignoreMissingFiles")
-    else if (isOn("ignoreCorruptFiles", SQLConf.get.ignoreCorruptFiles)) Some("ignoreCorruptFiles")
-    else None
-  }
 }
 
 object ScanBelow extends PredicateHelper {

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, S
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.parquetry.predicates.ExpressionTrees
 import org.apache.spark.sql.parquetry.protocol.{Bridge, JoinsAnswer, Json, Outcome, Settings, VerdictAnswer}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
@@ -103,6 +104,7 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
           "facts" -> candidate.facts.json,
           "predicates" -> JArray(candidate.source.scan.asked.toList),
           "columns" -> Json.strings(candidate.source.key.references.toSeq.map(_.name)),
+          "expression" -> (if (candidate.source.form == "function") ExpressionTrees.ofKey(candidate.source.key) else JNull),
           "values_of" -> candidate.valuesOf.filter(_.table.ref == catalog).fold[JValue](JNull)(scan =>
             JObject(scan.table.identity.toList :+ ("predicates" -> JArray(scan.asked.toList): JField)))))).toList))
       some.zip(answer.as[JoinsAnswer].verdicts).map { case (candidate, verdict) => RuntimeVerdict(candidate, verdict) }

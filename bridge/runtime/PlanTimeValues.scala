@@ -124,7 +124,7 @@ object PlanTimeValues {
       EvaluatedPartitionPredicates.values(source.scan.table, source.scan.planTimeConditions, Seq(InSet(source.key, values))).headOption.map(_.encoded)
     case key => source.widened.map { case (column, back) =>
       in(source, column, values.map(value => back(Literal(value, key.dataType)).eval()) - null)
-    }
+    }.orElse(Option.when(source.form == "function")(RuntimeValues.ofKey(key, values.toSeq, source.scan.mostValues)))
   }
 
   private def tree(source: KeySource, tuple: KeyTuple, tuples: Seq[Seq[Any]]): Option[JValue] =

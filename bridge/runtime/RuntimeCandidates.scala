@@ -4,12 +4,12 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
-import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, Inner, JoinType, LeftSemi}
+import org.apache.spark.sql.catalyst.plans.{Inner, JoinType, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.joingraph.{
-  BroadcastSide, EquiJoin, JoinGraph, JoinRanges, JoinSide, KeyRangeFromFiles, KeySource, KeyTuple, LogicalNames, SharedScans}
+  BroadcastSide, EquiJoin, JoinGraph, JoinRanges, JoinSide, KeyRangeFromFiles, KeySource, KeyTuple, LogicalNames, SharedScans, SubqueriesBesideOr}
 import org.apache.spark.sql.parquetry.protocol.{Bridge, CandidateFacts}
 
 /**
@@ -30,7 +30,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
   def all: Seq[RuntimeCandidate] = {
     joins.foreach(direct)
     plan.foreach {
-      case filter: Filter => besideOr(filter, filter.child)
+      case filter: Filter => besideOr(filter)
       case _ =>
     }
     val directly = found.length
@@ -96,44 +96,22 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
     val bound = ranges.map(e => e -> sources(e).filterNot(source =>
       // for partition columns an equality is better than a range: it is evaluated for each of their values
       equal && e.isInstanceOf[EqualNullSafe] && source.ofPartitions))
+    val all = (if (bound.forall(_._2.isEmpty)) Nil else equalities.map(e => e -> sources(e))) ++ bound
     for (relation <- bound.flatMap(_._2).map(_.relation).distinctBy(System.identityHashCode)) {
-      def ofThis(some: Seq[KeySource]) = some.filter(_.relation eq relation)
-      val there = bound.collect { case (e, some) if ofThis(some).nonEmpty => e }
-      val condition = (equalities.filter(e => ofThis(sources(e)).nonEmpty) ++ there).reduce(And(_, _))
-      add(join, side, ofThis(sources(condition)), build, Nil, 0, LogicalNames.of(condition), shared = false, nullAware = false,
-        equality = false, join.joinType)
+      val condition = all.collect { case (e, some) if some.exists(_.relation eq relation) => e }.reduce(And(_, _))
+      add(join, side, sources(condition).filter(_.relation eq relation), build, Nil, 0, LogicalNames.of(condition), shared = false,
+        nullAware = false, equality = false, join.joinType)
     }
   }
 
   /**
-   * Adds candidates with the values of subqueries beside OR, such as `day IN (SELECT …) OR x = 4`. Spark
-   * joins the subquery so that each row knows whether it has a match, and a filter above drops rows:
-   *
-   * {{{
-   * Filter (exists OR x = 4)
-   *   Join f.day = d.day, ExistenceJoin(exists)      f: (day >= min(d.day) AND day <= max(d.day)) OR x = 4
-   * }}}
-   *
-   * @param below the filter's child, or a plan below it with the same rows
+   * Adds candidates with the values of subqueries beside OR, such as `day IN (SELECT …) OR x = 4`.
    */
-  private def besideOr(filter: Filter, below: LogicalPlan): Unit = below match {
-    case project: Project => besideOr(filter, project.child)
-    case join @ Join(left, right, ExistenceJoin(exists), Some(on), _) =>
-      /** Whether a match can only help a row to pass. */
-      def helps(e: Expression): Boolean = e match {
-        case And(a, b) => helps(a) && helps(b)
-        case Or(a, b) => helps(a) && helps(b)
-        case same: Attribute if same.exprId == exists.exprId => true
-        case other => !other.references.contains(exists)
-      }
-      for (e <- splitConjunctivePredicates(filter.condition) if e.references.contains(exists) && helps(e) && joins.exists(_ eq join)) {
-        val condition = e.transform { case same: Attribute if same.exprId == exists.exprId => on }
-        val sources = JoinRanges.of(condition, left.outputSet, right.outputSet).toSeq.flatMap(KeySource.of(_, left))
-        add(join, "left", sources, right, Nil, 0, LogicalNames.of(on), shared = false, nullAware = false, equality = false, LeftSemi)
-      }
-      besideOr(filter, left)
-    case _ =>
-  }
+  private def besideOr(filter: Filter): Unit =
+    for (SubqueriesBesideOr(join, left, build, condition, on) <- SubqueriesBesideOr.of(filter) if joins.exists(_ eq join)) {
+      val sources = JoinRanges.of(condition, left.outputSet, build.outputSet).toSeq.flatMap(KeySource.of(_, left))
+      add(join, "left", sources, build, Nil, 0, LogicalNames.of(on), shared = false, nullAware = false, equality = false, LeftSemi)
+    }
 
   private def ofNotIn(e: Expression): Boolean = e.exists { case IsNull(_: EqualTo) => true; case _ => false }
 
@@ -145,17 +123,11 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
       case column: Attribute =>
         val joined = JoinGraph.of(pruned)
         KeySource.of(column, pruned) ++ joined.closure(column).tail.flatMap(equal => joined.items.flatMap(KeySource.of(equal, _)))
-      case computed => KeySource.of(computed, pruned)
+      case computed =>
+        val nullSafe = KeyTuple.isNullSafe(computed, probed.keys)
+        KeySource.of(computed, pruned).map(_.copy(nullSafe = nullSafe))
     }
-    // the day of a timestamp gets a range of days, as file statistics have the first and the last timestamp
-    val days = sources.filter(_.ofDays)
-    val ranges = for {
-      condition <- JoinRanges.of(EqualTo(key, keys(place)), pruned.outputSet, build.outputSet).toSeq if days.nonEmpty
-      source <- KeySource.of(condition, pruned) if days.exists(_.relation eq source.relation)
-    } yield source
-    add(join, side, ranges, build, Nil, 0, LogicalNames.of(keys(place)), shared = false, nullAware, equality = false, join.joinType)
-    val others = sources.filterNot(source => source.ofDays && ranges.exists(_.relation eq source.relation))
-    add(join, side, others, build, keys, place, LogicalNames.of(keys(place)), shared, nullAware, equality = true, join.joinType)
+    add(join, side, sources, build, keys, place, LogicalNames.of(keys(place)), shared, nullAware, equality = true, join.joinType)
   }
 
   private def add(
@@ -193,7 +165,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
         source = number(from.getOrElse(build)),
         plan = equal(build),
         tupleColumn = buildKey.flatMap(_ => KeyTuple.columnOf(source.key).map(_.name)
-          .orElse(Option.when(source.ofPartitions)(LogicalNames.of(source.key)))),
+          .orElse(Option.when(source.ofPartitions || source.form == "function")(LogicalNames.of(source.key)))),
         narrowed = from.exists(!_.eq(build)),
         shared = shared && !outside,
         outside = outside,

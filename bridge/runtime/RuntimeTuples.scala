@@ -22,14 +22,13 @@ object RuntimeTuples extends PredicateHelper {
   }
 
   /**
-   * The keys among some that make a tuple, by their indices, and whether Spark evaluates them, since one is
-   * computed from partition columns.
+   * The keys among some that make a tuple, by their indices, and whether Spark evaluates them: all are of
+   * partition columns, and one is computed.
    */
   private def usable(sources: Seq[KeySource]): (Seq[Int], Boolean) = {
-    val plain = KeyTuple(sources.map(_.key), sources.indices)
-    val (used, ofPartitions) = (sources.indices.filter(plain.uses), sources.indices.filter(sources(_).ofPartitions))
-    val computed = sources.indices.diff(used).exists(at => !plain.columns.exists(column => sources(at).key.semanticEquals(plain.keys(column.at))))
-    val evaluated = computed && used.length < ofPartitions.length && used.forall(ofPartitions.contains)
+    val tuple = KeyTuple(sources.map(_.key), sources.indices)
+    val (used, ofPartitions) = (sources.indices.filter(tuple.uses), sources.indices.filter(sources(_).ofPartitions))
+    val evaluated = used.forall(ofPartitions.contains) && tuple.columns.exists(_.of.isDefined)
     (if (evaluated) ofPartitions else used, evaluated)
   }
 

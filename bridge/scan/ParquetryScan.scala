@@ -23,7 +23,7 @@ import org.apache.spark.sql.parquetry.merging.{BucketReaderFactory, MergingReade
 import org.apache.spark.sql.parquetry.predicates.RowGroupFilters
 import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, Json, OrderAnswer, PiecesAnswer, ScanAnswer}
 import org.apache.spark.sql.parquetry.readers.{
-  ErrorNamingReaderFactory, FileReaders, FileSplits, KeyedFilePartition, OpenedFilesFactory,
+  ConstantFileReaders, ErrorNamingReaderFactory, FileReaders, FileSplits, KeyedFilePartition, OpenedFilesFactory,
   RuntimeFilterPartition, RuntimeFilterReaders}
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate, Schemas}
 import org.apache.spark.sql.parquetry.versions.{ListsFiles, RuntimeFilteredScan}
@@ -166,6 +166,8 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
 
   // The request, and its files without runtime values
 
+  /** The setting that has readers skip files, if one does. */
+  def skipping: Option[String] = plans.request.skipping
   /** The conditions of the query itself. */
   override def asked: Seq[JValue] = plans.request.conditions
   def planTimeValues: Seq[JValue] = plans.request.planTimeValues
@@ -296,7 +298,8 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   }
 
   private lazy val byBucket = pieces(listed).byBucket(buckets.get, together, split.toSeq.flatMap(_.buckets), split.exists(_.divided))
-  private def pieces(answer: ScanAnswer) = new FileSplits(session, answer, partitionSchema, hidden.beside(_, partitionSchema, _))
+  private def pieces(answer: ScanAnswer) = new FileSplits(
+    session, answer, partitionSchema, Some(plans.request.dataSchema), hidden.beside(_, partitionSchema, _))
 
   def rowGroupFilters: Array[sources.Filter] = RowGroupFilters(pushed, table)
   /**
@@ -308,7 +311,9 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
     val files = new RuntimeFilterReaders(readers.factory(rowGroupFilters, mergesFiles))
     val inner = if (split.exists(_.buckets.exists(_.interleaved))) new SliceReaderFactory(files) else files
     val chosen = buckets.filter(_ => inFewer).fold[PartitionReaderFactory](inner)(new BucketReaderFactory(inner, _, readSchema()))
-    val counted = new OpenedFilesFactory(ErrorNamingReaderFactory.wrap(chosen, table), plans.countOpened(session.sparkContext))
+    val constant = new ConstantFileReaders(
+      ErrorNamingReaderFactory.wrap(chosen, table), plans.request.dataSchema, dataSchema, partitionSchema)
+    val counted = new OpenedFilesFactory(constant, plans.countOpened(session.sparkContext))
     if (mergesFiles) new MergingReaderFactory(counted, buckets.get.order, readSchema()) else counted
   }
 

@@ -12,7 +12,8 @@ import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.execution.InSubqueryExec
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Strategy
-import org.apache.spark.sql.parquetry.predicates.GuardUntranslatablePredicates
+import org.apache.spark.sql.parquetry.predicates.{
+  EvaluatedPartitionPredicates, ExpressionTrees, GuardUntranslatablePredicates, PartitionPredicates}
 import org.apache.spark.sql.parquetry.protocol.Json
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -32,9 +33,12 @@ object RuntimeValues {
   def tree(filter: Expression, most: Int): Option[JValue] = filter match {
     case in: InSubqueryExec => in.child match {
       case column: AttributeReference => in.values().map(values => membership(Seq(column.name), column.dataType, values.toSeq, most))
+      case key if key.dataType.isInstanceOf[AtomicType] => in.values().map(values => ofKey(key, values.toSeq, most))
       case _ => None
     }
-    case other => DataSourceV2Strategy.translateFilterV2(GuardUntranslatablePredicates.conjunctsGuarded(other)).map(tree(_, most))
+    case plain if PartitionPredicates.plain(plain) =>
+      DataSourceV2Strategy.translateFilterV2(GuardUntranslatablePredicates.conjunctsGuarded(plain)).map(tree(_, most))
+    case other => Some(ExpressionTrees.of(EvaluatedPartitionPredicates.unmarked(other)))
   }
 
   def tree(found: Predicate, most: Int): JValue = found match {
@@ -46,8 +50,12 @@ object RuntimeValues {
   private def membership(column: Seq[String], dataType: DataType, values: Seq[Any], most: Int): JValue = dataType match {
     case _: StructType if values.isEmpty && isTuple(column) => noTuples(column)
     case struct: StructType => tuples(struct, values.map(_.asInstanceOf[InternalRow]), most)
-    case _ => set(column, dataType, values, most)
+    case _ => set("col" -> Json.strings(column), dataType, values, most)
   }
+
+  /** Returns the tree of the values of a computed key. */
+  def ofKey(key: Expression, values: Seq[Any], most: Int): JValue =
+    set("of" -> ExpressionTrees.ofKey(key), key.dataType, values, most)
 
   /** Returns the tree of tuples, given as rows of some columns. */
   def ofTuples(columns: StructType, rows: Seq[InternalRow], most: Int): JValue = membership(Seq(tupleName(columns)), columns, rows, most)
@@ -58,15 +66,16 @@ object RuntimeValues {
   private def noTuples(column: Seq[String]): JValue =
     JObject("fn" -> JString("TUPLES"), "count" -> JInt(0), "text" -> JString(column.head))
 
-  private def set(column: Seq[String], dataType: DataType, values: Seq[Any], most: Int): JValue = {
+  /** @param of a column, or an expression */
+  private def set(of: JField, dataType: DataType, values: Seq[Any], most: Int): JValue = {
     val there = values.filter(_ != null)
-    val named = List[JField]("col" -> Json.strings(column), "type" -> JString(dataType.sql.toLowerCase))
+    val named = List[JField](of, "type" -> JString(dataType.sql.toLowerCase))
     if (there.length > most) {
       val order = TypeUtils.getInterpretedOrdering(dataType)
       JObject(("fn" -> JString("WITHIN")) :: named ::: List[JField]("count" -> JInt(there.length),
         "least" -> Json.ofValue(there.min(order), dataType), "greatest" -> Json.ofValue(there.max(order), dataType)))
-    } else packed(there, dataType).fold[JValue](Json.ofMembership(column, values, dataType))(fields =>
-      JObject(("fn" -> JString("IN")) :: named ::: fields ::: List[JField]("null" -> JBool(there.length < values.length))))
+    } else JObject(("fn" -> JString("IN")) :: named ::: packed(there, dataType).fold[List[JField]](
+      List("values" -> JArray(values.map(Json.ofValue(_, dataType)).toList)))(_ ::: List[JField]("null" -> JBool(there.length < values.length))))
   }
 
   /**
@@ -83,7 +92,7 @@ object RuntimeValues {
 
   /** The set of a column's values; NULL matches NULL, as in a tuple. */
   private def setWithNull(field: StructField, values: Seq[Any], most: Int): JValue = {
-    val there = set(Seq(field.name), field.dataType, values.filter(_ != null), most)
+    val there = set(of(field), field.dataType, values.filter(_ != null), most)
     if (!values.contains(null)) there
     else {
       val isNull = JObject("fn" -> JString("IS_NULL"), "args" -> JArray(List(JObject("col" -> Json.strings(Seq(field.name))))))
@@ -97,9 +106,12 @@ object RuntimeValues {
       List[JField]("values" -> JArray(values.map(Json.ofValue(_, field.dataType)).toList)))
     val flags = values.map(value => (if (value == null) 1 else 0).toByte)
     val nulls = if (values.contains(null)) List[JField]("nulls" -> text(flags.toArray)) else Nil
-    val named = List[JField]("col" -> Json.strings(Seq(field.name)), "type" -> JString(field.dataType.sql.toLowerCase))
-    JObject(named ::: fields ::: nulls)
+    JObject(of(field) :: ("type" -> JString(field.dataType.sql.toLowerCase): JField) :: fields ::: nulls)
   }
+
+  /** The column or expression of a tuple's field. */
+  private def of(field: StructField): JField =
+    ExpressionTrees.inField(field).fold[JField]("col" -> Json.strings(Seq(field.name)))("of" -> _)
 
   /**
    * Packs values: whole numbers, and types that Spark stores as such, as longs; floats as doubles; texts and

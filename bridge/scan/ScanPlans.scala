@@ -6,7 +6,7 @@ import scala.util.Try
 import org.json4s._
 
 import org.apache.spark.SparkContext
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.execution.InSubqueryExec
 import org.apache.spark.sql.internal.SQLConf
@@ -163,18 +163,24 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
    */
   def narrow(given: Seq[Expression]): Option[Narrowed] = {
     val filters = given.map(InBoxes.arrived)
-    val boxes = filters.map(filter => filter -> InBoxes.written(filter)).toMap
-    val sent = filters.flatMap(filter => RuntimeValues.tree(boxes(filter), estimate.mostValues).map(filter -> _))
+    val sent = filters.filterNot(computedFromPartitions)
+      .flatMap(filter => RuntimeValues.tree(filter, estimate.mostValues).map(filter -> _))
     val narrowed = Option.when(sent.nonEmpty)(narrowBy(sent.map(_._2)))
-    val understood = sent.zip(narrowed.fold(Seq.empty[Boolean])(_.answer.again)).collect { case (filter, false) => filter }
-    val others = filters.filter(filter => !understood.exists(_._1 eq filter) && PartitionPredicates.decides(table, boxes(filter)))
+    val understood = sent.zip(narrowed.fold(Seq.empty[Boolean])(_.answer.again)).collect { case ((filter, _), false) => filter }
+    val others = filters.filter(filter => !understood.exists(_ eq filter) && PartitionPredicates.decides(table, filter))
+    val kept = sent.filterNot { case (filter, _) => others.exists(_ eq filter) }
     val evaluated = others.zip(
-      EvaluatedPartitionPredicates.values(table, request.planTimeConditions ++ understood.map(_._2), others.map(boxes)).map(_.encoded))
+      EvaluatedPartitionPredicates.values(table, request.planTimeConditions ++ kept.map(_._2), others).map(_.encoded))
     val (all, last) =
       if (evaluated.isEmpty) (sent, narrowed)
-      else (understood ++ evaluated, Some(narrowBy((understood ++ evaluated).map(_._2))))
+      else (kept ++ evaluated, Some(narrowBy((kept ++ evaluated).map(_._2))))
     last.foreach(result => base.recordOutcomes(all.map(_._1), result.answer.unused))
     last
+  }
+
+  private def computedFromPartitions(filter: Expression): Boolean = filter match {
+    case in: InSubqueryExec => !in.child.isInstanceOf[AttributeReference] && PartitionPredicates.decides(table, in)
+    case _ => false
   }
 
   /** Copies that Spark makes of a node have the same values: only the first one asks. */

@@ -2,6 +2,7 @@ package org.apache.spark.sql.parquetry.scan
 
 import org.json4s._
 
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, Json, ScanAnswer, Settings}
 import org.apache.spark.sql.parquetry.table.{HiddenColumns, ParquetryTable, PushedPredicate}
 import org.apache.spark.sql.types.StructType
@@ -30,6 +31,13 @@ case class ScanRequest(
   }
 
   val conditions: Seq[JValue] = pushed.map(_.tree)
+  /** The setting that has readers skip files that are missing or damaged: then expected rows may not come. */
+  val skipping: Option[String] = {
+    def isOn(name: String, inSession: Boolean) = options.getBoolean(name, inSession)
+    if (isOn("ignoreMissingFiles", SQLConf.get.ignoreMissingFiles)) Some("ignoreMissingFiles")
+    else if (isOn("ignoreCorruptFiles", SQLConf.get.ignoreCorruptFiles)) Some("ignoreCorruptFiles")
+    else None
+  }
   /** All that the planner knows before the query runs. */
   def planTimeConditions: Seq[JValue] = conditions ++ planTimeValues
 
@@ -52,6 +60,7 @@ case class ScanRequest(
         "runtime" -> JArray(runtimeValues.toList),
         "columns" -> Json.strings(required.fieldNames.filterNot(hidden.names)),
         "late" -> JBool(mayEstimate),
+        "opens_all" -> JBool(!hidden.isEmpty || skipping.isDefined),
         Json.readOptions(options), settings) ++ before.map("before" -> _: JField)
         ++ files.map("files" -> Json.strings(_): JField)
         ++ Option.when(apart)("apart" -> JBool(true): JField)

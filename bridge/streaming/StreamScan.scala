@@ -34,7 +34,7 @@ class StreamScan(val table: ParquetryTable, val required: StructType, val pushed
   lazy val readerFactory: PartitionReaderFactory =
     ErrorNamingReaderFactory.wrap(readers.factory(RowGroupFilters(pushed, table), atOnce = false), table)
   def partitions(answer: ScanAnswer): Array[FilePartition] =
-    new FileSplits(session, answer, partitionSchema, hidden.beside(_, partitionSchema, _)).mixed
+    new FileSplits(session, answer, partitionSchema, None, hidden.beside(_, partitionSchema, _)).mixed
 
   override def columnarSupportMode(): Scan.ColumnarSupportMode =
     if (readers.columnar) Scan.ColumnarSupportMode.SUPPORTED else Scan.ColumnarSupportMode.UNSUPPORTED

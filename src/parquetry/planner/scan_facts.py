@@ -81,7 +81,7 @@ def not_read(scan: ScanReport, reason: str) -> ScanReport:
         msgspec.structs.replace(step, kept=0, by=(), not_by=(), origins=(), whole=None, about=False)
         for step in scan.steps
     )
-    return msgspec.structs.replace(scan, steps=steps, run_time=None, not_read=reason)
+    return msgspec.structs.replace(scan, steps=steps, run_time=None, not_read=reason, counted=0)
 
 
 def opened(scan: ScanReport, count: int) -> ScanReport:

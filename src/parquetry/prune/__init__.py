@@ -81,6 +81,10 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.prune.rules.files import FileRule as FileRule
     from parquetry.prune.rules.partitions import PartitionRule as PartitionRule
+    from parquetry.prune.rules.results.constant_files import (
+        ConstantFiles as ConstantFiles,
+        constant_files as constant_files,
+    )
     from parquetry.prune.rules.results.file_order import (
         file_order as file_order,
         order_columns as order_columns,

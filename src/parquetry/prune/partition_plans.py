@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import compress
+from typing import NamedTuple
 
-from parquetry.metastore import PartitionSnapshot, TableMetadata, TableSnapshot, cheapest_plan
+from parquetry.metastore import Examined, PartitionSnapshot, TableMetadata, TableSnapshot, cheapest_plan
 from parquetry.predicate import (
     And,
     Filter,
@@ -95,20 +96,30 @@ def partition_knowledge(metadata: TableMetadata, partitions: Sequence[PartitionS
     return KnownValues(metadata.partition_by, PartitionSnapshot.all_values(partitions))
 
 
+class FoundPartitions(NamedTuple):
+    """The partitions that can satisfy conditions, in key order.
+
+    Attributes:
+        exact: whether they all satisfy the conditions that partition columns decide, so that their values
+            need no second test. They need one after a condition with thousands of values, which is read by
+            coarser ranges (`scan.coarse`).
+        seeks: keys that a skip scan read to find the next value of a leading column.
+    """
+
+    partitions: Sequence[PartitionSnapshot]
+    exact: bool
+    seeks: int = 0
+
+
 def find_partitions(
     snapshot: TableSnapshot, filters: Sequence[Filter], recent: PartitionCache | None = None
-) -> tuple[Sequence[PartitionSnapshot], bool]:
+) -> FoundPartitions:
     """Return the partitions that can satisfy conditions, in key order, judged by partition columns alone.
 
     Args:
         snapshot: the version of the table.
         filters: filters joined by AND.
         recent: the query cache; a cached selection may save reading the metastore.
-
-    Returns:
-        The partitions, and whether they all satisfy the conditions that partition columns decide, so that
-        their values need no second test. They need one after a condition with thousands of values, which is
-        read by coarser ranges (`scan.coarse`).
     """
     names = frozenset(snapshot.metadata.partition_by)
     given = [part for each in filters if (part := on_partitions(each, names)) is not None]
@@ -117,15 +128,17 @@ def find_partitions(
     found = None if recent is None else recent.find(snapshot, parts)
     if found is not None:
         if found.same:
-            return found.partitions, whole
+            return FoundPartitions(found.partitions, whole, found.seeks)
         known = partition_knowledge(snapshot.metadata, found.partitions)
-        return list(compress(found.partitions, match(Filter.all_of(given), known).tolist())), True
+        kept = compress(found.partitions, match(Filter.all_of(given), known).tolist())
+        return FoundPartitions(list(kept), True, found.seeks)
     plan = partition_plan(snapshot, parts)
-    partitions = list(snapshot.partitions(plan))
+    examined = Examined()
+    partitions = list(snapshot.partitions(plan, examined=examined))
     exact = plan is None or plan.exact
     if recent is not None and exact:
-        recent.keep(snapshot, parts, partitions)
-    return partitions, exact and whole
+        recent.keep(snapshot, parts, partitions, examined.seeks)
+    return FoundPartitions(partitions, exact and whole, examined.seeks)
 
 
 def candidates(
@@ -138,7 +151,7 @@ def candidates(
         predicates: filters joined by AND.
         recent: the query cache.
     """
-    partitions, _ = find_partitions(snapshot, predicates, recent)
+    partitions = find_partitions(snapshot, predicates, recent).partitions
     answers = match(Filter.all_of(predicates), partition_knowledge(snapshot.metadata, partitions))
     return list(compress(partitions, answers.tolist()))
 

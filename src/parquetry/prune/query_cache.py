@@ -134,17 +134,24 @@ MAX_NARROWED_PARTITIONS = 1000
 
 
 class CachedPartitions(NamedTuple):
-    """Partitions in key order, and whether they are exactly the wanted ones (`same`) or include others."""
+    """Partitions in key order.
+
+    Attributes:
+        same: whether they are exactly the wanted ones, and do not include others.
+        seeks: the seeks of the skip scan that found them.
+    """
 
     partitions: Sequence[PartitionSnapshot]
     same: bool
+    seeks: int = 0
 
 
 class _CacheEntry(NamedTuple):
-    """Partitions in key order, and the size of their records in bytes."""
+    """Partitions in key order, the size of their records in bytes, and the seeks that found them."""
 
     partitions: tuple[PartitionSnapshot, ...]
     bytes: int
+    seeks: int
 
 
 _PartitionKey = tuple[bytes, int, frozenset[Predicate]]
@@ -190,10 +197,14 @@ class PartitionCache:
                 return None
             self._entries.move_to_end(best[0])
         snapshot.check_kept()
-        return CachedPartitions(best[1].partitions, best[0][2] == wanted)
+        return CachedPartitions(best[1].partitions, best[0][2] == wanted, best[1].seeks)
 
     def keep(
-        self, snapshot: TableSnapshot, filters: Iterable[Filter], partitions: Sequence[PartitionSnapshot]
+        self,
+        snapshot: TableSnapshot,
+        filters: Iterable[Filter],
+        partitions: Sequence[PartitionSnapshot],
+        seeks: int = 0,
     ) -> None:
         """Cache the partitions for conditions, unless their records are too large."""
         size = sum([partition.record_bytes for partition in partitions])
@@ -202,7 +213,7 @@ class PartitionCache:
         key = (snapshot.id, snapshot.version, _conjuncts(filters))
         with self._lock:
             self._drop(key)
-            self._entries[key] = _CacheEntry(tuple(partitions), size)
+            self._entries[key] = _CacheEntry(tuple(partitions), size, seeks)
             self._bytes += size
             while (
                 self._bytes > _MAX_CACHED_PARTITION_BYTES or len(self._entries) > _CACHED_PARTITION_SELECTIONS

@@ -198,6 +198,7 @@ def test_a_long_text(spark: SparkSession) -> None:
     text = "x" * 20_000_001  # one more than readers of JSON take by default
     names = read_answer(spark, "FilesAnswer", {
         "folders": [], "names": text, "folder": "", "partition": "", "bytes": "", "modified": "", "bucket": "",
+        "rows": "", "values": [], "value": "",
     }).names()  # fmt: skip
     assert len(names) == len(text)
 

@@ -11,6 +11,7 @@ from parquetry.predicate import NO_NULL, SOME_NULL, Bounds, Filter, Knowledge, m
 from parquetry.predicate.functions.preimage import direction_in
 from parquetry.predicate.normalise import normalise
 from parquetry.predicate.reading.expressions import ExpressionReader
+from parquetry.predicate.reading.join_values import read_key
 from parquetry.predicate.reading.spark_json import from_json, read_literal
 from parquetry.predicate.zones import UTC, Zone
 from parquetry.temporal import MICROS_PER_DAY, days_from_civil
@@ -220,3 +221,19 @@ def test_directions(tree: dict[str, Any], direction: int | None) -> None:
     assert expression is not None
     found = direction_in(expression)
     assert (None if found is None else found[1]) == direction
+
+
+@pytest.mark.parametrize(
+    ("tree", "is_known"),
+    [
+        (fn("+", "id", 1), True),
+        (fn("%", "id", 7), True),
+        (DAY_OF_TS, True),
+        (fn("HASH", "id"), False),
+        (fn("CAST", "code", type="int"), False),
+        (fn("+", {"col": ["other"]}, 1), False),
+    ],
+)
+def test_computed_keys_of_joins(tree: dict[str, Any], is_known: bool) -> None:
+    """A key of a join is known if its functions are, unless the cast of a text may be an error."""
+    assert (read_key(tree, COLUMNS) is not None) == is_known

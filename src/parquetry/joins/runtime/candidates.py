@@ -97,7 +97,7 @@ class PlanTimeValues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     useful: bool
 
 
-Form = Literal["column", "widened", "partitions", "ranges", "tuple", "computed"]
+Form = Literal["column", "widened", "partitions", "function", "ranges", "tuple", "computed"]
 
 
 class Candidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -112,6 +112,7 @@ class Candidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             `column`: a plain column;
             `widened`: a column cast to a type that has each of its values, so the values can be cast back;
             `partitions`: computed from partition columns alone, so Spark can evaluate it for each partition;
+            `function`: computed from columns by functions whose results are known by the bounds of files;
             `ranges`: a condition with the least and the greatest of the build side's values;
             `tuple`: several columns;
             `computed`: anything else.
@@ -138,8 +139,7 @@ class Candidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         together: the number of a group of candidates, or None if it stands alone. Either all or none of a
             group are used, since Spark reads their scans once for several places of the query.
         tuple_column: the column of the values if they could be part of tuples: a plain or widened one, or one
-            of the two keys that Spark makes from `<=>`. For an expression of partition columns, its SQL. None
-            if they could not.
+            of the two keys that Spark makes from `<=>`. For a computed key, its SQL. None if they could not.
         plan: the number of the plan that gives the values; all keys of one plan have the same number.
     """
 

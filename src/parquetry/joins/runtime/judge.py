@@ -238,7 +238,7 @@ def _join_refusal(candidate: Candidate) -> str | None:
 
 def _column_refusal(candidate: Candidate) -> str | None:
     if candidate.form == "computed":
-        return f"{candidate.column} is computed, and not from partition columns alone"
+        return f"{candidate.column} is computed, and its values in a file are not known"
     if not candidate.filterable:
         return f"nothing is known of the values of {candidate.column}"
     return None

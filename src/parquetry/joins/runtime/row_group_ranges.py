@@ -26,7 +26,7 @@ from parquetry.joins.runtime.cost_model import LIMITS
 from parquetry.joins.runtime.estimates import likely_matches
 from parquetry.joins.runtime.filterable import laid_out_within
 from parquetry.metastore import TableMetadata
-from parquetry.predicate import Compare, In, Predicate, TupleIn
+from parquetry.predicate import Compare, In, Opaque, Predicate, TupleIn
 from parquetry.prune import Condition, Selection, before_gregorian, same_order_in_orc
 from parquetry.scan import ranges
 from parquetry.types import ColumnType, Value, order_key
@@ -82,6 +82,8 @@ def ranges_for_readers(
 
 def _column_predicates(predicate: Predicate) -> list[Predicate]:
     """Return the conditions on single columns that a condition implies."""
+    if isinstance(predicate, Opaque):  # a set of an expression
+        return [] if predicate.implied is None else _column_predicates(predicate.implied)
     if not isinstance(predicate, TupleIn):
         return [predicate]
     rows = [row for row in predicate.rows if None not in row]

@@ -7,8 +7,8 @@
     (day, y) IN (8 pairs)                            8 partitions
 
 Tuples help if several keys are columns that place the table's rows: partition columns, all columns of its
-buckets, or skewed columns. One run of the build side gives the values of all keys. So a key's own verdict and
-cost hold for the tuple.
+buckets, or skewed columns. Beside one of these, so do keys computed from other columns. One run of the build
+side gives the values of all keys. So a key's own verdict and cost hold for the tuple.
 """
 
 from __future__ import annotations
@@ -37,13 +37,18 @@ class PlacementColumns(msgspec.Struct, frozen=True):
     names: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     def used_together(
-        self, columns: frozenset[str], computed: frozenset[str] = frozenset()
+        self,
+        columns: frozenset[str],
+        computed: frozenset[str] = frozenset(),
+        functions: frozenset[str] = frozenset(),
     ) -> frozenset[str]:
         """Return the columns among some to use as tuples, or none if there are fewer than two.
 
         Args:
             columns: names of columns, in lower case.
             computed: keys among them that are computed from partition columns, as SQL.
+            functions: keys among them that are computed from other columns. They are used beside a column
+                that places rows: each tuple is compared with the bounds of the files.
 
         >>> placement_columns = PlacementColumns(frozenset("pq"))
         >>> sorted(placement_columns.used_together(frozenset("pqax"))), placement_columns.used_together(frozenset("pa"))
@@ -53,6 +58,7 @@ class PlacementColumns(msgspec.Struct, frozen=True):
         choosing = {name for part in self.parts for name in part.choosing_columns(physical)}
         placing = {name for name in columns if self.names.get(name) in choosing}
         joined = columns & (self.partitions | computed) | placing
+        joined |= functions if joined else frozenset()
         return joined if len(joined) > 1 else frozenset()
 
 
@@ -86,13 +92,12 @@ def group_tuples(
     joined = list(verdicts)
     for number, positions in enumerate(groups.values()):
         columns = frozenset(_column(candidates[position]) for position in positions)
-        computed = frozenset(
-            _column(candidates[position])
-            for position in positions
-            if candidates[position].form == "partitions"
+        computed, functions = (
+            frozenset(_column(candidates[p]) for p in positions if candidates[p].form == form)
+            for form in ("partitions", "function")
         )
         wanted = (
-            placement_columns(positions[0]).used_together(columns, computed)
+            placement_columns(positions[0]).used_together(columns, computed, functions)
             if len(columns) > 1
             else frozenset()
         )

@@ -195,6 +195,10 @@ class FileList(msgspec.Struct, frozen=True):
         modified: modification times, in milliseconds since the epoch, in 64 bits; 0 if unknown.
         bucket: numbers of the buckets, from 0 to `ReportedBuckets.held` - 1, in 32 bits; empty if the scan
             reports no buckets.
+        rows: numbers of rows, in 64 bits, of the files that need not be opened; -1 for all other files. Each
+            column that the scan reads has one value in such a file. Empty if there are none.
+        values: the values of the data columns that the scan reads, in their order; different rows of them.
+        value: index into `values`, in 32 bits; empty if `rows` is.
     """
 
     folders: list[str]
@@ -204,6 +208,9 @@ class FileList(msgspec.Struct, frozen=True):
     bytes: builtins.bytes
     modified: builtins.bytes
     bucket: builtins.bytes = b""
+    rows: builtins.bytes = b""
+    values: list[Values] = []
+    value: builtins.bytes = b""
 
 
 class SortOrder(msgspec.Struct, frozen=True):

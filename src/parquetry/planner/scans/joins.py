@@ -32,6 +32,7 @@ from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans.heavy_keys import split_joins
 from parquetry.planner.scans.request import ScanRequest
+from parquetry.predicate import read_key
 
 
 def plan_joins(lake: Lake, q: questions.PlanJoins) -> answers.PlannedJoins:
@@ -89,11 +90,19 @@ class _CandidateRequest:
     def candidate(self) -> Candidate:
         """Return the candidate, with estimates of its values and rows where the judge can use them."""
         facts, build = self._candidate.facts, self.build
+        if not self._is_known_key():
+            return replace(facts, form="computed")
         value_count = facts.held if facts.held is not None else self._partition_values()
         if build is None or (value_count is None and not self._files_decide()):
             return facts
         rows = self._lake.estimates.get_or_make(("rows", *_identity(build)), lambda: _rows(build))
         return replace(facts, held=value_count, build=replace(facts.build, rows=rows))
+
+    def _is_known_key(self) -> bool:
+        """Return whether something is known of the key's values in a file."""
+        tree = self._candidate.expression
+        types = {column.name: column.column_type for column in self.scan.snapshot.metadata.columns}
+        return tree is None or read_key(tree, types) is not None
 
     def _files_decide(self) -> bool:
         """Return whether statistics of the column decide, and both tables are listed in planning."""
@@ -124,7 +133,8 @@ class _CandidateRequest:
 
     def dense_key_count(self) -> int | None:
         """Return how many keys the small table has, if nearly every file of the large one has some."""
-        if self.build is None or len(self._candidate.columns) != 1:
+        computed = self._candidate.facts.form == "function"
+        if self.build is None or computed or len(self._candidate.columns) != 1:
             return None
         small, large = self.build.snapshot, self.scan.snapshot
         key, column = self._candidate.facts.build.key, large.metadata.column(self._candidate.columns[0]).name

@@ -4,6 +4,8 @@ The bridge sends the values of a column packed (`predicate.reading.packed_values
 `LIMITS.set_values`, it sends their number, their minimum and their maximum:
 {"fn": "WITHIN", "col": ["k"], "type": "bigint", "count": 2000000, "least": "3", "greatest": "9"}.
 
+A key may be computed, such as `f.id + 1`. Then a tree has its expression, `of`, in place of a column.
+
 Values of several keys from one filter are tuples, or a set for each key if tuples prune no better:
 `{"fn": "TUPLES", "count": 8, "args": [{"col": ["day"], "type": "date", "packed": …}, …]}`. The n-th values of
 all columns are one tuple. If there are more tuples than the bridge sends of a set, it sends an AND of one set
@@ -24,7 +26,7 @@ from parquetry.joins import LIMITS
 from parquetry.metastore import TableSnapshot
 from parquetry.planner.predicates import EVALUATED, conditions
 from parquetry.planner.protocol.questions import ScanCounts
-from parquetry.predicate import Compare, In, Or, Predicate, name_text, raw_values
+from parquetry.predicate import Compare, In, Or, Predicate, name_text, raw_values, tree_text
 from parquetry.prune import (
     Condition,
     Origin,
@@ -132,7 +134,7 @@ def _bounded(tree: dict[str, Any]) -> dict[str, Any]:
     if tree["type"] in ("float", "double"):  # NaN, and zeros of both signs, make no bounds
         return {"fn": "ALWAYS_TRUE"}
     ends = ((">=", "least"), ("<=", "greatest"))
-    column = {"col": tree["col"]}
+    column = tree["of"] if "of" in tree else {"col": tree["col"]}
     return {
         "fn": "AND",
         "args": [{"fn": op, "args": [column, {"lit": tree[end], "type": tree["type"]}]} for op, end in ends],
@@ -145,12 +147,14 @@ def _runtime_condition(condition: Condition, tree: dict[str, Any]) -> RuntimeCon
         return _tuple_condition(condition, tree)
     if tree.get("fn") == _WITHIN_FUNCTION:
         note = f"more than {LIMITS.set_values:,}: by the least and the greatest"
-        return RuntimeCondition(condition, found_values(name_text(tree["col"][0]), tree["count"], note))
+        return RuntimeCondition(condition, found_values(_key_text(tree), tree["count"], note))
     if tree.get("fn") == EVALUATED:
         values = found_values(
             tree.get("of", condition.text), tree.get("count"), tuples=tree.get("tuples", False)
         )
         return RuntimeCondition(condition, values)
+    if "of" in tree:
+        return RuntimeCondition(condition, found_values(_key_text(tree), len(set(raw_values(tree)))))
     count = _count(node)
     if count is None:
         if isinstance(node, Or) and len(node.children) > LIMITS.listed_values:
@@ -164,13 +168,17 @@ def _runtime_condition(condition: Condition, tree: dict[str, Any]) -> RuntimeCon
 
 
 def _tuple_condition(condition: Condition, tree: dict[str, Any]) -> RuntimeCondition:
-    columns = (name_text(column["col"][0]) for column in tree.get("args", ()))
-    text = tree.get("text") or f"({', '.join(columns)})"
+    keys = tree.get("args", ())
+    text = tree.get("text") or f"({', '.join(map(_key_text, keys))})"
     count = distinct_tuples(tree)
-    if not 0 < count <= LIMITS.listed_values:
+    if not 0 < count <= LIMITS.listed_values or any("of" in key for key in keys):
         written = f"{text} IN ({count:,} tuples)"
         condition = Condition(condition.filter, condition.about, written, condition.origin)
     return RuntimeCondition(condition, found_values(text, count, tuples=True))
+
+
+def _key_text(tree: dict[str, Any]) -> str:
+    return tree_text(tree["of"]) if "of" in tree else name_text(tree["col"][0])
 
 
 def _count(node: Predicate) -> int | None:

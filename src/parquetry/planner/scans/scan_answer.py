@@ -29,10 +29,12 @@ from parquetry.metastore import TableSnapshot
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.answers import FileList
 from parquetry.planner.protocol.questions import ScanCounts, StepCount
+from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans import file_subset
 from parquetry.planner.scans.request import ScanRequest
 from parquetry.predicate import IsNull, Not
-from parquetry.prune import Condition, Report, ScanReport, condition_text, steps
+from parquetry.prune import Condition, ConstantFiles, Report, ScanReport, condition_text, steps
+from parquetry.types import ColumnType
 
 _MIN_ROW_BYTES = 8
 _MAX_PUSHED_CHARACTERS = 1000
@@ -189,6 +191,22 @@ def file_list(
         files.bytes.astype("<i8").tobytes(),
         np.where(files.modified == UNKNOWN, 0, files.modified).astype("<i8").tobytes(),
         b"" if buckets is None else buckets.astype("<i4").tobytes(),
+    )
+
+
+def with_values(files: FileList, counted: ConstantFiles, types: Sequence[ColumnType]) -> FileList:
+    """Return files; some get values and a number of rows, so that they need not be opened.
+
+    Args:
+        files: to read.
+        counted: the files among them that need not be opened.
+        types: of the values.
+    """
+    return msgspec.structs.replace(
+        files,
+        rows=counted.rows.astype("<i8").tobytes(),
+        values=[list(map(to_wire, types, row)) for row in counted.values],
+        value=counted.of_files.astype("<i4").tobytes(),
     )
 
 

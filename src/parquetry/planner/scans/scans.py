@@ -37,6 +37,7 @@ from parquetry.planner.scans.scan_answer import (
     late_scan,
     reported_buckets,
     statistics,
+    with_values,
     without_added,
 )
 from parquetry.predicate import columns_of, filter_from_json, opaque_parts
@@ -45,6 +46,7 @@ from parquetry.prune import (
     DirectoryValues,
     Selection,
     candidates,
+    constant_files,
     decided_conditions,
     directory_values,
     exact_conditions,
@@ -151,6 +153,9 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.PlannedScan:
     ranges = ranges_for_readers(
         snapshot.metadata, [one.condition for one in request.runtime_conditions], selection
     )
+    counted = None
+    if buckets is None and not q.opens_all:
+        counted = constant_files(snapshot, selection.partitions, block, q.columns)
     waits = settings[RUNTIME_PRUNING] and has_parts(snapshot.metadata, block.count, selection.bytes)
     answer = answer_without_files(
         request,
@@ -160,19 +165,26 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.PlannedScan:
         filterable(snapshot.metadata, q.columns) if waits else [],
         buckets=None if buckets is None else buckets.text(selection.bytes),
         shown=msgspec.structs.replace(
-            without_added(request.pruning, selection.report), buckets=of_buckets, run_time=of_values
+            without_added(request.pruning, selection.report),
+            buckets=of_buckets,
+            run_time=of_values,
+            counted=0 if counted is None else counted.file_count,
         ),
     )
     locations = PartitionSnapshot.locations(partitions)
+    files = file_list(block.files, numbers, locations, None if buckets is None else buckets.of_files)
+    order = reported_order(request, q.columns, selection)
+    if counted is not None and order is None:
+        files = with_values(files, counted, [request.types[name] for name in counted.columns])
     return msgspec.structs.replace(
         answer,
-        files=file_list(block.files, numbers, locations, None if buckets is None else buckets.of_files),
+        files=files,
         partitions=_values(snapshot, partitions, q.columns),
         buckets=None if buckets is None else reported_buckets(buckets, settings, block.files),
         again=_evaluated_again(request),
         row_groups=_ranges(ranges) + reported_threshold(request, selection),
         unused=unused(request.arrived, selection.report, {each.column for each in ranges}),
-        order=reported_order(request, q.columns, selection),
+        order=order,
     )
 
 

@@ -26,7 +26,7 @@ from parquetry.predicate.functions.values import NO_NULL, Range, extremes
 from parquetry.predicate.nodes import Like, Or, Predicate, all_of, any_of, equal
 from parquetry.types import STORED_BITS, STRING, ColumnType, Value, order_key
 
-_MAX_RANGES = 20
+MAX_RANGES = 20
 """Ranges that an IN becomes at most; a longer IN becomes one range from its least to its greatest value."""
 _CACHED_CONDITIONS = 1024
 
@@ -56,21 +56,28 @@ def implied(op: str, expression: Expression, value: Value, literal: ColumnType) 
     return _within(op, expression, value)
 
 
-def implied_by_any(expression: Expression, literals: Sequence[tuple[Value, ColumnType]]) -> Predicate | None:
+def implied_by_any(
+    expression: Expression, literals: Sequence[tuple[Value, ColumnType]], most: int = MAX_RANGES
+) -> Predicate | None:
     """Return the condition that `expression IN (literals)` implies on a column, or None if unknown.
 
     Args:
         expression: of one column.
         literals: values and their types; NULL is not among them.
+        most: ranges that become conditions. Of more literals, one range has all.
     """
-    if len(literals) > _MAX_RANGES:
+    if len(literals) > most:
         ordered = sorted(literals, key=lambda each: order_key(each[0]))
         ends = (implied(">=", expression, *ordered[0]), implied("<=", expression, *ordered[-1]))
         known = [end for end in ends if end is not None]
         return all_of(known) if known else None
     parts = [implied("=", expression, value, type) for value, type in literals]
     known = [part for part in parts if part is not None]
-    return any_of(known) if known and len(known) == len(parts) else None
+    if not known or len(known) < len(parts):
+        return None
+    # values with an unknown result are part of each
+    flat = (each for part in known for each in (part.children if isinstance(part, Or) else (part,)))
+    return any_of(dict.fromkeys(flat))
 
 
 def direction_in(expression: Expression) -> tuple[ColumnReference, int] | None:

@@ -13,6 +13,7 @@ from parquetry.prune.report.text import (
     NOT_RUN_TEXT,
     amount,
     condition_text,
+    counted_text,
     reason_text,
     run_time_text,
 )
@@ -50,6 +51,8 @@ def _scan(scan: ScanReport) -> str:
         f"<li>not by <code>{escape(condition_text(note.condition, note.origin))}</code>: {escape(note.reason)}</li>"
         for note in scan.unused()
     )
+    if scan.counted:
+        notes = f"<li>{escape(counted_text(scan))}</li>{notes}"
     if scan.not_read:
         notes = f"<li>{escape(f'not read: {scan.not_read}')}</li>{notes}"
     if scan.run_time is not None:

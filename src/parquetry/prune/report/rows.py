@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from parquetry.prune.report.report import Report
-from parquetry.prune.report.text import NOT_RUN_TEXT, condition_text, reason_text, run_time_text
+from parquetry.prune.report.text import NOT_RUN_TEXT, condition_text, counted_text, reason_text, run_time_text
 
 
 class ReportRow(NamedTuple):
@@ -47,6 +47,8 @@ def report_rows(report: Report) -> Iterator[ReportRow]:
             yield ReportRow(part, scan.table, "not read", None, None, scan.not_read)
         for step in scan.steps:
             yield ReportRow(part, scan.table, step.name, step.kept, step.of, reason_text(step))
+        if scan.counted:
+            yield ReportRow(part, scan.table, "not opened", scan.counted, None, counted_text(scan))
         if scan.run_time is not None:
             why = run_time_text(scan.run_time).removeprefix("run time: ")
             yield ReportRow(part, scan.table, "run time", None, None, why)

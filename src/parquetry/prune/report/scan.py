@@ -42,6 +42,8 @@ class Step(ReportPart, frozen=True):
         about: whether `kept` is an estimate, since no files were listed.
         whole: for a step that counts bytes, the bytes of the files read with all their columns, or None if
             all columns are read; `of` is then the bytes of the table.
+        seeks: keys of the metastore that a skip scan read to find the next value of a leading column, or 0 if
+            keys were read in order.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Step(ReportPart, frozen=True):
     unit: str = ""
     about: bool = False
     whole: int | None = None
+    seeks: int = 0
 
     def __post_init__(self) -> None:
         if not self.unit:
@@ -99,6 +102,8 @@ class ScanReport(ReportPart, frozen=True):
             `runtime.totals`.
         not_read: why no file was opened in the run although the plan had a scan; empty if files were read, or
             the query has not run.
+        counted: files that are not opened, since the metastore has their number of rows, and the one value
+            that each column has in them.
     """
 
     table: str
@@ -107,6 +112,7 @@ class ScanReport(ReportPart, frozen=True):
     run_time: RunTimeReport | None = None
     by_totals: bool = False
     not_read: str = ""
+    counted: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scan as part of `Report.to_dict`."""

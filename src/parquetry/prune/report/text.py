@@ -10,7 +10,7 @@ from parquetry.prune.report.join import JoinReport
 from parquetry.prune.report.join_values import ValuesReport
 from parquetry.prune.report.runtime import RunTimeReport
 from parquetry.prune.report.scan import BYTES_UNIT, ScanReport, Step
-from parquetry.texts import size_text
+from parquetry.texts import quantity, size_text
 
 _ORIGIN_PREFIXES: dict[Origin, str] = {
     "query": "",
@@ -62,7 +62,8 @@ def reason_text(step: Step) -> str:
     for condition, origin in step.causes():
         (asked if origin == "query" else others).append(condition_text(condition, origin))
     joined = " AND ".join(f"({text})" if " OR " in text and len(asked) > 1 else text for text in asked)
-    return ", ".join(([joined] if joined else []) + others)
+    skipped = [f"skip scan: {quantity(step.seeks, 'seek')}"] if step.seeks else []
+    return ", ".join(([joined] if joined else []) + others + skipped)
 
 
 def _columns_text(step: Step) -> str:
@@ -98,8 +99,14 @@ def run_time_text(found: RunTimeReport) -> str:
     return f"run time: {values}: {cuts or 'nothing less is read'}{listed}"
 
 
+def counted_text(scan: ScanReport) -> str:
+    """Return how many files are not opened, since the metastore has the values of their rows."""
+    return f"rows of {quantity(scan.counted, 'file')} from the metastore, without opening {'it' if scan.counted == 1 else 'them'}"
+
+
 def _lines(scan: ScanReport) -> list[str]:
-    steps = " · ".join([*([f"not read: {scan.not_read}"] if scan.not_read else []), *map(_step, scan.steps)])
+    parts = [f"not read: {scan.not_read}"] if scan.not_read else []
+    steps = " · ".join([*parts, *map(_step, scan.steps), *([counted_text(scan)] if scan.counted else [])])
     return [
         f"{scan.table}: {steps}",
         *(() if scan.run_time is None else (f"  {run_time_text(scan.run_time)}",)),

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import compress
 
+import msgspec
+
 from parquetry.metastore import PartitionSnapshot
 from parquetry.predicate import EVERY_ROW, match
 from parquetry.prune.condition import Condition
@@ -30,7 +32,7 @@ class PartitionRule(Rule):
     def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
         """Read the partitions that can hold an answer, but not their files."""
         tally = Tally()
-        partitions = _partitions(scan, tally)
+        partitions, seeks = _partitions(scan, tally)
         remaining = replace(remaining, partitions=partitions)
         if not scan.partition_by:
             return remaining, None
@@ -46,17 +48,19 @@ class PartitionRule(Rule):
             return condition.not_understood or "not understood"
 
         of = scan.snapshot.totals.partitions
-        return remaining, tally.step(self, len(partitions), of, scan.conditions, reason)
+        step = tally.step(self, len(partitions), of, scan.conditions, reason)
+        return remaining, msgspec.structs.replace(step, seeks=seeks)
 
 
-def _partitions(scan: Scan, tally: Tally) -> Sequence[PartitionSnapshot]:
+def _partitions(scan: Scan, tally: Tally) -> tuple[Sequence[PartitionSnapshot], int]:
+    """Return the partitions, and the seeks of the skip scan that found them."""
     snapshot, names = scan.snapshot, scan.partition_by
-    partitions, exact = find_partitions(
+    partitions, exact, seeks = find_partitions(
         snapshot, [condition.filter for condition in scan.conditions], scan.recent
     )
     parts = [on_partitions(condition.filter, names) for condition in scan.conditions]
     if not names or all(part is None for part in parts):
-        return partitions
+        return partitions, seeks
     for condition, part in zip(scan.conditions, parts, strict=True):
         if part not in (None, EVERY_ROW):
             tally.serve(condition)
@@ -68,7 +72,7 @@ def _partitions(scan: Scan, tally: Tally) -> Sequence[PartitionSnapshot]:
         if condition.about & names and not (exact and condition.decided_by(names))
     ]
     if not again:
-        return partitions
+        return partitions, seeks
     known = partition_knowledge(snapshot.metadata, partitions)
     answers = tally.combine(again, [match(condition.filter, known) for condition in again])
-    return list(compress(partitions, answers.tolist()))
+    return list(compress(partitions, answers.tolist())), seeks

@@ -110,8 +110,9 @@ def test_sides_that_may_be_pruned(type: str, left: bool, right: bool) -> None:
         ),
         (
             {"form": "computed", "column": "(k + 1)"},
-            "(k + 1) is computed, and not from partition columns alone",
+            "(k + 1) is computed, and its values in a file are not known",
         ),
+        ({"form": "function", "column": "(k + 1)"}, "collected"),
         ({"form": "partitions"}, "collected"),
         ({"form": "partitions", "placed": "shared", "shared": True}, "spark"),
         ({"form": "widened", "placed": "shared", "shared": True}, "collected"),

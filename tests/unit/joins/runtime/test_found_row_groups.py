@@ -16,7 +16,7 @@ from parquetry.metastore import ColumnStatistics, FileRecord, Metastore, Transac
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.storage.model import TableColumn, TableMetadata
 from parquetry.predicate.filter import Filter
-from parquetry.predicate.nodes import Compare, In, Predicate, TupleIn
+from parquetry.predicate.nodes import Compare, In, Opaque, Predicate, TupleIn
 from parquetry.prune.condition import Condition
 from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
@@ -38,6 +38,14 @@ def test_values_become_ranges() -> None:
     dense = tuple(base * 1000 + n for base in range(LIMITS.key_ranges) for n in range(9))
     (ranges,) = found(In("k", dense, INT))
     assert ranges.ends == tuple((base * 1000, base * 1000 + 8) for base in range(LIMITS.key_ranges))
+
+
+def test_values_of_an_expression() -> None:
+    """Readers get the values of the column that a set of an expression implies, if they are known."""
+    implied = In("k", (3, 7), INT)
+    opaque = Opaque("2 * k IN (6, 14)", ("k",), "function on the column", implied)
+    assert found(opaque) == [ColumnRanges("k", INT, ((3, 3), (7, 7)))]
+    assert found(Opaque("hash(k) IN (6, 14)", ("k",), "function on the column")) == []
 
 
 def test_sparse_sets_are_looked_up() -> None:

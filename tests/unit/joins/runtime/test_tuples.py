@@ -58,6 +58,16 @@ def test_keys_of_one_build_side() -> None:
     assert numbers([key("day"), key("y"), key("day", join=5, plan=6, source=6)]) == [0, 0, None]
 
 
+def test_keys_computed_from_data_columns() -> None:
+    """A key computed from data columns takes part in tuples beside a key that places rows, and not alone."""
+    day, computed, other = key("day"), key("(v + 1)", form="function"), key("(w + 1)", form="function")
+    assert numbers([day, computed]) == [0, 0]
+    assert numbers([day, computed, other]) == [0, 0, 0]
+    assert numbers([computed, other]) == [None, None]
+    assert numbers([key("v"), computed]) == [None, None]
+    assert groups([day, key("hash(v)", form="computed")])[1] == ("refused", None)
+
+
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [

@@ -15,6 +15,10 @@ from parquetry.metastore.operations.indexes import create_index
 from parquetry.metastore.versions.indexes import find_index
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.reading.parse import parse_filter
+from parquetry.prune.query_cache import PartitionCache
+from parquetry.prune.report.report import Report
+from parquetry.prune.report.rows import report_rows
+from parquetry.prune.select import select_files
 from parquetry.scan import IndexOrder, plan_by_index, plan_scan
 from parquetry.store import MemoryStore, SQLiteStore, Store
 from parquetry.types import Value
@@ -82,6 +86,23 @@ def test_a_condition_on_a_later_column_jumps_from_value_to_value(
 ) -> None:
     """A filter without the first column returns a key for each of its 34 values, and the wanted keys."""
     assert read(table, text) == (partitions, partitions + seeks, seeks)
+
+
+def test_the_report_counts_the_seeks(table: TableSnapshot) -> None:
+    """The step of partitions says how many seeks found them, also if they come from the query cache."""
+    recent = PartitionCache()
+    for text, step in (
+        ("c = 5", "partitions 204 of 1,224 (c = 5, skip scan: 34 seeks)"),
+        ("c = 5", "partitions 204 of 1,224 (c = 5, skip scan: 34 seeks)"),
+        ("c = 5 AND t = 'a'", "partitions 34 of 1,224 (c = 5 AND t = 'a', skip scan: 34 seeks)"),
+        ("p = 8", "partitions 36 of 1,224 (p = 8)"),
+    ):
+        selection = select_files(table, [parse_filter(text, table.key_schema.types)], recent=recent)
+        assert str(Report((selection.report,))).split(" · ")[0] == f"default.t: {step}"
+        assert (
+            next(row.why for row in report_rows(Report((selection.report,))))
+            == step[step.index("(") + 1 : -1]
+        )
 
 
 def test_the_leading_column_may_have_a_condition_of_its_own(table: TableSnapshot) -> None:

@@ -115,6 +115,8 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
         first: the rows that the query needs, or None for all rows that satisfy its conditions.
         answered: the aggregate of the rows that an earlier question answered as far as possible, or None.
             Files that are in this answer are left out.
+        opens_all: whether every file has to be opened, since columns of files themselves are read, or since
+            readers skip files that are missing or damaged.
     """
 
     runtime: list[dict[str, Any]]
@@ -128,6 +130,7 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
     apart: bool = False
     first: FirstRows | None = None
     answered: WholeAggregate | None = None
+    opens_all: bool = False
 
 
 class FileKeyRanges(Reading, tag="file_ends", frozen=True, kw_only=True):
@@ -217,6 +220,7 @@ class RuntimeCandidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         facts: about the join and the scan.
         predicates: of the scan, when it was planned (trees).
         columns: that the values belong to.
+        expression: a key computed from data columns (a tree), or None for all other keys.
         values_of: the one table of this catalog that the values come from, or None if there is no such table.
     """
 
@@ -225,6 +229,7 @@ class RuntimeCandidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     read_options: dict[str, str] = {}
     predicates: list[dict[str, Any]] = []
     columns: list[str] = []
+    expression: dict[str, Any] | None = None
     values_of: ConditionedTable | None = None
 
 

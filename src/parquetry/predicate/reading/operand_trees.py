@@ -1,0 +1,169 @@
+"""Read the leaves of trees that the bridge sends: columns and literals; and write a tree as text for people.
+
+`spark_json` describes the trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from parquetry.errors import ParquetryError
+from parquetry.predicate import bind
+from parquetry.predicate.nodes import name_text
+from parquetry.predicate.reading import char_padding
+from parquetry.types import STORED_BITS, STRING, ColumnType, Value, parse_type, sql_literal, value_from_text
+
+COMPARISONS = {"=": "=", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
+"""The comparisons by their signs in trees."""
+
+
+class NotUnderstoodError(Exception):
+    """A tree has a form that is not understood; the reason is for the report."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+UNREADABLE = (
+    NotUnderstoodError,
+    ParquetryError,
+    LookupError,
+    TypeError,
+    ValueError,
+    ArithmeticError,
+    AttributeError,
+    RecursionError,
+)
+"""The errors of trees that have another form than expected."""
+
+
+def column_of(tree: Any, columns: Mapping[str, ColumnType]) -> tuple[str, ColumnType]:
+    """Return the column of a tree, which may be padded, and its type.
+
+    Raises:
+        NotUnderstoodError: the tree is no column of the table.
+    """
+    if "col" not in tree:
+        padded = char_padding.padded_column(tree, columns)
+        if padded is None:
+            raise NotUnderstoodError("function on the column" if "fn" in tree else "a literal alone")
+        tree = padded
+    path = tree["col"]
+    if len(path) != 1:
+        raise NotUnderstoodError("nested field")
+    try:
+        name, type = bind.resolve(path[0], columns)
+    except ParquetryError:
+        raise NotUnderstoodError("unknown column") from None
+    return name, type
+
+
+def read_literal(tree: Any) -> tuple[Value, ColumnType]:
+    """Return the value of a literal's tree, and its type. Any error means that it is not understood."""
+    text, name = tree["lit"], tree.get("type", "string")
+    if text is None:
+        return None, parse_type(name)
+    type, read = literal_reader(name)
+    return read(str(text)), type
+
+
+def literal_reader(name: str) -> tuple[ColumnType, Callable[[str], Value]]:
+    """Return the type of literals, and the function that reads one from text."""
+    type = parse_type(name)
+    if not type.keyed:
+        raise NotUnderstoodError(f"literal of type {type}")
+    if type.textual:
+        return STRING, str
+    if type.name in STORED_BITS:
+        return type, int
+    if type.name == "binary":
+        return type, bytes.fromhex
+    if type.name == "decimal":
+        return type, Decimal
+    if type.name == "boolean":
+        return type, lambda text: value_from_text(type, text.lower())
+    return type, partial(value_from_text, type)
+
+
+def operands(function: str, arguments: Sequence[Any]) -> list[Any]:
+    """Return the operands of a chain of ANDs, or of ORs; pairs may be nested to any depth."""
+    found = []
+    waiting = list(reversed(arguments))
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Mapping) and str(each.get("fn", "")).upper() == function:
+            waiting += reversed(each.get("args", ()))
+        else:
+            found.append(each)
+    return found
+
+
+def names_in(tree: Any) -> list[str]:
+    """Return the names of a tree's columns, from the left; a name may come more than once."""
+    names = []
+    waiting = [tree]
+    while waiting:
+        each = waiting.pop()
+        if not isinstance(each, Mapping):
+            continue
+        if isinstance(each.get("col"), list) and each["col"]:
+            names.append(str(each["col"][0]))
+        elif "of" in each or "condition" in each:
+            waiting.append(each.get("of", each.get("condition")))
+        elif isinstance(each.get("args"), list):
+            waiting += reversed(each["args"])
+    return names
+
+
+def tree_text(tree: Any) -> str:
+    """Write a tree for people, even if parts of it are not understood."""
+    if not isinstance(tree, Mapping):
+        return str(tree)
+    if "packed" in tree:
+        return f"{tree_text(_operand_of(tree))} IN (…)"
+    if isinstance(tree.get("values"), list):
+        literals = ({"lit": text, "type": tree.get("type")} for text in tree["values"])
+        return f"IN({', '.join(map(tree_text, (_operand_of(tree), *literals)))})"
+    if isinstance(tree.get("col"), list):
+        return ".".join(name_text(str(part)) for part in tree["col"]) or "?"
+    if "lit" in tree:
+        try:
+            value, type = read_literal(tree)
+            return sql_literal(type, value)
+        except (NotUnderstoodError, ParquetryError, ValueError, TypeError, ArithmeticError):
+            return str(tree["lit"])
+    if isinstance(tree.get("sql"), str):
+        return str(tree["sql"])
+    function = str(tree.get("fn", "?"))
+    arguments = tree.get("args")
+    arguments = arguments if isinstance(arguments, list) else []
+    if function == "CHAR_PADDED" and arguments:
+        return tree_text(arguments[0])
+    texts = [tree_text(argument) for argument in arguments]
+    if len(texts) == 2 and not function.isidentifier():
+        left, right = (
+            f"({text})" if function not in COMPARISONS and _is_infix(argument) else text
+            for argument, text in zip(arguments, texts, strict=True)
+        )
+        return f"{left} {function} {right}"
+    if function == "CAST" and len(texts) == 1 and "type" in tree:
+        return f"CAST({texts[0]} AS {tree['type']})"
+    return f"{function}({', '.join(texts)})"
+
+
+def _operand_of(tree: Mapping[str, Any]) -> Any:
+    return tree["of"] if "of" in tree else {"col": tree.get("col")}
+
+
+def _is_infix(tree: Any) -> bool:
+    return (
+        isinstance(tree, Mapping)
+        and "fn" in tree
+        and isinstance(tree.get("args"), list)
+        and len(tree["args"]) == 2
+        and not str(tree["fn"]).isidentifier()
+    )
