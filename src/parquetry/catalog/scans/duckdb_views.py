@@ -31,6 +31,7 @@ def relation(scan: NarrowableScan, connection: duckdb.DuckDBPyConnection | None)
     """Return a scan as a relation of DuckDB; see `Scan.to_duckdb`."""
     module = require_extra("duckdb")
     chosen = module.default_connection() if connection is None else connection
+    scan.schema  # noqa: B018 - raises its own error here, and not within DuckDB
     return chosen.from_arrow(ScanDataset(scan))
 
 
