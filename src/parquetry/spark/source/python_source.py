@@ -36,8 +36,8 @@ def register_data_source(spark: SparkSession) -> None:
 
     Options of a read are `table`, and `warehouse` and `store` as for `parquetry.open`. `columns` are names,
     separated by commas. `where`, `version`, `timestamp`, `limit` and `time_zone` are as for `Catalog.scan`.
-    `storage.NAME` is a storage option of `parquetry.open`. The session hands filters to Python data sources from
-    then on.
+    `storage.NAME` is a storage option of `parquetry.open`. From then on the session hands filters to Python
+    data sources.
 
     Args:
         spark: the session, from Spark 4.0 on.
