@@ -202,6 +202,18 @@ def test_row_groups_are_left_out_by_their_statistics(parquet: Path, monkeypatch:
     assert read == [[2], [], [0, 1, 2, 3]]
 
 
+@pytest.mark.parametrize("file_format", ["parquet", "orc"])
+def test_a_dot_is_part_of_a_name(tmp_path: Path, file_format: str) -> None:
+    """A column `a.b` is not the field `b` of a column `a`."""
+    path = tmp_path / f"f.{file_format}"
+    rows = pa.table({"a": [{"b": 7}], "a.b": [1], "c": [2]})
+    (orc if file_format == "orc" else pq).write_table(rows, path)
+    columns = [column("a.b", "long"), column("c", "long")]
+    assert rows_of(path, columns) == [{"a.b": 1, "c": 2}]
+    fields = [{"name": "b", "type": "long", "nullable": True, "metadata": {}}]
+    assert rows_of(path, [column("a", {"type": "struct", "fields": fields}), *columns]) == rows.to_pylist()
+
+
 def test_large_row_groups_come_in_batches(parquet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A small row group is one batch. A large one comes in batches of a fixed number of rows."""
     pq.write_table(pa.table({"id": list(range(25))}), parquet, row_group_size=20)
