@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import sys
 from collections.abc import Callable, Iterator
@@ -118,7 +119,27 @@ def query(
     """
     with open_catalog(warehouse, store, storage_option) as catalog:
         relation = catalog.query(sql, time_zone=time_zone)
-        write_rows(relation.to_arrow_reader(), format, to, as_json=as_json)
+        with _duckdb_errors():
+            write_rows(relation.to_arrow_reader(), format, to, as_json=as_json)
+
+
+@contextlib.contextmanager
+def _duckdb_errors() -> Iterator[None]:
+    """Show an error of a query without DuckDB's and Python's words around it.
+
+    Raises:
+        UnsupportedError: in place of DuckDB's error, or PyArrow's.
+    """
+    import duckdb
+    import pyarrow as pa
+
+    from parquetry.errors import UnsupportedError
+
+    try:
+        yield
+    except (duckdb.Error, pa.ArrowException) as error:
+        text = str(error).partition(". Detail: Python exception")[0].rpartition("Unknown error: ")[2]
+        raise UnsupportedError(text.strip()) from error
 
 
 def write_rows(
@@ -155,8 +176,6 @@ def write_rows(
 
 
 def _write_text(write: Callable[[pa.RecordBatchReader], None], rows: pa.RecordBatchReader, to: Path) -> None:
-    import contextlib
-
     with to.open("w", encoding="utf-8", newline="") as file, contextlib.redirect_stdout(file):
         write(rows)
 

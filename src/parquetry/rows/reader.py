@@ -207,7 +207,9 @@ class _OpenFile:
             return every
         request = self._request
         filesystem, name = open_location(self._file.path)
-        some = candidate_row_groups(filesystem, name, request.filter, request.data_columns, self._partition)
+        some = candidate_row_groups(
+            filesystem, name, request.filter, request.data_columns, self._partition, len(every)
+        )
         return every if some is None else some
 
     def _constant_batches(self, parts: list[int]) -> Iterator[pa.RecordBatch]:

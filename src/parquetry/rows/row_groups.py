@@ -29,6 +29,7 @@ def candidate_row_groups(
     filter: Filter,
     columns: Sequence[TableColumn],
     partition: Mapping[str, Value],
+    count: int,
 ) -> list[int] | None:
     """Return the positions of the row groups that may have a matching row, or None if all may.
 
@@ -38,12 +39,15 @@ def candidate_row_groups(
         filter: the condition.
         columns: the table's columns that are in files.
         partition: the values of the partition columns by name.
+        count: of the row groups, as PyArrow has it.
     """
     try:
         footers = open_footer(filesystem, path).by_row_group()
         records = [footer_record(footer, path, 0, None) for footer in footers]
     except (pa.ArrowException, OSError, ValueError, ParquetryError):
         return None  # reading the rows raises the error
+    if len(records) != count:
+        return None
     answers = match(filter, _RowGroups(records, columns, partition))
     return [position for position, answer in enumerate(answers) if answer != Match.CANNOT]
 

@@ -29,9 +29,19 @@ def _duckdb(scan: Scan) -> pa.Table:
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         table = scan.to_duckdb(connection).to_arrow_table()
-    return pa.table(
-        [column.cast(field.type) for column, field in zip(table, scan.schema, strict=True)], scan.schema
-    )
+    columns = [_cast(column, field.type) for column, field in zip(table, scan.schema, strict=True)]
+    return pa.table(columns, scan.schema)
+
+
+def _cast(column: pa.ChunkedArray, type: pa.DataType) -> pa.ChunkedArray:
+    """Return a column of DuckDB's in the table's type. Its intervals have months, days and nanoseconds."""
+    if column.type != pa.month_day_nano_interval():
+        return column.cast(type)
+    intervals = [
+        None if each is None else each.days * 86_400_000_000 + each.nanoseconds // 1000
+        for each in column.to_pylist()
+    ]
+    return pa.chunked_array([pa.array(intervals, pa.int64()).cast(type)])
 
 
 def _dataset(scan: Scan) -> pa.Table:

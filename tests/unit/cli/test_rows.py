@@ -72,6 +72,20 @@ def test_query_writes_files(warehouse: Path, tmp_path: Path, capsys: pytest.Capt
     assert capsys.readouterr().out == ""
 
 
+def test_a_file_that_is_refused_is_named_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """DuckDB's words and Python's traceback are left out."""
+    written = WrittenTable(tmp_path, [TableColumn("id", "integer")])
+    (path,) = written.add((), pa.table({"id": ["x"]}))
+    monkeypatch.setenv("PARQUETRY_WAREHOUSE", str(written.warehouse))
+    assert run("query", "SELECT * FROM shop.t") == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"parquetry: Column id of the file '{path}' cannot be read outside of Spark: ")
+    assert error.endswith("CALL system.compact.\n")
+    assert "Traceback" not in error
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

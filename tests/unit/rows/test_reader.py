@@ -16,7 +16,7 @@ import pytest
 from parquetry.data_files import ColumnStatistics, FileRecord, TableColumn
 from parquetry.errors import FileCorruptError, FileMissingError, UnsupportedError
 from parquetry.predicate import parse_filter
-from parquetry.rows import FileRows, ReadRequest, read_file
+from parquetry.rows import FileRows, ReadRequest, read_file, stored_file
 from parquetry.rows.stored_file import StoredFile
 
 EXISTS = "EXISTS_DEFAULT"
@@ -200,6 +200,33 @@ def test_row_groups_are_left_out_by_their_statistics(parquet: Path, monkeypatch:
     assert rows_of(parquet, columns, where="s > 'x'") == []
     assert len(rows_of(parquet, columns)) == 40
     assert read == [[2], [], [0, 1, 2, 3]]
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "orc"])
+def test_a_dot_is_part_of_a_name(tmp_path: Path, file_format: str) -> None:
+    """A column `a.b` is not the field `b` of a column `a`."""
+    path = tmp_path / f"f.{file_format}"
+    rows = pa.table({"a": [{"b": 7}], "a.b": [1], "c": [2]})
+    (orc if file_format == "orc" else pq).write_table(rows, path)
+    columns = [column("a.b", "long"), column("c", "long")]
+    assert rows_of(path, columns) == [{"a.b": 1, "c": 2}]
+    fields = [{"name": "b", "type": "long", "nullable": True, "metadata": {}}]
+    assert rows_of(path, [column("a", {"type": "struct", "fields": fields}), *columns]) == rows.to_pylist()
+
+
+def test_large_row_groups_come_in_batches(parquet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small row group is one batch. A large one comes in batches of a fixed number of rows."""
+    pq.write_table(pa.table({"id": list(range(25))}), parquet, row_group_size=20)
+    columns = (column("id", "long"),)
+    file = FileRows(str(parquet), FileRecord("f", 1), ())
+
+    def sizes() -> list[int]:
+        return [batch.num_rows for batch in read_file(ReadRequest("parquet", columns, columns, ()), file)]
+
+    assert sizes() == [20, 5]
+    monkeypatch.setattr(stored_file, "_MAX_BYTES_AT_ONCE", 10)
+    monkeypatch.setattr(stored_file, "ROWS_PER_BATCH", 8)
+    assert sizes() == [8, 8, 4, 5]
 
 
 def test_orc_needs_the_zone_of_its_times(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ def relation(scan: NarrowableScan, connection: duckdb.DuckDBPyConnection | None)
     """Return a scan as a relation of DuckDB; see `Scan.to_duckdb`."""
     module = require_extra("duckdb")
     chosen = module.default_connection() if connection is None else connection
+    scan.schema  # noqa: B018 - raises its own error here, and not within DuckDB
     return chosen.from_arrow(ScanDataset(scan))
 
 
@@ -133,7 +134,9 @@ def create_views(
         ConfigurationError: the text is no SQL.
     """
     names = []
-    for number, (catalog, database, table) in enumerate(_table_names(sql)):
+    for catalog, database, table in _table_names(sql):
+        if not database and _is_own_table(connection, table):
+            continue
         name = ".".join(quote_part(part) for part in (database, table) if part)
         try:
             scan = open_scan(name)
@@ -141,12 +144,20 @@ def create_views(
             if not database:
                 continue  # DuckDB knows it, or says that it does not exist: a CTE, a file, a function
             raise
-        source = f"parquetry_{number}"
+        source = f"rows of {catalog}.{name}"
         connection.register(source, ScanDataset(scan, look))
         schema = _create_schema(connection, catalog, database)
-        connection.execute(f"CREATE OR REPLACE VIEW {schema}.{_quote_name(table)} AS SELECT * FROM {source}")
+        connection.execute(
+            f"CREATE OR REPLACE VIEW {schema}.{_quote_name(table)} AS SELECT * FROM {_quote_name(source)}"
+        )
         names.append(name)
     return names
+
+
+def _is_own_table(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
+    """Return whether DuckDB has a table of a name."""
+    question = "SELECT 1 FROM duckdb_tables() WHERE lower(table_name) = lower(?)"
+    return connection.execute(question, [name]).fetchone() is not None
 
 
 def _create_schema(connection: duckdb.DuckDBPyConnection, catalog: str, database: str) -> str:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _STORAGE_PREFIX = "storage."
+_PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
+"""Spark's setting, from 4.1 on. Without it, Spark refuses sources that take filters."""
 _OPTIONS = ("warehouse", "store", "table", "where", "columns", "version", "timestamp", "limit", "time_zone")
 
 
@@ -34,7 +36,8 @@ def register_data_source(spark: SparkSession) -> None:
 
     Options of a read are `table`, and `warehouse` and `store` as for `parquetry.open`. `columns` are names,
     separated by commas. `where`, `version`, `timestamp`, `limit` and `time_zone` are as for `Catalog.scan`.
-    `storage.NAME` is a storage option of `parquetry.open`.
+    `storage.NAME` is a storage option of `parquetry.open`. From then on the session hands filters to Python
+    data sources.
 
     Args:
         spark: the session, from Spark 4.0 on.
@@ -42,6 +45,7 @@ def register_data_source(spark: SparkSession) -> None:
     Raises:
         ConfigurationError: the session has the jar. Its catalog has none of the source's limits.
     """
+    spark.conf.set(_PUSHDOWN, "true")
     try:
         spark.dataSource.register(ParquetrySource)
     except AnalysisException as error:
@@ -106,7 +110,9 @@ class _SourceReader(DataSourceReader):  # type: ignore[misc]
             return [_FilesOfTask(task) for task in scan.tasks()]
 
     def read(self, partition: _FilesOfTask) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a task's files."""
+        """Yield the rows of a task's files. Without files, Spark passes a partition of its own."""
+        if not isinstance(partition, _FilesOfTask):
+            return iter(())
         return partition.task.read(_storage_options(self._options))
 
 

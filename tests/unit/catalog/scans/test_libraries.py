@@ -161,6 +161,8 @@ def test_a_query_names_tables(lake: Catalog, opened: list[str]) -> None:
         connection.execute("CREATE TABLE names AS SELECT 7 AS id, 'seven' AS word")
         joined = lake.query('SELECT word FROM names JOIN "shop"."T" USING (id)', connection)
         assert joined.fetchall() == [("seven",)]
+        lake.query("SELECT 1 FROM lake.shop.t LIMIT 1", connection)
+        assert connection.sql("SELECT count(*) FROM shop.t WHERE id < 3").fetchall() == [(3,)]
 
 
 @pytest.mark.parametrize(
