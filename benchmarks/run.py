@@ -13,10 +13,10 @@ from rich.table import Table
 from benchmarks.measure import Result
 
 NAMES = ("planning", "paths", "scans", "pruning", "loading")
-ALONE = ("skew", "joins", "runtime", "tpcds", "history", "files", "metastore", "requests")
+ALONE = ("skew", "joins", "runtime", "tpcds", "history", "files", "metastore", "requests", "iceberg")
 """Run only when named: they take long, or need more than Spark."""
 MODULES = {
-    **{name: f"benchmarks.{name}" for name in ("planning", "paths", "loading", "history")},
+    **{name: f"benchmarks.{name}" for name in ("planning", "paths", "loading", "history", "iceberg")},
     **{name: f"benchmarks.queries.{name}" for name in ("scans", "pruning", "skew", "joins", "runtime")},
     **{name: f"benchmarks.{name}.run" for name in ("tpcds", "files", "metastore", "requests")},
 }

@@ -56,7 +56,7 @@ FLOORS = {
         {"cleanup"},
         {"versions"},
         {"manifest", "ownership"},
-        {"results", "storage"},
+        {"followers", "results", "storage"},
     ),
     "planner": (
         {"planner"},

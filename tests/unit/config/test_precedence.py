@@ -31,6 +31,7 @@ TEXTS = {
     "hive-compatible": ("true", "false"),
     "empty-buckets": ("true", "false"),
     "purge-on-overwrite": ("true", "false"),
+    "publish": ("delta", "none"),
     "partition-columns-in-files": ("true", "false"),
     "vacuum-grace-hours": ("48", "72"),
     "vacuum-retention-check": ("false", "true"),
@@ -42,7 +43,7 @@ TEXTS = {
     "bucket-begin-partition": ("2024-01-01", "ds > '2024-01-01'"),
 }
 OF_TABLES = {
-    "purge-on-overwrite", "partition-columns-in-files", "vacuum-retention-check", "vacuum-grace-hours", "partition-order", "partition-indexes", "skewed-by", "skewed-locations", "auto-skew-share", "auto-skew-values",
+    "purge-on-overwrite", "publish", "partition-columns-in-files", "vacuum-retention-check", "vacuum-grace-hours", "partition-order", "partition-indexes", "skewed-by", "skewed-locations", "auto-skew-share", "auto-skew-values",
     "list-bucketing-rules", "clustered-by", "bucketing-version", "hive-compatible", "bucket-begin-partition",
 }  # fmt: skip
 """Two texts for each setting, of different values."""
@@ -67,7 +68,7 @@ def test_every_setting_is_tested() -> None:
     Each setting but the settings of tables alone can be given at every level.
     """
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 11 * 6 + 15 * 1
+    assert len(PAIRS) == 11 * 6 + 16 * 1
     for setting in TABLE_SETTINGS:
         assert setting.levels == (("property",) if setting.name in OF_TABLES else EVERYWHERE)
         assert setting.name in OF_TABLES or not setting.fixed
@@ -104,6 +105,7 @@ def test_defaults_hold_where_nothing_is_given() -> None:
         "runtime-pruning-max-build-size": "10mb",
         "runtime-pruning-max-wait": "60s",
         "purge-on-overwrite": "false",
+        "publish": "none",
         "partition-columns-in-files": "false",
         "vacuum-retention-check": "true",
         "vacuum-grace-hours": "24",
