@@ -210,3 +210,5 @@ def test_versions_of_before_a_replacement_are_no_snapshots(address: str, lake: P
     commit(transaction)
     _, result = ask(address, TABLE, headers=JAVA)
     assert [each["snapshot-id"] for each in result["metadata"]["snapshots"]] == [5]
+    status, error = ask(address, f"{TABLE}/plan", {"snapshot-id": 4}, JAVA)
+    assert (status, "before the table was replaced" in error["error"]["message"]) == (404, True)
