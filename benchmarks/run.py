@@ -26,10 +26,14 @@ ALONE = (
     "files",
     "metastore",
     "requests",
+    "iceberg",
 )
 """Run only when named: they take long, or need more than Spark."""
 MODULES = {
-    **{name: f"benchmarks.{name}" for name in ("planning", "paths", "loading", "history", "readers")},
+    **{
+        name: f"benchmarks.{name}"
+        for name in ("planning", "paths", "loading", "history", "readers", "iceberg")
+    },
     **{
         name: f"benchmarks.queries.{name}"
         for name in (

@@ -68,7 +68,7 @@ FLOORS = {
         {"cleanup"},
         {"versions"},
         {"manifest", "ownership"},
-        {"results", "storage"},
+        {"followers", "results", "storage"},
     ),
     "planner": (
         {"planner"},

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from parquetry import adoption, definition, metastore as ms, verification
+from parquetry import adoption, definition, metastore as ms, publishing, verification
 from parquetry.catalog.reader import CatalogReader
 from parquetry.catalog.shapes import Table
 from parquetry.catalog.views import table_view
@@ -152,6 +152,34 @@ class Catalog(CatalogReader):
         with self._file_access():
             return ms.relocate(
                 self._metastore, os.fspath(old), os.fspath(new), dry_run=dry_run, progress=progress
+            )
+
+    def publish_delta(self, name: str, *, follow: bool = False, progress: Progress = silent) -> int:
+        """Write a table's versions as a Delta log into its folder, so that Delta's readers read its files.
+
+        Args:
+            name: of the table.
+            follow: publish each later version with its commit, too. This sets the table property `publish`.
+            progress: called with the number of versions.
+
+        Returns:
+            The number of versions that were added to the log.
+
+        Raises:
+            TableNotFoundError: there is no such table.
+            UnsupportedError: Delta's readers would read other rows, or another program has written to the
+                log.
+        """
+        from parquetry.operations import follow_with_delta_log
+
+        with self._file_access():
+            snapshot = self._snapshot(name)
+            if follow:
+                snapshot = follow_with_delta_log(snapshot)
+            return sum(
+                each.count
+                for each in publishing.publish_delta(snapshot, progress)
+                if "versions" in each.action
             )
 
     def compact_metadata(self, name: str, *, progress: Progress = silent) -> ms.Compacted:

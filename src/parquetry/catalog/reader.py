@@ -13,7 +13,7 @@ from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
-from parquetry import metastore as ms
+from parquetry import metastore as ms, publishing
 from parquetry.catalog.listing import Listing
 from parquetry.catalog.lookup import find_table
 from parquetry.catalog.rows import commit_row, file_row, partition_row
@@ -54,6 +54,7 @@ class CatalogReader:
     def __init__(self, metastore: ms.Metastore, storage_options: Mapping[str, Any] | None = None) -> None:
         self._metastore = metastore
         self._storage_options = storage_options
+        ms.follow_commits("delta", lambda version: publishing.publish_delta(version))
 
     @classmethod
     def open(

@@ -1,7 +1,11 @@
-"""The command that publishes a table to a Hive metastore. It starts Spark, which has the client."""
+"""The command that publishes a table to a Hive metastore, or as a Delta log.
+
+For Hive it starts Spark, which has the client.
+"""
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Annotated
 
 import typer
@@ -10,6 +14,13 @@ from parquetry import texts
 from parquetry.cli import output
 from parquetry.cli.app import JsonOption, StoreOption, TableArgument, WarehouseOption, app, open_catalog
 from parquetry.errors import ConfigurationError
+
+
+class Format(Enum):
+    """The receiver of a published table."""
+
+    HIVE = "hive"
+    DELTA = "delta"
 
 
 @app.command(epilog="Example: parquetry publish sales.orders --as lake.orders")
@@ -24,6 +35,12 @@ def publish(
             show_default=False,
         ),
     ] = None,
+    format: Annotated[
+        Format, typer.Option("--format", help="A Hive metastore, or a Delta log in the table's folder.")
+    ] = Format.HIVE,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Publish each later version with its commit, too (Delta alone).")
+    ] = False,
     conf: Annotated[
         list[str] | None,
         typer.Option(
@@ -43,7 +60,12 @@ def publish(
 
     This includes heavy values and buckets. It starts Spark with Hive support; Spark's settings or a
     hive-site.xml name the metastore. It publishes the table as it is now: publish again after writing.
+
+    With --format delta, all versions become a Delta log in the table's folder, without Spark.
     """
+    if format is Format.DELTA or follow:
+        _publish_delta(table, hive_table, format, follow, (warehouse, store), as_json)
+        return
     import parquetry
     from parquetry.warehouse import find_warehouse
 
@@ -62,6 +84,27 @@ def publish(
             ((record["action"], texts.count(record["count"]), record["detail"]) for record in records),
             numbers=("count",),
         )
+
+
+def _publish_delta(
+    table: str,
+    hive_table: str | None,
+    format: Format,
+    follow: bool,
+    source: tuple[str | None, str | None],
+    as_json: bool,
+) -> None:
+    if format is Format.HIVE:
+        raise typer.BadParameter("--follow is for --format delta: publish to Hive again after writing.")
+    if hive_table is not None:
+        raise typer.BadParameter("--as is for Hive: a Delta log is in the table's folder and has no name.")
+    with open_catalog(*source) as catalog:
+        added = catalog.publish_delta(table, follow=follow)
+        folder = f"{catalog.table(table).location}/_delta_log"
+    if as_json:
+        output.print_json([{"action": "versions added", "count": added, "detail": folder}])
+    else:
+        print(f"{texts.quantity(added, 'version')} added to {folder}")
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -264,6 +264,13 @@ TABLE_SETTINGS = (
         levels=("property",),
     ),
     Setting(
+        "publish",
+        "none",
+        choice_parser("none", "delta"),
+        "`delta` adds each new version to the [Delta log](delta.md) in the table's folder, right after its commit.",
+        levels=("property",),
+    ),
+    Setting(
         PARTITION_COLUMNS_IN_FILES,
         "false",
         parse_boolean,

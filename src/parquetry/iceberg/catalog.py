@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from parquetry.errors import NamespaceNotFoundError, UnsupportedError
+from parquetry.errors import NamespaceNotFoundError, UnsupportedError, VersionNotFoundError
 from parquetry.iceberg.clients import Client, require_filter_columns
-from parquetry.iceberg.manifests import write_manifests
+from parquetry.iceberg.manifests import has_manifests, write_manifests
 from parquetry.iceberg.metadata import ServedVersions, table_metadata
 from parquetry.iceberg.plan import FILES_PER_PAGE, ScanPosition, page
 from parquetry.metastore import Metastore, TableSnapshot
@@ -23,6 +23,8 @@ from parquetry.publishing import widened_refusal
 
 _CACHED_TABLES = 256
 """Tables whose metadata are cached, each as of one version."""
+_CACHED_VERSIONS = 4096
+"""Versions of tables that are known to be served."""
 PLANNING = "scan-planning-mode"
 """The property of clients that says who plans scans."""
 _ENDPOINTS = (
@@ -113,9 +115,9 @@ class IcebergCatalog:
         key = table.id, table.version, client if needs_manifests else None
         with self._lock:
             cached = self._loaded.get(key)
+        if needs_manifests and (cached is None or not has_manifests(table)):
+            write_manifests(table, self._metadata(table), client)
         if cached is None:
-            if needs_manifests:
-                write_manifests(table, self._metadata(table), client)
             cached = msgspec.json.encode(self._table_result(table, client))
             with self._lock:
                 self._loaded[key] = cached
@@ -162,8 +164,7 @@ class IcebergCatalog:
             raise UnsupportedError(
                 f"Table {namespace}.{name}: a scan of what was added between two snapshots cannot be planned: scan one snapshot."
             )
-        table = self._table(namespace, name, request.get("snapshot-id"))
-        self._require_served(table)
+        table = self._served_version(namespace, name, request.get("snapshot-id"))
         require_filter_columns(table, client, request)
         position = ScanPosition(
             table.version, request.get("filter"), bool(request.get("case-sensitive", True))
@@ -185,15 +186,30 @@ class IcebergCatalog:
             ValueError: the plan task is none of ours.
         """
         position = ScanPosition.decode(str(request.get("plan-task", "")))
-        table = self._table(namespace, name, position.version)
+        table = self._served_version(namespace, name, position.version)
         return page(table, position, client, self._files_per_page)
 
-    def _require_served(self, table: TableSnapshot) -> None:
-        """Refuse a plan of a table that cannot be loaded, since some clients cache what they loaded."""
+    def _served_version(self, namespace: str, name: str, version: int | None) -> TableSnapshot:
+        """Return a version that is served as a snapshot.
+
+        Raises:
+            VersionNotFoundError: the version is from before a REPLACE TABLE, which gave columns other ids.
+            UnsupportedError: the table cannot be loaded.
+        """
+        table = self._table(namespace, name, version)
         key = table.id, table.version
-        if key not in self._served:
-            self._metadata(table)
-            self._served.add(key)
+        if key in self._served:
+            return table
+        newest = table if version is None else self._table(namespace, name)
+        if newest.metadata.replacement != table.metadata.replacement:
+            raise VersionNotFoundError(
+                f"Table {table.label} has no snapshot {version}: it is from before the table was replaced."
+            )
+        self._metadata(table)
+        if len(self._served) >= _CACHED_VERSIONS:
+            self._served.clear()
+        self._served.add(key)
+        return table
 
     def _table(self, namespace: str, name: str, version: int | None = None) -> TableSnapshot:
         return self._metastore.table(_exact(namespace), _exact(name), version=version)

@@ -46,14 +46,13 @@ def write_manifests(table: TableSnapshot, metadata: dict[str, Any], client: Clie
         return
     if client is Client.PYICEBERG:
         _require_readable(table, client)
-    location = manifest_list(table, table.version)
-    filesystem, path = open_location(location)
-    if _exists(filesystem, path):
+    if has_manifests(table):
         return
     writer = _Writer(table, metadata, _newest_list(table))
-    filesystem.create_dir(open_location(manifest_folder(table))[1], recursive=True)
+    filesystem, folder = open_location(manifest_folder(table))
+    filesystem.create_dir(folder, recursive=True)
     manifests = [writer.manifest(group) for group in _groups(table)]
-    writer.list([each for each in manifests if each is not None], location)
+    writer.list([each for each in manifests if each is not None], manifest_list(table, table.version))
 
 
 def _require_readable(table: TableSnapshot, client: Client) -> None:
@@ -64,8 +63,10 @@ def _require_readable(table: TableSnapshot, client: Client) -> None:
                 raise UnsupportedError(f"Table {table.label}: file {file.path}: {reason}.")
 
 
-def _exists(filesystem: Any, path: str) -> bool:
-    return bool(filesystem.get_file_info(path).type.name == "File")
+def has_manifests(table: TableSnapshot) -> bool:
+    """Return whether a version has a list of manifests."""
+    filesystem, path = open_location(manifest_list(table, table.version))
+    return bool(filesystem.get_file_info(path).type == pafs.FileType.File)
 
 
 def _newest_list(table: TableSnapshot) -> str | None:

@@ -20,7 +20,7 @@ from parquetry.iceberg.metadata import file_uri
 from parquetry.metastore import TableSnapshot
 from parquetry.predicate import Filter
 from parquetry.prune import SelectedFile, each_file_of, partition_plan
-from parquetry.publishing import file_refusal
+from parquetry.publishing import FileCheck
 from parquetry.scan import KeyScan, ScanPlan
 
 FILES_PER_PAGE = 5_000
@@ -79,18 +79,19 @@ def page(
         UnsupportedError: a file would be read wrong.
     """
     metadata = table.metadata
-    names = {metadata.ids_by_path[(column.physical,)]: column.name for column in metadata.columns}
+    ids = metadata.ids_by_path
+    names = {ids[(column.physical,)]: column.name for column in metadata.columns}
     types = {column.name: column.column_type for column in metadata.columns}
     expression = True if position.filter is None else position.filter
     condition = filter_from_iceberg(expression, FilterColumns(types, names, position.case_sensitive))
-    values = ClientValues(table, client)
+    make = _TaskMaker(table, client, position.filter)
     tasks: list[dict[str, Any]] = []
-    last_key, of_last = b"", 0
+    values, key, of_last = None, b"", 0
     first = bytes.fromhex(position.key)
     for file in _selected(table, condition, first):
-        key = table.key_of(file.values)
-        if key != last_key:
-            last_key, of_last = key, 0
+        if file.values is not values:
+            values, of_last = file.values, 0
+            key = table.key_of(values)
         of_last += 1
         if key == first and of_last <= position.skip:
             continue
@@ -99,7 +100,7 @@ def page(
                 position.version, position.filter, position.case_sensitive, key.hex(), of_last - 1
             )
             return {"file-scan-tasks": tasks, "delete-files": [], "plan-tasks": [following.encode()]}
-        tasks.append(_task(values, file, position.filter))
+        tasks.append(make.task(file))
     return {"file-scan-tasks": tasks, "delete-files": []}
 
 
@@ -120,23 +121,43 @@ def _from_key(plan: ScanPlan, first: bytes) -> ScanPlan:
     return ScanPlan(tuple(scans))
 
 
-def _task(values: ClientValues, selected: SelectedFile, expression: Any) -> dict[str, Any]:
-    """Return the task to read one file."""
-    table, file = values.table, selected.file
-    if (reason := file_refusal(table.metadata, file, by_ids=True)) is not None:
-        raise UnsupportedError(
-            f"Table {table.label} cannot be read by Iceberg's readers: file {selected.path}: {reason}."
-        )
-    data_file = {
-        "content": "data",
-        "spec-id": 0,
-        "partition": values.of_file(selected.values),
-        "file-path": file_uri(selected.path),
-        "file-format": table.metadata.format,
-        "file-size-in-bytes": file.bytes,
-        "record-count": file.rows,
-    }
-    task: dict[str, Any] = {"data-file": data_file}
-    if expression is not None:
-        task["residual-filter"] = expression
-    return task
+class _TaskMaker:
+    """Makes the tasks of one page.
+
+    Args:
+        table: the version.
+        client: that asks.
+        expression: Iceberg's filter, which the client tests on the rows, or None.
+    """
+
+    def __init__(self, table: TableSnapshot, client: Client, expression: Any) -> None:
+        self._table = table
+        self._values = ClientValues(table, client)
+        self._check = FileCheck(table.metadata, by_ids=True)
+        self._format = table.metadata.format
+        self._residual = {} if expression is None else {"residual-filter": expression}
+        self._last: tuple[Any, list[Any]] = None, []
+
+    def task(self, selected: SelectedFile) -> dict[str, Any]:
+        """Return the task to read one file.
+
+        Raises:
+            UnsupportedError: the client would read it wrong.
+        """
+        file = selected.file
+        if (reason := self._check.refusal(file)) is not None:
+            raise UnsupportedError(
+                f"Table {self._table.label} cannot be read by Iceberg's readers: file {selected.path}: {reason}."
+            )
+        if self._last[0] is not selected.values:  # one object for all files of a partition
+            self._last = selected.values, self._values.of_file(selected.values)
+        data_file = {
+            "content": "data",
+            "spec-id": 0,
+            "partition": self._last[1],
+            "file-path": file_uri(selected.path),
+            "file-format": self._format,
+            "file-size-in-bytes": file.bytes,
+            "record-count": file.rows,
+        }
+        return {"data-file": data_file, **self._residual}

@@ -89,6 +89,7 @@ if FOR_TYPE_CHECKERS:
         look_into as look_into,
         restore as restore,
     )
+    from parquetry.metastore.followers import PUBLISH as PUBLISH, follow_commits as follow_commits
     from parquetry.metastore.manifest.entries import (
         row_sum as row_sum,
     )

@@ -16,6 +16,7 @@ if FOR_TYPE_CHECKERS:
         Operation as Operation,
         Timestamp as Timestamp,
     )
+    from parquetry.operations.publish import follow_with_delta_log as follow_with_delta_log
     from parquetry.operations.registry import OPERATIONS as OPERATIONS
     from parquetry.operations.versions import readable_versions as readable_versions
 

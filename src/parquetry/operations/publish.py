@@ -1,10 +1,12 @@
-"""`publish`: enter a table into a Hive metastore."""
+"""`publish`: enter a table into a Hive metastore, or write a Delta log into its folder."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from parquetry import publishing
+import msgspec
+
+from parquetry import metastore as ms, publishing
 from parquetry.errors import UnsupportedError
 from parquetry.identifiers import parse_name
 from parquetry.operations.operation import Context, TableName, operation
@@ -12,7 +14,7 @@ from parquetry.progress import progress_bar
 
 
 @operation(
-    "Publishes a table to the session's Hive metastore, so that Hive reads its files in place.",
+    "Publishes a table to the session's Hive metastore, so that Hive reads its files in place, or as a Delta log in its folder.",
     by_engine=True,
 )
 def publish(
@@ -21,11 +23,47 @@ def publish(
     hive_table: Annotated[
         str | None, "Its name in Hive, as 'database.table'; NULL: the same as here."
     ] = None,
+    format: Annotated[str, "Either 'hive' or 'delta'."] = "hive",
+    publish: Annotated[
+        str,
+        "Either 'once', for the versions until now, or 'follow', to publish each later version with its commit (Delta alone).",
+    ] = "once",
 ) -> list[publishing.Published]:
-    """Publish a table. The command of this name starts Spark, and calls the procedure."""
+    """Publish a table. The command of this name starts Spark for Hive, and calls the procedure."""
+    snapshot = context.find(table)
+    _check(format, publish, hive_table)
+    if format == "delta":
+        if publish == "follow":
+            snapshot = follow_with_delta_log(snapshot)
+        with progress_bar() as progress:
+            return publishing.publish_delta(snapshot, progress)
     database, name = (None, None) if hive_table is None else _name_parts(hive_table)
     with progress_bar() as progress:
-        return publishing.publish(context.find(table), context.engine.hive(), database, name, progress)
+        return publishing.publish(snapshot, context.engine.hive(), database, name, progress)
+
+
+def follow_with_delta_log(snapshot: ms.TableSnapshot) -> ms.TableSnapshot:
+    """Set the table property that publishes each later version; return the version that has it."""
+    publishing.require_publishable(snapshot)
+    if snapshot.metadata.properties.get(ms.PUBLISH) == "delta":
+        return snapshot
+    transaction = ms.Transaction(snapshot, "alter")
+    properties = {**snapshot.metadata.properties, ms.PUBLISH: "delta"}
+    transaction.set_metadata(msgspec.structs.replace(snapshot.metadata, properties=properties))
+    return ms.commit(transaction)
+
+
+def _check(format: str, publish: str, hive_table: str | None) -> None:
+    if format not in ("hive", "delta"):
+        raise UnsupportedError(f"Format {format!r} is not known: say 'hive' or 'delta'.")
+    if publish not in ("once", "follow"):
+        raise UnsupportedError(f"The value {publish!r} of publish is not known: say 'once' or 'follow'.")
+    if format == "hive" and publish == "follow":
+        raise UnsupportedError("Hive's metastore cannot follow a table: publish again after writing.")
+    if format == "delta" and hive_table is not None:
+        raise UnsupportedError(
+            f"A Delta log is in the table's folder and has no name: leave {hive_table!r} out."
+        )
 
 
 def _name_parts(name: str) -> tuple[str, str]:

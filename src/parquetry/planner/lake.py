@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from parquetry import publishing
 from parquetry.config import CLUSTERED_BY, PARTITION_INDEXES, SKEWED_BY, SORT_BY, check_catalog_options
 from parquetry.definition import bucket_transform, clustering
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError, WarehouseError
@@ -25,6 +26,7 @@ from parquetry.metastore import (
     TableMetadata,
     TableSnapshot,
     TouchedPartitions,
+    follow_commits,
     index_columns,
     open_metastore,
 )
@@ -76,6 +78,7 @@ class Lake:
         self.estimates = Estimates()
         self.staged: dict[str, Staged] = {}
         self._file = _metastore_file(metastore)
+        follow_commits("delta", lambda version: publishing.publish_delta(version))
 
     @classmethod
     def open(cls, name: str, options: dict[str, str], engine: Engine) -> Lake:

@@ -1,11 +1,14 @@
 """Publish tables to other catalogs as plain tables of the same files; `hive` is the entrance.
 
-`hive_record` makes the records of Hive's metastore out of a version of a table, and needs no server.
+`hive_record` makes the records of Hive's metastore out of a version of a table, and needs no server. `delta`
+writes a Delta log beside the files. `other_readers` finds what readers of other formats would read wrong.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
+    from parquetry.publishing.delta import publish_delta as publish_delta
+    from parquetry.publishing.delta_record import require_publishable as require_publishable
     from parquetry.publishing.hive import (
         OWNED_BY as OWNED_BY,
         HiveMetastore as HiveMetastore,
@@ -14,6 +17,7 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.publishing.hive_record import HivePartition as HivePartition, HiveTable as HiveTable
     from parquetry.publishing.other_readers import (
+        FileCheck as FileCheck,
         file_refusal as file_refusal,
         widened_refusal as widened_refusal,
     )

@@ -39,37 +39,59 @@ _STORED_FORMS: Mapping[str, tuple[str, ...]] = {
 
 
 def file_refusal(metadata: TableMetadata, file: FileRecord, *, by_ids: bool) -> str | None:
-    """Return why a file cannot be given to readers of another format, or None if they read it right.
+    """Return why a file cannot be given to readers of another format; see `FileCheck`."""
+    return FileCheck(metadata, by_ids=by_ids).refusal(file)
+
+
+class FileCheck:
+    """Checks of many files of one version of a table.
 
     Args:
-        metadata: of the table.
-        file: the record of the file.
+        metadata: of the version.
         by_ids: whether readers look for columns by field ids; otherwise by names.
     """
-    if by_ids and (reason := _ids_refusal(file)) is not None:
-        return reason
-    if file.rows is None:
-        return "its number of rows is not known: CALL system.sync reads its footer again"
-    names = {name.lower(): name for name in file.columns or ()}
-    for column in metadata.data_columns:
-        in_file = names.get(column.physical.lower())
-        if in_file is not None and in_file != column.physical:
-            return (
-                f"column {column.name} is spelled {in_file} there, and other readers distinguish letter case: "
-                f"{_REWRITE}"
+
+    def __init__(self, metadata: TableMetadata, *, by_ids: bool) -> None:
+        self._by_ids = by_ids
+        self._columns = [
+            (
+                column,
+                column.physical,
+                column.physical.lower(),
+                column.metadata.get(EXISTS_DEFAULT, "NULL").upper() != "NULL",
             )
-        if in_file is None and column.metadata.get(EXISTS_DEFAULT, "NULL").upper() != "NULL":
-            return (
-                f"it lacks column {column.name}, whose default value only Spark's readers would fill in: "
-                f"{_REWRITE}"
-            )
-        stored = None if in_file is None else (file.columns or {})[in_file].stored
-        if stored is not None and not is_common_form(stored, column.type, column.column_type):
-            return (
-                f"column {column.name} is {type_text(column.type)} in the table, and {stored.partition(' ')[2]} in the file, "
-                f"which only Spark reads as that: {_REWRITE}"
-            )
-    return None
+            for column in metadata.data_columns
+        ]
+
+    def refusal(self, file: FileRecord) -> str | None:
+        """Return why a file cannot be given to readers of another format, or None if they read it right."""
+        if self._by_ids and (reason := _ids_refusal(file)) is not None:
+            return reason
+        if file.rows is None:
+            return "its number of rows is not known: CALL system.sync reads its footer again"
+        known = file.columns or {}
+        spelled = {name.lower(): name for name in known}
+        for column, physical, lower, has_default in self._columns:
+            in_file = spelled.get(lower)
+            if in_file is None:
+                if has_default:
+                    return (
+                        f"it lacks column {column.name}, whose default value only Spark's readers would fill in: "
+                        f"{_REWRITE}"
+                    )
+                continue
+            if in_file != physical:
+                return (
+                    f"column {column.name} is spelled {in_file} there, and other readers distinguish letter case: "
+                    f"{_REWRITE}"
+                )
+            stored = known[in_file].stored
+            if stored is not None and not is_common_form(stored, column.type, column.column_type):
+                return (
+                    f"column {column.name} is {type_text(column.type)} in the table, and {stored.partition(' ')[2]} in the file, "
+                    f"which only Spark reads as that: {_REWRITE}"
+                )
+        return None
 
 
 _REWRITE = "CALL system.compact(table, for_other_readers => true) writes it anew"
@@ -109,17 +131,20 @@ def is_common_form(stored: str, kind: Any, column_type: ColumnType) -> bool:
     return stored in _STORED_FORMS.get(column_type.name, ())
 
 
-def widened_refusal(metadata: TableMetadata, earlier: Iterable[TableMetadata]) -> str | None:
+def widened_refusal(
+    metadata: TableMetadata, earlier: Iterable[TableMetadata], *, promotes: bool = True
+) -> str | None:
     """Return which column had another type in an earlier version that other readers cannot read, or None.
 
     Args:
         metadata: of the table.
         earlier: the metadata of earlier versions, whose files the table may still have.
+        promotes: whether readers read a narrower number as a wider one of the same kind, as Iceberg's do.
     """
     now = dict(_types(metadata))
     for old in earlier:
         for path, kind in _types(old):
-            if path in now and now[path] != kind and not _promotes(kind, now[path]):
+            if path in now and now[path] != kind and not (promotes and _promotes(kind, now[path])):
                 return (
                     f"column {'.'.join(path)} was {kind} before it was {now[path]}, and only Spark reads files of before as that: "
                     "copy the rows into a new table"

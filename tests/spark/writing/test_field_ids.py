@@ -172,7 +172,7 @@ def test_ids_of_a_data_frame_are_kept(spark: SparkSession, db: str) -> None:
 
 
 def test_files_of_others_get_ids_when_they_are_compacted(spark: SparkSession, db: str, rows: Rows) -> None:
-    """A file with foreign ids is rewritten even if it is alone; others without ids, with `for_other_readers`."""
+    """A file with foreign ids is rewritten even if it is alone; one without ids on request."""
     spark.sql(f"CREATE TABLE {db}.t (a BIGINT, b BIGINT) USING parquet")
     location = snapshot(spark, f"{db}.t").metadata.location.removeprefix("file:")
     foreign = pa.schema(

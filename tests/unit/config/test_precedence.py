@@ -35,6 +35,7 @@ TEXTS = {
     "auto-compact-min-files": ("5", "10"),
     "auto-compact-max-bytes": ("1mb", "2mb"),
     "purge-on-overwrite": ("true", "false"),
+    "publish": ("delta", "none"),
     "partition-columns-in-files": ("true", "false"),
     "vacuum-grace-hours": ("48", "72"),
     "vacuum-retention-check": ("false", "true"),
@@ -48,7 +49,7 @@ TEXTS = {
     "bucket-begin-partition": ("2024-01-01", "ds > '2024-01-01'"),
 }
 OF_TABLES = {
-    "purge-on-overwrite", "partition-columns-in-files", "vacuum-retention-check", "vacuum-grace-hours", "partition-order", "partition-indexes", "skewed-by", "skewed-locations", "auto-skew-share", "auto-skew-values",
+    "purge-on-overwrite", "publish", "partition-columns-in-files", "vacuum-retention-check", "vacuum-grace-hours", "partition-order", "partition-indexes", "skewed-by", "skewed-locations", "auto-skew-share", "auto-skew-values",
     "list-bucketing-rules", "clustered-by", "bucketing-version", "hive-compatible", "bucket-begin-partition",
 }  # fmt: skip
 """Two texts for each setting, of different values."""
@@ -73,7 +74,7 @@ def test_every_setting_is_tested() -> None:
     Each setting but the settings of tables alone can be given at every level.
     """
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 17 * 6 + 15 * 1
+    assert len(PAIRS) == 17 * 6 + 16 * 1
     for setting in TABLE_SETTINGS:
         assert setting.levels == (("property",) if setting.name in OF_TABLES else EVERYWHERE)
         assert setting.name in OF_TABLES or not setting.fixed
@@ -116,6 +117,7 @@ def test_defaults_hold_where_nothing_is_given() -> None:
         "auto-compact-min-files": "50",
         "auto-compact-max-bytes": "1gb",
         "purge-on-overwrite": "false",
+        "publish": "none",
         "partition-columns-in-files": "false",
         "vacuum-retention-check": "true",
         "vacuum-grace-hours": "24",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ def written(lake: PythonLake, kind: str) -> set[str]:
 
 
 def test_one_changed_partition_makes_one_manifest_anew(lake: PythonLake) -> None:
-    """All others are used again; a table that is loaded again makes none."""
+    """All others are used again; manifests that somebody deleted are made again."""
     catalog = IcebergCatalog(lake.metastore)
     catalog.load_table("default", "t", Client.OTHER)
     before = written(lake, "manifest")
@@ -44,6 +45,17 @@ def test_one_changed_partition_makes_one_manifest_anew(lake: PythonLake) -> None
     lake.write("t", "p=17/g.parquet", [{"a": 1}])
     catalog.load_table("default", "t", Client.OTHER)
     assert len(written(lake, "manifest") - before) == 1
+    IcebergCatalog(lake.metastore).load_table("default", "t", Client.OTHER)
+    shutil.rmtree(lake.folder / "default.db" / "t" / "_iceberg")
+    catalog.load_table("default", "t", Client.OTHER)
+    assert (len(written(lake, "manifest")), len(written(lake, "snap"))) == (len(before), 1)
+
+
+def test_lists_of_versions_share_manifests(lake: PythonLake) -> None:
+    """A later version has a list of its own, and one manifest more."""
+    IcebergCatalog(lake.metastore).load_table("default", "t", Client.OTHER)
+    before = written(lake, "manifest")
+    lake.write("t", "p=17/g.parquet", [{"a": 1}])
     IcebergCatalog(lake.metastore).load_table("default", "t", Client.OTHER)
     assert (len(written(lake, "manifest")), len(written(lake, "snap"))) == (len(before) + 1, 2)
 

@@ -130,7 +130,7 @@ def test_a_plan_comes_in_pages(address: str, lake: PythonLake) -> None:
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 10])
 def test_pages_have_each_file_once(lake: PythonLake, limit: int) -> None:
-    """The pages of a plan have all files of its version, whatever the size of a page."""
+    """A plan's pages together have all files of its version."""
     with served(IcebergCatalog(lake.metastore, files_per_page=limit)) as address:
         for version in range(1, 5):
             _, page = ask(address, f"{TABLE}/plan", {"snapshot-id": version}, JAVA)
@@ -210,3 +210,5 @@ def test_versions_of_before_a_replacement_are_no_snapshots(address: str, lake: P
     commit(transaction)
     _, result = ask(address, TABLE, headers=JAVA)
     assert [each["snapshot-id"] for each in result["metadata"]["snapshots"]] == [5]
+    status, error = ask(address, f"{TABLE}/plan", {"snapshot-id": 4}, JAVA)
+    assert (status, "before the table was replaced" in error["error"]["message"]) == (404, True)

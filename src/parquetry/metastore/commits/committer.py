@@ -62,6 +62,7 @@ from parquetry.metastore.commits.removed_files import records_of
 from parquetry.metastore.commits.swap_head import MovedError, swap_head
 from parquetry.metastore.commits.ticket import give_up, own_commit, take, unknown_outcome
 from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.followers import notify_followers
 from parquetry.metastore.storage.format import require_format
 from parquetry.metastore.storage.head import Head, pause, read_head
 from parquetry.metastore.storage.model import CommitRecord, TableMetadata, Totals
@@ -144,7 +145,9 @@ def commit(transaction: Transaction, summary: Mapping[str, str] | None = None) -
         raise
     task = CommitTask(os.urandom(8).hex(), prepared, removed_rows, arranged, dict(summary or {}))
     with active_owner() as owner:
-        return _Committer(task, owner, *take(task, owner)).run()
+        version = _Committer(task, owner, *take(task, owner)).run()
+    notify_followers(version)
+    return version
 
 
 def _require_base(transaction: Transaction) -> None:

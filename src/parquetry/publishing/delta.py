@@ -1,0 +1,247 @@
+"""Publish a table's versions as a Delta log in its folder, so that Delta's readers read its files in place.
+
+Each version becomes one commit of the log, with the files that it added and removed. The log is JSON in the
+folder `_delta_log`, which Parquetry's own readers ignore. Commits are numbered from 0, and name the version
+that they are of. A later `publish` adds the commits of later versions.
+
+Readers of Delta find columns by their names, and know no default for a column that a file lacks. So a table
+is refused if they would read other rows. The log has a feature that no writer of Delta knows
+(`parquetry-readonly`), so that they refuse to write to the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import pyarrow.fs as pafs
+
+from parquetry._version import __version__
+from parquetry.data_files import FileRecord
+from parquetry.errors import CommitConflictError, UnsupportedError
+from parquetry.locations import create_small_file, join_location, open_location, read_small_file
+from parquetry.metastore import PartitionSnapshot, TableSnapshot, TableVersions
+from parquetry.progress import Progress, silent
+from parquetry.publishing.delta_record import (
+    add_action,
+    metadata_action,
+    protocol_action,
+    relative_path,
+    remove_action,
+    require_publishable,
+)
+from parquetry.publishing.hive import Published
+from parquetry.publishing.other_readers import widened_refusal
+
+_MAX_ATTEMPTS = 5
+"""Number of times that a publication begins again, because another one has written to the log meanwhile."""
+_OWN_REWRITES = ("compact", "rebucket")
+"""Operations that change files, and no rows."""
+
+
+@dataclass(slots=True)
+class DeltaLog:
+    """A Delta log, as far as it has been written.
+
+    Attributes:
+        folder: location of the log.
+        table: id of the table that the log is of, or empty.
+        commits: number of commits.
+        version: of the table in the last commit, or -1.
+        metadata: the last action with the table's metadata, or None.
+        files: the actions of the files of the last commit, by their paths.
+    """
+
+    folder: str
+    table: str = ""
+    commits: int = 0
+    version: int = -1
+    metadata: dict[str, Any] | None = None
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, folder: str, label: str) -> DeltaLog:
+        """Read a log.
+
+        Args:
+            folder: its location.
+            label: the table's name for messages.
+
+        Raises:
+            UnsupportedError: another program has written to the log.
+        """
+        log = cls(folder)
+        filesystem, path = open_location(folder)
+        names = {
+            each.base_name for each in filesystem.get_file_info(pafs.FileSelector(path, allow_not_found=True))
+        }
+        while f"{log.commits:020d}.json" in names:
+            text = read_small_file(log.commit_location) or b""
+            actions = [msgspec.json.decode(line) for line in text.splitlines() if line]
+            info: dict[str, Any] = next((each["commitInfo"] for each in actions if "commitInfo" in each), {})
+            if "parquetry.version" not in info:
+                raise UnsupportedError(
+                    f"Table {label}: commit {log.commits} of the Delta log in {folder} is by another program: move the "
+                    "log away, and publish again."
+                )
+            log.apply(actions, info)
+        return log
+
+    @property
+    def commit_location(self) -> str:
+        """Return the location of the next commit."""
+        return join_location(self.folder, f"{self.commits:020d}.json")
+
+    def apply(self, actions: list[dict[str, Any]], info: dict[str, Any]) -> None:
+        """Bring the log to the state after a commit."""
+        self.table, self.version = info["parquetry.table"], info["parquetry.version"]
+        self.commits += 1
+        for action in actions:
+            if "metaData" in action:
+                self.metadata = action
+            elif "add" in action:
+                self.files[action["add"]["path"]] = action
+            elif "remove" in action:
+                self.files.pop(action["remove"]["path"], None)
+
+
+def publish_delta(snapshot: TableSnapshot, progress: Progress = silent) -> list[Published]:
+    """Add the versions of a table to its Delta log that the log does not have yet.
+
+    Args:
+        snapshot: the newest version to publish.
+        progress: called with the number of versions.
+
+    Returns:
+        The changes: the commits, and the files of the last one.
+
+    Raises:
+        UnsupportedError: Delta's readers would read other rows, or another program has written to the log.
+        CommitConflictError: other publications wrote to the log each time.
+    """
+    require_publishable(snapshot)
+    for _ in range(_MAX_ATTEMPTS):
+        log = DeltaLog.read(join_location(snapshot.metadata.location, "_delta_log"), snapshot.label)
+        if log.table and log.table != _table_id(snapshot):
+            raise UnsupportedError(
+                f"Table {snapshot.label}: the Delta log in {log.folder} is of another table, or of this one before it was replaced: "
+                "move the log away, and publish again."
+            )
+        before = log.commits
+        if _append(log, snapshot, progress):
+            return [
+                Published("versions added", log.commits - before, f"{log.folder}: version {log.commits - 1}"),
+                Published("files", len(log.files), snapshot.label),
+            ]
+    raise CommitConflictError(
+        f"Table {snapshot.label}: others publish it at the same time. Publish it again."
+    )
+
+
+def _append(log: DeltaLog, snapshot: TableSnapshot, progress: Progress) -> bool:
+    """Write a commit for each version that a log lacks; return False if another publication has written one.
+
+    Earlier versions that Delta's readers would read wrong are left out. If they would read the newest one
+    wrong, the log stays as it is.
+    """
+    files = _VersionFiles()
+    earlier = [version.metadata for version in _versions(snapshot, -1)]
+    if (reason := widened_refusal(snapshot.metadata, earlier, promotes=False)) is not None:
+        raise UnsupportedError(f"Table {snapshot.label} cannot be published as a Delta log: {reason}.")
+    versions = list(_versions(snapshot, log.version))
+    commits: list[tuple[str, bytes]] = []
+    for done, version in enumerate(versions, 1):
+        try:
+            actions = _actions(log, version, files.actions(version))
+        except UnsupportedError:
+            if version is snapshot:
+                raise
+            continue
+        commits.append((log.commit_location, b"\n".join(map(msgspec.json.encode, actions))))
+        log.apply(actions, actions[0]["commitInfo"])
+        progress("Publishing versions", done, len(versions))
+    return all(create_small_file(location, text) == text for location, text in commits)
+
+
+def _versions(snapshot: TableSnapshot, after: int) -> Iterator[TableSnapshot]:
+    """Yield the readable versions after one version, up to a snapshot, that have its definition's id."""
+    known = TableVersions.read(snapshot.store, snapshot.id)
+    oldest = snapshot.version if known is None else max(known.oldest, after + 1)
+    for number in range(oldest, snapshot.version):
+        version = None if known is None else known.version(number)
+        if version is not None and version.metadata.replacement == snapshot.metadata.replacement:
+            yield _with_name(version, snapshot)
+    if snapshot.version > after:
+        yield snapshot
+
+
+def _with_name(version: TableSnapshot, snapshot: TableSnapshot) -> TableSnapshot:
+    """Return a version with the table's name for messages."""
+    version.database, version.name = snapshot.database, snapshot.name
+    return version
+
+
+class _VersionFiles:
+    """The actions of the files of versions, in the order of the versions.
+
+    Unchanged partitions are not read again.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, tuple[tuple[int, int], dict[str, dict[str, Any]]]] = {}
+
+    def actions(self, version: TableSnapshot) -> dict[str, dict[str, Any]]:
+        """Return the actions that add a version's files, by the paths in the log."""
+        known: dict[bytes, tuple[tuple[int, int], dict[str, dict[str, Any]]]] = {}
+        for partition in version.partitions():
+            earlier, state = self._known.get(partition.key), (partition.ticket, version.commit.metadata)
+            if earlier is None or earlier[0] != state:
+                earlier = state, dict(_partition_actions(version, partition))
+            known[partition.key] = earlier
+        self._known = known
+        return {path: action for _, actions in known.values() for path, action in actions.items()}
+
+
+def _partition_actions(
+    version: TableSnapshot, partition: PartitionSnapshot
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    for file in partition.each_file():
+        path = relative_path(version, join_location(partition.location, file.path))
+        yield path, add_action(version, partition.values, file, path, _file_time(file, version))
+
+
+def _file_time(file: FileRecord, version: TableSnapshot) -> int:
+    return version.committed_at if file.modified is None else file.modified
+
+
+def _actions(log: DeltaLog, version: TableSnapshot, files: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the actions of the commit that brings a log to a version."""
+    require_publishable(version)
+    info = {
+        "timestamp": version.committed_at,
+        "operation": version.operation,
+        "engineInfo": f"Parquetry/{__version__}",
+        "parquetry.table": _table_id(version),
+        "parquetry.version": version.version,
+    }
+    actions: list[dict[str, Any]] = [{"commitInfo": info}]
+    if not log.commits:
+        actions.append(protocol_action(version.metadata))
+    metadata = metadata_action(version)
+    if metadata != log.metadata:
+        actions.append(metadata)
+    changes_rows = version.operation not in _OWN_REWRITES
+    removed = [action for path, action in log.files.items() if files.get(path) != action]
+    actions += [remove_action(each, version.committed_at, changes_rows) for each in removed]
+    actions += [
+        {"add": {**action["add"], "dataChange": changes_rows}} if not changes_rows else action
+        for path, action in files.items()
+        if log.files.get(path) != action
+    ]
+    return actions
+
+
+def _table_id(snapshot: TableSnapshot) -> str:
+    return f"{snapshot.id.hex()}{snapshot.metadata.replacement}"
