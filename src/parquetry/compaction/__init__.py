@@ -6,6 +6,7 @@
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
+    from parquetry.compaction.after_write import rewrites_after_write as rewrites_after_write
     from parquetry.compaction.compact import (
         Rewrite as Rewrite,
         require_selected as require_selected,

@@ -17,7 +17,7 @@ of one bucket become one file.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -182,6 +182,11 @@ def worth_rewriting(
             empty = one_file and not joined and all(files[i].rows == 0 for i in group)
             chosen.update(merged[1:] if empty else merged)  # an empty bucket keeps its file
     return sorted(chosen)
+
+
+def slots_of(files: Iterable[FileRecord]) -> int:
+    """Return in how many cells and buckets the rows of files are, all unknown ones counted as one."""
+    return len({_slot_record(file) for file in files})
 
 
 def _slot_record(file: FileRecord) -> FileRecord:

@@ -27,6 +27,9 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.config.precedence import Settings as Settings, settle as settle
     from parquetry.config.registry import (
+        AUTO_COMPACT as AUTO_COMPACT,
+        AUTO_COMPACT_MAX_BYTES as AUTO_COMPACT_MAX_BYTES,
+        AUTO_COMPACT_MIN_FILES as AUTO_COMPACT_MIN_FILES,
         BLOOM_FILTER_COLUMNS as BLOOM_FILTER_COLUMNS,
         BUCKET_BEGIN_PARTITION as BUCKET_BEGIN_PARTITION,
         BUCKET_JOIN as BUCKET_JOIN,

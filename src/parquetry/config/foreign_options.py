@@ -2,6 +2,8 @@
 
 Other unknown names are ignored, as Spark's own sources ignore them. But a read that requests an old snapshot
 must not get today's rows, and a write that requests some rows must not replace all.
+
+Table properties of these formats are kept, as all unknown ones, with a warning that names ours.
 """
 
 from __future__ import annotations
@@ -74,6 +76,29 @@ _OPTIONS: dict[Use, dict[str, str]] = {
         "validate-from-snapshot-id": _CHECKED,
     },
 }
+_PREFIXES = {
+    "delta.": "Delta",
+    "write.": "Iceberg",
+    "read.": "Iceberg",
+    "commit.": "Iceberg",
+    "history.": "Iceberg",
+}
+"""What names of other formats' table properties begin with."""
+_OWN_NAMES = {
+    "delta.autooptimize.autocompact": "auto-compact",
+    "delta.autooptimize.optimizewrite": "distribution",
+    "delta.deletedfileretentionduration": "vacuum-grace-hours",
+    "delta.isolationlevel": "isolation",
+    "delta.targetfilesize": "target-file-size",
+    "write.distribution-mode": "distribution",
+    "write.delete.isolation-level": "isolation",
+    "write.merge.isolation-level": "isolation",
+    "write.update.isolation-level": "isolation",
+    "write.orc.compression-codec": "compression",
+    "write.parquet.compression-codec": "compression",
+    "write.target-file-size-bytes": "target-file-size",
+}
+"""Our table properties for other formats' ones, which are in small letters here."""
 _HARMLESS = {
     ("readchangefeed", "false"),
     ("readchangedata", "false"),
@@ -112,3 +137,19 @@ def _find_unsupported(options: Mapping[str, str], use: Use) -> Iterator[tuple[st
     for name, value in options.items():
         if name.lower() in known and (name.lower(), value.lower()) not in _HARMLESS:
             yield name, known[name.lower()]
+
+
+def foreign_properties(properties: Mapping[str, str]) -> Iterator[str]:
+    """Return a sentence for each table property of another format, which has no effect here.
+
+    Args:
+        properties: as they were given.
+
+    >>> list(foreign_properties({"write.target-file-size-bytes": "1", "owner.team": "a"}))
+    ["Table property 'write.target-file-size-bytes' is Iceberg's and has no effect here; ours is 'target-file-size'."]
+    """
+    for name in properties:
+        lower = name.lower()
+        if of := next((of for prefix, of in _PREFIXES.items() if lower.startswith(prefix)), None):
+            ours = "" if lower not in _OWN_NAMES else f"; ours is {_OWN_NAMES[lower]!r}"
+            yield f"Table property {name!r} is {of}'s and has no effect here{ours}."

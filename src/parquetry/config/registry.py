@@ -7,8 +7,10 @@ decides which of several values applies. Each setting takes effect in the part t
 from __future__ import annotations
 
 import difflib
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 
+from parquetry.config.foreign_options import foreign_properties
 from parquetry.config.parse import (
     choice_parser,
     count_up_to,
@@ -30,6 +32,7 @@ from parquetry.identifiers import (
     paths_text,
 )
 
+_LOG = logging.getLogger("parquetry")
 SORT_BY = "sort-by"
 BLOOM_FILTER_COLUMNS = "bloom-filter-columns"
 PARTITION_INDEXES = "partition-indexes"
@@ -51,6 +54,9 @@ WRITERS = ("parquet.", "orc.")
 _SPELLINGS = {"bucketing_version": BUCKETING_VERSION}
 """Hive's names for some of our properties."""
 BUCKET_BEGIN_PARTITION = "bucket-begin-partition"
+AUTO_COMPACT = "auto-compact"
+AUTO_COMPACT_MIN_FILES = "auto-compact-min-files"
+AUTO_COMPACT_MAX_BYTES = "auto-compact-max-bytes"
 VACUUM_RETENTION_CHECK = "vacuum-retention-check"
 VACUUM_GRACE_HOURS = "vacuum-grace-hours"
 
@@ -224,6 +230,29 @@ TABLE_SETTINGS = (
         levels=EVERYWHERE,
     ),
     Setting(
+        AUTO_COMPACT,
+        "false",
+        parse_boolean,
+        "Whether a write compacts the partitions that it has changed, right after its commit, where they have "
+        "many small files. See [small files](operating.md#small-files).",
+        levels=EVERYWHERE,
+    ),
+    Setting(
+        AUTO_COMPACT_MIN_FILES,
+        "50",
+        count_up_to(100_000),
+        "With `auto-compact`: the number of small files, on average for each directory and bucket of a partition, "
+        "from which a write compacts it.",
+        levels=EVERYWHERE,
+    ),
+    Setting(
+        AUTO_COMPACT_MAX_BYTES,
+        "1gb",
+        parse_size,
+        "With `auto-compact`: the most bytes that one write compacts.",
+        levels=EVERYWHERE,
+    ),
+    Setting(
         PURGE_ON_OVERWRITE,
         "false",
         parse_boolean,
@@ -351,11 +380,14 @@ def check_properties(properties: Mapping[str, str]) -> None:
     """Check table properties that a user has set.
 
     Unknown names are the user's own and are kept, with two exceptions: names that are probably a slip for a
-    known one, and names that begin with `parquetry.`. Names of the files' writers are not checked.
+    known one, and names that begin with `parquetry.`. Names of the files' writers are not checked. Names of
+    other formats' properties are a warning in the log.
 
     Raises:
         PropertyError: a name is unknown, or a value cannot be used.
     """
+    for sentence in foreign_properties(properties):
+        _LOG.warning("%s", sentence)
     for name, value in properties.items():
         if (setting := _PROPERTIES.get(name)) is not None:
             setting.read(value, "property")

@@ -13,7 +13,11 @@ if FOR_TYPE_CHECKERS:
         choose_bucket_counts as choose_bucket_counts,
     )
     from parquetry.joins.buckets import ScanBuckets as ScanBuckets, scan_buckets as scan_buckets
-    from parquetry.joins.heavy_keys import HeavyKeys as HeavyKeys, find_heavy_keys as find_heavy_keys
+    from parquetry.joins.heavy_keys import (
+        HeavyKeys as HeavyKeys,
+        find_heavy_keys as find_heavy_keys,
+        is_skewed as is_skewed,
+    )
     from parquetry.joins.runtime.candidates import Candidate as Candidate, Verdict as Verdict
     from parquetry.joins.runtime.cost_model import LIMITS as LIMITS, Limits as Limits
     from parquetry.joins.runtime.dense_keys import dense_key_count as dense_key_count

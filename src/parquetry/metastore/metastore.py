@@ -273,8 +273,7 @@ class Metastore:
             first = load_commit(self.store, named.id, head, head.oldest)
             since = "" if first is None else f", the first of {_time(first.committed_at)}"
             raise VersionNotFoundError(
-                f"Table {head.database}.{head.name} has no {wanted}; "
-                f"it has versions {head.oldest} to {head.commit.version}{since}."
+                f"Table {head.database}.{head.name} has no {wanted}; it has {_versions(head)}{since}."
             )
         return load(self.store, named.id, head, commit)
 
@@ -450,3 +449,8 @@ def _is_as_it_was(named: NamedTable, earlier: NamedTable) -> bool:
 
 def _time(milliseconds: int) -> str:
     return f"{text_from_value(_TIMESTAMP, 1000 * milliseconds)} UTC"
+
+
+def _versions(head: Head) -> str:
+    newest = head.commit.version
+    return f"version {newest} only" if head.oldest == newest else f"versions {head.oldest} to {newest}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from parquetry import config, metastore as ms
 from parquetry.errors import UnsupportedError
@@ -24,7 +25,7 @@ from parquetry.operations.operation import (
         "Maintain a table",
         "vacuum sales.orders --dry-run",
         {"kind": "kind", "count": "count", "bytes": "size", "path": "path"},
-        empty="Nothing to delete.",
+        sentence=lambda _, removed, arguments: None if removed else _nothing(arguments),
     ),
 )
 def vacuum(
@@ -75,6 +76,15 @@ def vacuum(
         dry_run=dry_run,
         grace=ms.grace_of(snapshot, grace_hours),
         force=force,
+    )
+
+
+def _nothing(arguments: Mapping[str, Any]) -> str:
+    """Return the text for people if nothing is deleted."""
+    if arguments["older_than"] is not None:
+        return "Nothing to delete."
+    return (
+        "Nothing to delete. Versions that were replaced less than seven days ago are kept (see --older-than)."
     )
 
 

@@ -31,6 +31,7 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.planner.tables.partitions import agreeing as agreeing, values_of as values_of
     from parquetry.planner.writes.checks import require_writable_so as require_writable_so
+    from parquetry.planner.writes.compact_after_write import compact_after_write as compact_after_write
     from parquetry.planner.writes.destinations import (
         Destinations as Destinations,
         own_destinations as own_destinations,

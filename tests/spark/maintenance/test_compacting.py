@@ -180,3 +180,37 @@ def test_unpartitioned_and_others_files(
         assert [each[1:3] for each in told] == [(2 * count, count) for count in directories]
         assert list(misplaced(store.table(*name.split(".")))) == []
         assert repr(rows(state)) == content
+
+
+def test_writes_compact_by_themselves(
+    spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With `auto-compact`, statements leave fewer small files than the property says; what stops a compaction
+    is no error of the statement.
+    """
+    spark.sql(
+        f"CREATE TABLE {db}.t (id bigint, p int) USING parquet PARTITIONED BY (p) "
+        "TBLPROPERTIES ('auto-compact' = 'true', 'auto-compact-min-files' = 3)"
+    )
+    files = []
+    for n in range(5):
+        spark.sql(f"INSERT INTO {db}.t SELECT /*+ COALESCE(1) */ id, 1 FROM range({n}, {n} + 1)")
+        files.append(rows(f"SELECT count(*) FROM {db}.t.files")[0][0])
+    assert files == [1, 2, 1, 2, 1]
+    spark.sql(f"INSERT INTO {db}.t VALUES (10, 2)")  # only partitions of the write are looked at
+    spark.sql(f"INSERT INTO {db}.t VALUES (11, 1)")
+    spark.sql(f"UPDATE {db}.t SET p = 1 WHERE p = 2")
+    assert rows(f"SELECT id FROM {db}.t ORDER BY id") == [(0,), (1,), (2,), (3,), (4,), (10,), (11,)]
+    operations = [row[0] for row in rows(f"SELECT operation FROM {db}.t.history ORDER BY version")]
+    assert " ".join(operations) == (
+        "create append append append auto-compact append append auto-compact append append update auto-compact"
+    )
+    spark.sql(f"INSERT INTO {db}.t VALUES (12, 1)")
+    part = store.table(*f"{db.removeprefix('lake.')}.t".split(".")).partition((1,))
+    assert part is not None
+    Path(part.location.removeprefix("file:"), part.files[0].path).rename(
+        Path(part.location.removeprefix("file:"), "moved")
+    )
+    spark.sql(f"INSERT INTO {db}.t VALUES (13, 1)")
+    assert "small files could not be compacted" in caplog.text
+    assert rows(f"SELECT count(*) FROM {db}.t.files WHERE rows = 1") == [(2,)]

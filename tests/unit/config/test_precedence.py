@@ -31,6 +31,9 @@ TEXTS = {
     "bucketing-version": ("1", "spark"),
     "hive-compatible": ("true", "false"),
     "empty-buckets": ("true", "false"),
+    "auto-compact": ("true", "false"),
+    "auto-compact-min-files": ("5", "10"),
+    "auto-compact-max-bytes": ("1mb", "2mb"),
     "purge-on-overwrite": ("true", "false"),
     "vacuum-grace-hours": ("48", "72"),
     "vacuum-retention-check": ("false", "true"),
@@ -68,7 +71,7 @@ def test_every_setting_is_tested() -> None:
     Each setting but the settings of tables alone can be given at every level.
     """
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 13 * 6 + 14 * 1
+    assert len(PAIRS) == 16 * 6 + 14 * 1
     for setting in TABLE_SETTINGS:
         assert setting.levels == (("property",) if setting.name in OF_TABLES else EVERYWHERE)
         assert setting.name in OF_TABLES or not setting.fixed
@@ -106,6 +109,9 @@ def test_defaults_hold_where_nothing_is_given() -> None:
         "runtime-pruning": "true",
         "runtime-pruning-max-build-size": "10mb",
         "runtime-pruning-max-wait": "60s",
+        "auto-compact": "false",
+        "auto-compact-min-files": "50",
+        "auto-compact-max-bytes": "1gb",
         "purge-on-overwrite": "false",
         "vacuum-retention-check": "true",
         "vacuum-grace-hours": "24",
@@ -152,9 +158,9 @@ def test_an_option_cannot_give_what_is_fixed_with_the_table() -> None:
         ("parquetry.Target_File_Size", "is unknown: did you mean 'parquetry.target-file-size'?"),
         (
             "parquetry.anything",
-            "is unknown: known are parquetry.bloom-filter-columns, parquetry.bucket-join, parquetry.compression, parquetry.distribution, "
-            "parquetry.empty-buckets, parquetry.isolation, parquetry.light-values, parquetry.runtime-pruning, "
-            "parquetry.runtime-pruning-max-build-size, parquetry.runtime-pruning-max-wait, parquetry.skew-join, parquetry.sort-by, parquetry.target-file-size",
+            "is unknown: known are parquetry.auto-compact, parquetry.auto-compact-max-bytes, parquetry.auto-compact-min-files, parquetry.bloom-filter-columns, parquetry.bucket-join, parquetry.compression, parquetry.distribution, "
+            "parquetry.empty-buckets, parquetry.isolation, parquetry.light-values, parquetry.runtime-pruning, parquetry.runtime-pruning-max-build-size, "
+            "parquetry.runtime-pruning-max-wait, parquetry.skew-join, parquetry.sort-by, parquetry.target-file-size",
         ),
         ("parquetry.", "is unknown: known are "),
         (

@@ -101,7 +101,7 @@ def test_what_is_no_list_of_columns(text: str) -> None:
         ("bucket.begin.partition.date20200520", "say 'bucket-begin-partition' = 'value'"),
         ("bucket.begin.partition", "say 'bucket-begin-partition' = 'value'"),
         ("BUCKET_BEGIN_PARTITION_hour", "say 'bucket-begin-partition' = 'value'"),
-        ("parquetry.anything", "known are auto-skew-share, .*compression, "),
+        ("parquetry.anything", "known are auto-compact, .*auto-skew-share, .*compression, "),
     ],
 )
 def test_slips(name: str, says: str) -> None:
@@ -177,3 +177,12 @@ def test_catalog_options() -> None:
     for options in ({}, {"warehouse": ""}):
         with pytest.raises(ConfigurationError, match=r"set spark\.sql\.catalog\.lake\.warehouse"):
             check_catalog_options("lake", options)
+
+
+def test_properties_of_other_formats(caplog: pytest.LogCaptureFixture) -> None:
+    """Table properties of Delta and Iceberg are kept, and a warning says that they do nothing here."""
+    check_properties({"Delta.appendOnly": "true", "write.target-file-size-bytes": "9", "written.by": "me"})
+    assert caplog.messages == [
+        "Table property 'Delta.appendOnly' is Delta's and has no effect here.",
+        "Table property 'write.target-file-size-bytes' is Iceberg's and has no effect here; ours is 'target-file-size'.",
+    ]

@@ -38,6 +38,7 @@ from parquetry.planner import (
     Destinations,
     Lake,
     agreeing,
+    compact_after_write,
     conjuncts,
     is_serializable,
     partitions_of,
@@ -148,6 +149,7 @@ def _write_rows(lake: Lake, q: questions.Write, data: Any, snapshot: TableSnapsh
         raise
     for failure in purge_replaced(replaced, committed) if replaced else ():
         _LOG.warning("a file that was overwritten in %s is left: %s", snapshot.label, failure)
+    compact_after_write(lake, committed, settings, {snapshot.key_of(part.values) for part in written})
     return write_summary(written)
 
 

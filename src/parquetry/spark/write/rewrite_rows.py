@@ -21,6 +21,7 @@ from parquetry.locations import join_location, require_writable
 from parquetry.metastore import PartitionSnapshot, TableSnapshot, Transaction, commit, keep_in_flight
 from parquetry.planner import (
     Lake,
+    compact_after_write,
     is_serializable,
     partitions_of,
     plan_destinations,
@@ -90,10 +91,11 @@ def _rewrite(
             rely_on_search(lake, transaction, searched, q.searched_by, inserted)
         if serializable:
             rely_on_reads(lake, transaction, q.reads)
-        lake.cache(commit(transaction, _summary(snapshot, q, files)))
+        committed = lake.cache(commit(transaction, _summary(snapshot, q, files)))
     except BaseException:
         uncommitted.clean_up()
         raise
+    compact_after_write(lake, committed, settings, written.keys())
     return write_summary(written.values())
 
 
