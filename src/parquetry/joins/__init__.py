@@ -27,7 +27,11 @@ if FOR_TYPE_CHECKERS:
         buckets_in_place as buckets_in_place,
         scan_buckets as scan_buckets,
     )
-    from parquetry.joins.heavy_keys import HeavyKeys as HeavyKeys, find_heavy_keys as find_heavy_keys
+    from parquetry.joins.heavy_keys import (
+        HeavyKeys as HeavyKeys,
+        find_heavy_keys as find_heavy_keys,
+        is_skewed as is_skewed,
+    )
     from parquetry.joins.placement import (
         PlacementGraph as PlacementGraph,
         choose_placement as choose_placement,

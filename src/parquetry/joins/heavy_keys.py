@@ -67,6 +67,11 @@ class HeavyKeys(msgspec.Struct, frozen=True):
         return sum(self.rows) / self.total if self.rows is not None and self.total else None
 
 
+def is_skewed(metadata: TableMetadata) -> bool:
+    """Return whether a table says what its heavy values are, or has them found."""
+    return metadata.arrangement.skew is not None
+
+
 def comparable(type: ColumnType) -> bool:
     """Return whether values of a type can be keys."""
     return type.name in _COMPARED_TYPES

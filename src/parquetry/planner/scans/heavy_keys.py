@@ -14,6 +14,7 @@ from parquetry.joins import (
     SkewSplit,
     estimate_rows,
     find_heavy_keys,
+    is_skewed,
     refuse_cost,
     refuse_shape,
 )
@@ -84,7 +85,7 @@ def _may_have_some(snapshot: TableSnapshot, *, is_candidate: bool) -> bool:
     A table that is skewed by some columns is looked at in any case, so that reports can say why its keys are
     not joined apart. The files of any other are looked at only if they are listed in planning.
     """
-    if snapshot.metadata.arrangement.skew is not None or may_have_directories(snapshot):
+    if is_skewed(snapshot.metadata) or may_have_directories(snapshot):
         return True
     return is_candidate and snapshot.totals.partitions < LIMITS.listed_partitions
 
