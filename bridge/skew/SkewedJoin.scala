@@ -27,7 +27,7 @@ case class SkewedJoin(
   /** The scan of the other side, if that is one of ours below projections and filters alone. */
   private lazy val otherScan: Option[(DataSourceV2ScanRelation, ParquetryScan)] = SkewedJoin.plainScan(other.plan)
   private def otherColumn(index: Int): Option[AttributeReference] = otherScan.flatMap { case (found, _) =>
-    KeySource.of(other.keys(index), other.plan).collectFirst { case KeySource(relation, _, column: AttributeReference, _) if relation eq found => column }
+    KeySource.of(other.keys(index), other.plan).collectFirst { case KeySource(relation, _, column: AttributeReference, _, _) if relation eq found => column }
   }
 
   /**
@@ -81,7 +81,7 @@ object SkewedJoin {
 
   private def of(join: Join, own: JoinSide, other: JoinSide, onLeft: Boolean): Option[SkewedJoin] = {
     val sources = own.keys.indices.flatMap(index => KeySource.of(own.keys(index), own.plan) match {
-      case Seq(source @ KeySource(_, _, column: AttributeReference, _)) if source.steps.forall(passes) => Some((index, source, column))
+      case Seq(source @ KeySource(_, _, column: AttributeReference, _, _)) if source.steps.forall(passes) => Some((index, source, column))
       case _ => None
     })
     sources.headOption.map(_._2).filter(first => isAlone(first.relation, own.plan) && own.plan.collect { case j: Join => j }.forall(keepsInPlace(_, first.relation)))
