@@ -48,7 +48,7 @@ object BucketSources {
     case _: Aggregate => below(plan, plan.children, keys).map(source => source.copy(plain = source.plain && Bucketing.reduces))
     case join: Join if join.joinType == FullOuter && BroadcastSide.find(join).isEmpty =>
       below(join, Seq(join.left), keys.map(equalInFull(join, _))).map(_.copy(plain = false))
-    case join: Join => below(join, kept(join), keys.map(equal(join, _)))
+    case join: Join => kept(join).flatMap(child => below(join, Seq(child), keys.map(equal(join, child, _))))
     case union: Union if zipped =>
       val each = union.children.map(child => below(union, Seq(child), keys).headOption)
       val all = each.flatten
@@ -82,10 +82,11 @@ object BucketSources {
     case _ => Seq(join.left)
   }
 
-  /** The left side's key that a key of the right side equals in an inner join. Both have one bucket. */
-  private def equal(join: Join, key: Expression): Expression = join match {
-    case EquiJoin(left, right, _) if join.joinType.isInstanceOf[InnerLike] =>
-      right.keys.zip(left.keys).collectFirst { case (own, other) if own.semanticEquals(key) => other }.getOrElse(key)
+  /** A key of one side of an inner join as the key of the other side that it equals: both have one bucket. */
+  private def equal(join: Join, child: LogicalPlan, key: Expression): Expression = join match {
+    case EquiJoin(left, right, _) if join.joinType.isInstanceOf[InnerLike] && !key.references.subsetOf(child.outputSet) =>
+      val (own, others) = if (child eq join.left) (left.keys, right.keys) else (right.keys, left.keys)
+      others.zip(own).collectFirst { case (other, same) if other.semanticEquals(key) => same }.getOrElse(key)
     case _ => key
   }
 }
