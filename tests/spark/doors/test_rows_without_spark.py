@@ -221,7 +221,6 @@ def test_each_reader_gives_sparks_rows_or_refuses(
             given = rows_or_refusal(reader, scan)
             if isinstance(given, str):
                 refused.setdefault(name, set()).add(reader)
-                print("REFUSED", name, reader, given)
                 continue
             if expected is None:
                 expected = comparable(spark.sql(f"SELECT * FROM {database}.{name}").toArrow())
@@ -229,7 +228,6 @@ def test_each_reader_gives_sparks_rows_or_refuses(
                 wrong[f"{name} {reader}"] = str(
                     [pair for pair in zip(given, expected, strict=False) if pair[0] != pair[1]][:2]
                 )
-    print("WRONG", wrong)
     assert wrong == {}
     assert refused == REFUSED
 

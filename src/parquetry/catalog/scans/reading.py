@@ -6,8 +6,10 @@ batches for each thread, however large the files are.
 
 from __future__ import annotations
 
+import atexit
 import queue
 import threading
+import weakref
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from typing import TypeAlias
@@ -75,6 +77,17 @@ def _read_in_turn(
         stop.set()
 
 
+_RUNNING: weakref.WeakSet[_FileThread] = weakref.WeakSet()
+"""The threads whose scans may go on."""
+
+
+@atexit.register
+def _end_threads() -> None:
+    """End all threads before the interpreter does: a daemon within PyArrow's code would abort the process."""
+    for thread in list(_RUNNING):
+        thread.end()
+
+
 class _FileThread:
     """A thread that reads one file.
 
@@ -93,7 +106,14 @@ class _FileThread:
         self._items: queue.Queue[_Item] = queue.Queue(_BATCHES_AHEAD)
         self._stop, self._alone = stop, alone
         arguments = request, file, file_systems.for_threads()
-        threading.Thread(target=self._read, args=arguments, name="parquetry-scan", daemon=True).start()
+        self._thread = threading.Thread(target=self._read, args=arguments, name="parquetry-scan", daemon=True)
+        self._thread.start()
+        _RUNNING.add(self)
+
+    def end(self) -> None:
+        """Stop the scan, and wait until the thread has ended."""
+        self._stop.set()
+        self._thread.join()
 
     def _read(self, request: ReadRequest, file: FileRows, file_systems: FileSystems) -> None:
         set_file_systems(file_systems)
