@@ -12,12 +12,12 @@ import msgspec
 from parquetry.operations import Argument, Operation, Timestamp
 from parquetry.planner.protocol.answers import Parameter, Values
 from parquetry.planner.protocol.questions import CallArgument
+from parquetry.types import STRING, sql_literal
 
 Row: TypeAlias = Sequence[Any]
 """Texts, numbers, truth values, None, and tuples of texts, which become one text."""
 Rows: TypeAlias = list[Values]
 """Rows as the bridge reads them. Numbers and timestamps (microseconds) are written in digits."""
-from parquetry.types import STRING, sql_literal
 
 _SQL_TYPES: dict[Any, tuple[str, str]] = {
     str: ("string", "NULL"),
