@@ -33,7 +33,7 @@ _INTRODUCTION = """\
 <!-- Written by `python -m benchmarks.tpcds.page` out of benchmarks/results/tpcds.json; change benchmarks/tpcds/page.py instead. -->
 
 You need this page when you want to know what Parquetry wins beside Spark alone, and where it wins nothing.
-One figure for each of its designs, all on two cores:
+One figure for each of its four designs, all on two cores:
 
 | what | Parquetry | beside it | measured in |
 | --- | --- | --- | --- |
@@ -41,7 +41,6 @@ One figure for each of its designs, all on two cores:
 | {stars} of TPC-DS on sorted files without partitions: runtime filters | {stars_bytes} of the bytes, {stars_speed} as fast | Spark 4.3 on the same files | [below](#tpc-ds) |
 | join 20 million rows with 10 million, both in 8 buckets | 2.8 s | 18.3 s, shuffled; 5.8 s by Spark's own buckets | [Buckets](buckets.md#what-it-saves) |
 | sum the rows of a heavy value, of 20 million rows | 162 MB, 1.07 s | 833 MB, 2.88 s, without its directory | [List bucketing](list-bucketing.md#when-it-helps) |
-| plan 1 % of 100,000 files for a reader of Iceberg | 50 ms | 1,200 ms, by PyIceberg from manifests | [Iceberg](iceberg.md#what-it-costs) |
 
 {slower}
 

@@ -12,6 +12,7 @@ import msgspec
 from parquetry.operations import Argument, Operation, Timestamp
 from parquetry.planner.protocol.answers import Parameter, Values
 from parquetry.planner.protocol.questions import CallArgument
+from parquetry.types import STRING, sql_literal
 
 Row: TypeAlias = Sequence[Any]
 """Texts, numbers, truth values, None, and tuples of texts, which become one text."""
@@ -35,8 +36,17 @@ def parameters(operation: Operation) -> list[Parameter]:
 
 def _parameter(argument: Argument) -> Parameter:
     ddl, null = _SQL_TYPES[get_origin(argument.kind) or argument.kind]
-    default = None if argument.is_required else null if argument.default is None else _text(argument.default)
+    default = None if argument.is_required else null if argument.default is None else _sql(argument.default)
     return Parameter(argument.name, ddl, argument.comment, default)
+
+
+def _sql(default: Any) -> str | None:
+    """Return the default of an argument as SQL.
+
+    >>> _sql("it's"), _sql(False)
+    ("'it''s'", 'false')
+    """
+    return sql_literal(STRING, default) if isinstance(default, str) else _text(default)
 
 
 def converted(operation: Operation, texts: dict[str, CallArgument]) -> dict[str, Any]:
