@@ -16,7 +16,7 @@ import org.apache.spark.sql.parquetry.versions.{Bucketing, BucketTransform, Scan
  * Has the scans on both sides of a join report the same number of buckets to Spark. The planner chooses it,
  * and says why in `joins/bucket_counts.py`; this rule finds the joins by buckets. It asks once for all joins
  * of a plan, and only if the numbers of some join differ and Spark does not solve it by itself. This is so if
- * a table wants the larger number, if Spark cannot fold these buckets, or if their files are sorted. Spark
+ * a table wants the larger number, if Spark cannot fold these buckets, or if sorted files are folded. Spark
  * puts the rows of folded buckets one after the other, and a scan merges them.
  */
 object AgreeOnBucketCounts extends Rule[LogicalPlan] {
@@ -44,8 +44,12 @@ object AgreeOnBucketCounts extends Rule[LogicalPlan] {
         case _ => false
       }
     }
-    def sorted: Boolean = Seq(left, right).exists(_.buckets.order.nonEmpty)
-    def unsolved: Boolean = left.buckets.count != right.buckets.count && (left.buckets.larger || right.buckets.larger || sorted ||
+    /** Whether sorted files are folded. */
+    def foldsSorted: Boolean = {
+      val divisor = BigInt(left.buckets.count).gcd(right.buckets.count)
+      Seq(left, right).exists(side => side.buckets.order.nonEmpty && side.buckets.count > divisor)
+    }
+    def unsolved: Boolean = left.buckets.count != right.buckets.count && (left.buckets.larger || right.buckets.larger || foldsSorted ||
       functions.exists { case ((f, _), (g, _)) => f.reducer(g) == null && g.reducer(f) == null })
   }
 

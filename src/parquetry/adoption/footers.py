@@ -103,14 +103,12 @@ class NewFooters:
         metadata = self._metadata
         unfit: dict[str, list[str]] = {}
         encrypted: set[str] = set()
-        ids, ids_in_files = metadata.ids_by_path, dict[str, int]()
 
         def look(path: str, footer: ParquetFooter) -> None:
             if footer.has_encrypted_columns:
                 encrypted.add(path)
             if sentences := list(unfit_columns(footer, metadata.data_columns)):
                 unfit[path] = sentences
-            ids_in_files[path] = ids_in_footer(footer, ids)
 
         alone = is_absolute(partitions[0][0])
         root = partitions[0][0] if alone else metadata.location
@@ -121,7 +119,7 @@ class NewFooters:
             for path in paths:
                 owners[path if alone else join_relative(folder, path)].append((number, path))
         visitor = FooterVisitor(look)
-        files = self._footers.data_files(metadata.format, root, list(owners), visitor=visitor)
+        files = read_records(self._footers, metadata, root, list(owners), visitor)
         if metadata.format != "parquet":  # ORC readers do not pass footers to a visitor
             for file in files:
                 if sentences := list(unfit_statistics(file, metadata.data_columns)):
@@ -129,9 +127,6 @@ class NewFooters:
         results = [ReadFooters() for _ in partitions]
         for file in files:
             recorded = without_table_types(file, metadata.data_columns)
-            recorded = msgspec.structs.replace(
-                recorded, field_ids=ids_in_files.get(file.path, file.field_ids)
-            )
             for number, path in owners[file.path]:
                 results[number].files.append(msgspec.structs.replace(recorded, path=path))
         for whole, positions in owners.items():
@@ -143,6 +138,35 @@ class NewFooters:
                 if whole in encrypted:
                     results[number].encrypted.append(path)
         return results
+
+
+def read_records(
+    footers: FooterReader,
+    metadata: TableMetadata,
+    root: str,
+    paths: Sequence[str],
+    visitor: FooterVisitor,
+) -> list[FileRecord]:
+    """Return the records of files of others, with what is known of the field ids in them.
+
+    Args:
+        footers: reads footers.
+        metadata: of the table.
+        root: the folder of the files.
+        paths: of the files, below it.
+        visitor: sees the footers of Parquet files, and takes the files that cannot be read.
+    """
+    ids, ids_in_files = metadata.ids_by_path, dict[str, int]()
+
+    def look(path: str, footer: ParquetFooter) -> None:
+        ids_in_files[path] = ids_in_footer(footer, ids)
+        if visitor.look is not None:
+            visitor.look(path, footer)
+
+    files = footers.data_files(metadata.format, root, paths, visitor=FooterVisitor(look, visitor.broken))
+    return [
+        msgspec.structs.replace(file, field_ids=ids_in_files.get(file.path, file.field_ids)) for file in files
+    ]
 
 
 def read_again(
@@ -197,21 +221,10 @@ def _records(
 ) -> dict[str, FileRecord]:
     """Return new records of some files of a partition by their paths, without unreadable files."""
     metadata = transaction.base.metadata
-    ids = metadata.ids_by_path
     new_records: dict[str, FileRecord] = {}
     for root, paths in _by_folder(partition.location, files).items():
-        ids_in_files: dict[str, int] = {}
-
-        def look(path: str, footer: ParquetFooter, seen: dict[str, int] = ids_in_files) -> None:
-            seen[path] = ids_in_footer(footer, ids)
-
-        read = footers.data_files(metadata.format, root, list(paths), visitor=FooterVisitor(look))
-        new_records |= {
-            paths[file.path]: msgspec.structs.replace(
-                file, field_ids=ids_in_files.get(file.path, file.field_ids)
-            )
-            for file in read
-        }
+        read = read_records(footers, metadata, root, list(paths), FooterVisitor())
+        new_records |= {paths[file.path]: file for file in read}
     recorded = {file.path: file for file in files}
     return {
         path: msgspec.structs.replace(

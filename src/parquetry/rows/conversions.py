@@ -40,6 +40,10 @@ class StoredType:
     zone: str | None = None
 
 
+class UnreadableColumnError(UnsupportedError):
+    """The reason why Spark reads other values than PyArrow. `rows.reader` adds column, file and remedy."""
+
+
 def converter(type: Any, stored: StoredType) -> Convert | None:
     """Return what converts a column's arrays to a type of the table, or None if they have it already.
 
@@ -48,7 +52,7 @@ def converter(type: Any, stored: StoredType) -> Convert | None:
         stored: how the file has it.
 
     Raises:
-        UnsupportedError: Spark reads other values, or none; the message says why, without the file's name.
+        UnreadableColumnError: Spark reads other values, or none.
 
     >>> wider = converter("long", StoredType(pa.int32(), ["parquet INT32"]))
     >>> wider(pa.array([1, None], pa.int32())).type
@@ -83,7 +87,7 @@ class _Converters:
                 raise _unlike(kind, leaf)
             return _as_numbers(target)
         if not kind.primitive:
-            raise UnsupportedError(f"values of type {kind} are read by Spark alone")
+            raise UnreadableColumnError(f"values of type {kind} are read by Spark alone")
         if find_conversion(leaf, kind) != Conversion.SAME:
             raise _unlike(kind, leaf)
         if pa.types.is_timestamp(stored) and leaf.startswith("orc "):
@@ -99,7 +103,7 @@ class _Converters:
         if leaf == "orc timestamp with local time zone":
             return lambda array: _retag(_micros(pc.floor_temporal(array, unit="microsecond")), target)
         if self._zone is None:
-            raise UnsupportedError(
+            raise UnreadableColumnError(
                 "ORC stores a timestamp as the local time of the program that wrote it, without its time zone: give "
                 "time_zone=, the zone of the Java processes that write and read the table, such as 'UTC'"
             )
@@ -161,7 +165,7 @@ class _Converters:
                 continue
             parts.append((at, self.convert(field["type"], stored.field(at).type, iter(leaves_of[at]))))
         if all(at is None for at, _ in parts):
-            raise UnsupportedError(
+            raise UnreadableColumnError(
                 f"the file has none of the fields of {type_text(type)}, and versions of Spark differ in whether the struct is NULL"
             )
         if [at for at, _ in parts] == list(range(stored.num_fields)) and not any(c for _, c in parts):
@@ -185,9 +189,9 @@ class _Converters:
         name = str(metadata.get(PHYSICAL_NAME, field["name"])).lower()
         positions = [at for at in range(stored.num_fields) if stored.field(at).name.lower() == name]
         if len(positions) > 1:
-            raise UnsupportedError(f"the file has the field {field['name']} {len(positions)} times")
+            raise UnreadableColumnError(f"the file has the field {field['name']} {len(positions)} times")
         if not positions and metadata.get(EXISTS_DEFAULT) is not None:
-            raise UnsupportedError(f"the file lacks the field {field['name']}, which has a default")
+            raise UnreadableColumnError(f"the file lacks the field {field['name']}, which has a default")
         return positions[0] if positions else None
 
 
@@ -265,7 +269,7 @@ def _renamed(array: pa.Array, target: pa.DataType) -> pa.Array:
     return pa.StructArray.from_arrays(array.flatten(), fields=list(target), mask=_mask(array))
 
 
-def _unlike(type: Any, stored: str) -> UnsupportedError:
+def _unlike(type: Any, stored: str) -> UnreadableColumnError:
     wanted = str(type) if isinstance(type, ColumnType) else type_text(type)
     there = stored.partition(" ")[2] if stored.startswith(("parquet ", "orc ")) else stored
-    return UnsupportedError(f"the file has it as {there or 'nothing'}, and the table as {wanted}")
+    return UnreadableColumnError(f"the file has it as {there or 'nothing'}, and the table as {wanted}")

@@ -21,7 +21,7 @@ from parquetry.locations import open_location
 from parquetry.predicate import TRUE, Filter, columns_of
 from parquetry.rows.arrow_types import arrow_schema
 from parquetry.rows.calendars import has_times, require_certain_days
-from parquetry.rows.conversions import Convert, StoredType, converter
+from parquetry.rows.conversions import Convert, StoredType, UnreadableColumnError, converter
 from parquetry.rows.row_filter import matching_rows
 from parquetry.rows.row_groups import candidate_row_groups
 from parquetry.rows.stored_file import ROWS_PER_BATCH, StoredFile, plain
@@ -290,7 +290,7 @@ class _OpenFile:
     def _values(self, stored: _StoredColumn, array: pa.Array) -> pa.Array:
         try:
             if stored.may_be_char and pc.any(pc.ends_with(array, " ")).as_py():
-                raise UnsupportedError(
+                raise UnreadableColumnError(
                     "ORC may have it as a CHAR, whose blanks Spark removes, and PyArrow shows no difference"
                 )
             if stored.certain_days:

@@ -19,8 +19,8 @@ from parquetry.rows.row_filter import matching_rows, require_exact
 from parquetry.rows.values import constant_scalar
 from parquetry.types import ColumnType, Value, order_key
 from tests.support.effort import examples
+from tests.support.readers.written_tables import WrittenTable
 from tests.support.tables.generated_tables import Columns, predicates, rows, tables
-from tests.support.tables.written_tables import WrittenTable
 
 
 def array_of(type: ColumnType, values: list[Value]) -> pa.Array:

@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 from parquetry import metastore as ms
 from parquetry.adoption.difference import Difference
 from parquetry.adoption.sync import synchronise
+from parquetry.data_files import IdsInFile
 from parquetry.data_files.footers.footer_reader import ArrowFooters
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
@@ -304,7 +305,14 @@ def test_files_are_told_apart_by_their_paths(
     spark.sql(f"DELETE FROM {table} WHERE ds = 'a'")
     with ms.open_metastore(str(warehouse / "lake")) as metastore:
         transaction = Transaction(metastore.table(*table.split(".")[1:]), "append")
-        transaction.append(("a",), [ms.FileRecord(f"file:{elsewhere}", elsewhere.stat().st_size, 1)])
+        transaction.append(
+            ("a",),
+            [
+                ms.FileRecord(
+                    f"file:{elsewhere}", elsewhere.stat().st_size, 1, field_ids=int(IdsInFile.ABSENT)
+                )
+            ],
+        )
         commit(transaction)
     for _ in range(2):
         assert told(sync(rows, table)) == [("ignored", "ds=a", 1)]

@@ -11,7 +11,7 @@ import pytest
 
 from parquetry.cli.main import main
 from parquetry.data_files import TableColumn
-from tests.support.tables.written_tables import WrittenTable
+from tests.support.readers.written_tables import WrittenTable
 
 
 @pytest.fixture

@@ -8,11 +8,18 @@ from typing import Any, NoReturn
 
 import pyarrow.fs as pafs
 
-from parquetry.adoption import adopt_files
+from parquetry.adoption import adopt_files, read_records
 from parquetry.adoption.discover import discover
 from parquetry.config import settle
+from parquetry.data_files import FooterVisitor
 from parquetry.definition import refuse_values
-from parquetry.errors import PartitionNotFoundError, UnsupportedError, ValueTypeError, WarehouseError
+from parquetry.errors import (
+    FileCorruptError,
+    PartitionNotFoundError,
+    UnsupportedError,
+    ValueTypeError,
+    WarehouseError,
+)
 from parquetry.locations import is_own, join_location, open_location, stored_value
 from parquetry.metastore import (
     PartitionSnapshot,
@@ -81,7 +88,10 @@ def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
         if _is_folder(filesystem, path):
             (part,) = discover(filesystem, path, columns=columns)
             found = [file.path for file in part.files if not is_own(file.path, snapshot.id)]
-            files = lake.engine.data_files(metadata.format, location, found)
+            visitor = FooterVisitor()
+            files = read_records(lake.engine, metadata, location, found, visitor)
+            for reason in visitor.broken.values():
+                raise FileCorruptError(reason)
         adopted, unfit = adopt_files(snapshot, values, location, files, metadata.arrangement)
         taken += (join_location(location, file.path) for file in adopted.files)
         for each in unfit:

@@ -22,7 +22,7 @@ from parquetry.catalog.scans.arrow_expressions import read_expression
 from parquetry.catalog.scans.polars_frames import read_predicate
 from parquetry.data_files import TableColumn
 from parquetry.errors import ConfigurationError, NamespaceNotFoundError, TableNotFoundError, UnsupportedError
-from tests.support.tables.written_tables import WrittenTable
+from tests.support.readers.written_tables import WrittenTable
 
 NAN = float("nan")
 COLUMNS = (

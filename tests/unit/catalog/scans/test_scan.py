@@ -19,7 +19,7 @@ from parquetry.catalog.scans import reading
 from parquetry.data_files import TableColumn
 from parquetry.errors import ColumnNotFoundError, FilterError, UnsupportedError, VersionNotFoundError
 from parquetry.predicate import IsNull, Opaque
-from tests.support.tables.written_tables import WrittenTable
+from tests.support.readers.written_tables import WrittenTable
 
 COLUMNS = (TableColumn("id", "long"), TableColumn("name", "string"), TableColumn("day", "date"))
 
