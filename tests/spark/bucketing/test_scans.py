@@ -105,8 +105,9 @@ SORTED = {
     "{also} l {join} JOIN {also} r ON l.k = r.k AND l.p = r.p": 2,  # sorted by k and n
     "{also} l {join} JOIN {also} r ON l.n = r.k AND l.k = r.n": None,
 }
-"""Joins by more keys than bucket columns, or by keys in another order than the files' sort. Each has the number
-of sides that are sorted, if only by the last of the keys.
+"""Joins by more keys than bucket columns, or by keys in another order than the files' sort.
+
+Each has the number of sides that are sorted, if only by the last of the keys.
 """
 
 
