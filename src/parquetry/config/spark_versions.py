@@ -126,11 +126,6 @@ _ORC_TIMES = Missing(
     "timestamps skip files of ORC, and no stripes within them",
     "Spark's reader loses rows of files that were written in another time zone",
 )
-_FOLDING_BUCKETS = Missing(
-    "folding buckets",
-    "a table joined with an aggregate of a table with another number of buckets is shuffled",
-    "Spark loses rows when it folds buckets itself",
-)
 _EXISTS_WITH_COMPUTED = Missing(
     "exists with computed columns",
     "a DELETE or UPDATE rewrites all files if its EXISTS compares a computed column or a CHAR by =, and another column",
@@ -154,7 +149,6 @@ _BEFORE_4_2 = (
     _DESCRIBED_PARTITIONS,
     _OPTIONS_OF_EACH_TABLE,
     _PARTITION_FUNCTIONS,
-    _FOLDING_BUCKETS,
     _OTHER_BROADCASTS,
     _SUBQUERY_VALUES,
     _EXISTS_WITH_COMPUTED,

@@ -107,24 +107,21 @@ class JoinFacts(msgspec.Struct, frozen=True):
     sorts: int = 0
 
 
-def explain_joins(
-    facts: Sequence[JoinFacts], settings: Mapping[str, str], unfolded: str | None = None
-) -> tuple[JoinReport, ...]:
+def explain_joins(facts: Sequence[JoinFacts], settings: Mapping[str, str]) -> tuple[JoinReport, ...]:
     """Return the reports of the joins that have a scan of a bucketed table below them.
 
     Args:
         facts: the joins of a plan.
         settings: the values of `SETTINGS`.
-        unfolded: why this version of Spark cannot fold the buckets of aggregated rows, or None if it can.
     """
     return tuple(
-        _report(join, settings, unfolded)
+        _report(join, settings)
         for join in facts
         if any(scan.buckets is not None for side in join.sides for scan in side.scans)
     )
 
 
-def _report(join: JoinFacts, settings: Mapping[str, str], unfolded: str | None) -> JoinReport:
+def _report(join: JoinFacts, settings: Mapping[str, str]) -> JoinReport:
     left, right = (_Side(side) for side in join.sides)
     keys = zip(*(side.keys for side in join.sides), strict=True)
     named = {"left": left, "right": right}
@@ -134,7 +131,7 @@ def _report(join: JoinFacts, settings: Mapping[str, str], unfolded: str | None) 
         reason = f"{(left, right)[join.broadcast].name} is broadcast"
     elif sides:
         stays = [side for name, side in named.items() if name not in sides]
-        found = _reason(left, right, settings, unfolded)
+        found = _reason(left, right, settings)
         one_side = not stays and (left.in_place or right.in_place)
         if one_side and (found is None or None in (left.buckets, right.buckets)):
             found = "; ".join([*filter(None, [found]), "to shuffle one side alone is estimated to cost more"])
@@ -207,7 +204,7 @@ class _Side:
         return {position for position, key in self.column_keys(name) if key.plain}
 
 
-def _reason(left: _Side, right: _Side, settings: Mapping[str, str], unfolded: str | None) -> str | None:
+def _reason(left: _Side, right: _Side, settings: Mapping[str, str]) -> str | None:
     both = (left, right)
     for side in both:
         if side.side.repartitioned:
@@ -229,7 +226,6 @@ def _reason(left: _Side, right: _Side, settings: Mapping[str, str], unfolded: st
         _hashes_reason(left, right, left.buckets, right.buckets)
         or _settings_reason(left, left.buckets, right.buckets, settings)
         or _plan_reason(left, right)
-        or _version_reason(left.buckets, right.buckets, unfolded)
     )
 
 
@@ -325,13 +321,6 @@ def _plan_reason(left: _Side, right: _Side) -> str | None:
         if side.side.through:
             return f"rows of {side.name} come through {', '.join(side.side.through)}, which leaves them in no buckets"
     return None
-
-
-def _version_reason(one: BucketReport, other: BucketReport, unfolded: str | None) -> str | None:
-    """Return why this version of Spark cannot join different numbers of buckets, or None."""
-    if unfolded is None or one.count == other.count:
-        return None
-    return f"numbers of buckets differ, {one.count} and {other.count}, and {unfolded} in this version"
 
 
 def _settings_reason(

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from parquetry.config import SPARK_SERIES, series_of
 from parquetry.joins import CandidateOutcome, JoinFacts, explain_joins, reports
 from parquetry.planner.scan_facts import scan_reports
 from parquetry.prune import HeavyKeysReport, Report, ScanReport, ValuesReport
@@ -28,11 +27,9 @@ def report_from_facts(found: dict[str, Any]) -> Report:
     scans = scan_reports(found["scans"])
     joins = msgspec.convert(found["joins"], tuple[JoinFacts, ...])
     values = reports(msgspec.convert(found["values"], tuple[CandidateOutcome, ...]))
-    lacking = {each.feature: each for each in SPARK_SERIES.get(series_of(found["spark"]) or "", ())}
-    folding = lacking.get("folding buckets")
     return Report(
         scans,
-        explain_joins(joins, found["settings"], folding.reason if folding else None),
+        explain_joins(joins, found["settings"]),
         tuple(_without_effect(each, scans) for each in values),
         not_run=bool(scans) and found.get("run") == "none",
         heavy_keys=msgspec.convert(found.get("splits", ()), tuple[HeavyKeysReport, ...]),

@@ -127,15 +127,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("adaptive", [True, False])
-@pytest.mark.parametrize(
-    "what",
-    [
-        pytest.param(what, marks=pytest.mark.needs("folding buckets"))
-        if what == "an aggregate joined"
-        else what
-        for what in OTHERS
-    ],
-)
+@pytest.mark.parametrize("what", OTHERS)
 def test_what_else_needs_no_shuffle(
     session: SparkSession, tables: Callable[[str, str], Tables], what: str, adaptive: bool
 ) -> None:

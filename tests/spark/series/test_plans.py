@@ -106,20 +106,6 @@ def test_times_in_orc(session: SparkSession) -> None:
     assert orc_times.rows_read(session, f"{D}.o") == [1000, 10_000, 10_000]
 
 
-@pytest.mark.lacks("folding buckets")
-def test_folding_buckets(session: SparkSession) -> None:
-    """A join with an aggregate of a table with another number of buckets shuffles; with as many buckets, or
-    without the aggregate, it does not.
-    """
-    query = f"SELECT * FROM {D}.b8 l JOIN {{}} r ON l.k = r.k"
-    for side, shuffles in (
-        (f"{D}.b4", 0),
-        (f"(SELECT k, count(*) FROM {D}.b8 GROUP BY k)", 0),
-        (f"(SELECT k, count(*) FROM {D}.b4 GROUP BY k)", 2),
-    ):
-        assert shuffles_and_sorts(session, query.format(side))[0] == shuffles, side
-
-
 @pytest.mark.lacks("broadcasts of others")
 def test_broadcasts_of_others(session: SparkSession) -> None:
     """A join in buckets shuffles if a side was joined with a broadcast of VALUES, and not if the broadcast is

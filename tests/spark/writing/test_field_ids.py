@@ -141,7 +141,7 @@ def test_ids_stay_when_columns_change(spark: SparkSession, db: str) -> None:
         "ADD COLUMN c BIGINT", "RENAME COLUMN s.x TO z", "RENAME COLUMN p TO q",
     ):  # fmt: skip
         spark.sql(f"ALTER TABLE {db}.t {change}")
-    spark.sql(f"INSERT INTO {db}.t (a, c, q) VALUES (1, 2, 3)")
+    spark.sql(f"INSERT INTO {db}.t (b, a, s, c, q) VALUES (NULL, 1, NULL, 2, 3)")
     ids = {"a": 1, "s": 3, "s.x": 4, "b_1": 6, "s.y": 7, "c": 8}
     assert [parquet_ids(path) for path in paths(spark, f"{db}.t")] == [ids]
     spark.sql(f"ALTER TABLE {db}.t ADD COLUMN d INT")

@@ -52,16 +52,6 @@ def told(left: Side, right: Side, settings: dict[str, str] | None = None) -> str
     return report.reason
 
 
-def test_a_version_that_cannot_fold_buckets() -> None:
-    """Where nothing else is in the way, different numbers of buckets are; equal ones never."""
-    facts = [JoinFacts("INNER", (side("a", BY_ID, plain("id")), side("b", other, plain("id"))), None)
-             for other in (replace(BY_ID, count=4), BY_ID)]  # fmt: skip
-    assert [join.reason for join in explain_joins(facts, SET, "Spark loses rows")] == [
-        "numbers of buckets differ, 8 and 4, and Spark loses rows in this version",
-        DEARER,
-    ]
-
-
 @pytest.mark.parametrize(
     ("left", "right", "reason"),
     [
