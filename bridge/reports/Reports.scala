@@ -5,7 +5,6 @@ import scala.jdk.CollectionConverters._
 import org.json4s._
 import org.json4s.jackson.JsonMethods.compact
 
-import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.CommandResult
 import org.apache.spark.sql.classic.{Dataset, SparkSession => ClassicSession}
@@ -46,9 +45,9 @@ object Reports {
 
   private def planned(query: QueryExecution): Facts = QueryFacts.of(query, "planned", _ => false)
 
-  /** Adds the session's settings, and Spark's version, to the facts about a query. */
+  /** Adds the session's settings to the facts about a query. */
   def shown(session: ClassicSession, facts: JObject, settings: java.util.List[String]): JObject = {
     val values = settings.asScala.flatMap(name => session.conf.getOption(name).map(name -> _)).toMap
-    JObject(facts.obj ++ List("settings" -> Json.strings(values), "spark" -> JString(SPARK_VERSION)))
+    JObject(facts.obj :+ ("settings" -> Json.strings(values): JField))
   }
 }

@@ -78,16 +78,23 @@ _OPTIONS: dict[Use, dict[str, str]] = {
 }
 _PREFIXES = {
     "delta.": "Delta",
-    "write.": "Iceberg",
-    "read.": "Iceberg",
-    "commit.": "Iceberg",
-    "history.": "Iceberg",
+    **dict.fromkeys(
+        (
+            "write.",
+            "read.split.",
+            "read.parquet.",
+            "read.orc.",
+            "commit.retry.",
+            "commit.manifest",
+            "history.expire.",
+        ),
+        "Iceberg",
+    ),
 }
 """The beginnings of the names of other formats' table properties."""
 _OWN_NAMES = {
     "delta.autooptimize.autocompact": "auto-compact",
     "delta.autooptimize.optimizewrite": "distribution",
-    "delta.deletedfileretentionduration": "vacuum-grace-hours",
     "delta.isolationlevel": "isolation",
     "delta.targetfilesize": "target-file-size",
     "write.distribution-mode": "distribution",

@@ -1,10 +1,11 @@
 """Decide what joins need: which runtime filters, in how many buckets, and why Spark shuffles.
 
-`runtime` judges which values of joins are worth their cost, and makes conditions of them. `buckets` has the
-buckets of a scan, `bucket_counts` chooses the number of both sides, and `placement` the scans that are read
-in place so that one side alone is shuffled. `file_merges` decides whether sorted files are merged, and
-`bucket_splits` which buckets several tasks read. `skew_joins` decides which heavy keys, found by
-`heavy_keys`, are joined apart. `shuffle_reasons` explains the joins of a plan for a report.
+- `runtime` judges which values of joins are worth their cost, and makes conditions of them.
+- `buckets` has the buckets of a scan, and `bucket_counts` chooses the number of both sides.
+- `placement` chooses the scans that are read in place, so that one side alone is shuffled.
+- `file_merges` decides whether sorted files are merged, and `bucket_splits` which buckets several tasks read.
+- `skew_joins` decides which heavy keys are joined apart; `heavy_keys` finds them.
+- `shuffle_reasons` explains the joins of a plan for a report.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -181,7 +181,7 @@ def test_catalog_options() -> None:
 
 def test_properties_of_other_formats(caplog: pytest.LogCaptureFixture) -> None:
     """Table properties of Delta and Iceberg are kept, and a warning says that they do nothing here."""
-    check_properties({"Delta.appendOnly": "true", "write.target-file-size-bytes": "9", "written.by": "me"})
+    check_properties({"Delta.appendOnly": "true", "write.target-file-size-bytes": "9", "commit.author": "me"})
     assert caplog.messages == [
         "Table property 'Delta.appendOnly' is Delta's and has no effect here.",
         "Table property 'write.target-file-size-bytes' is Iceberg's and has no effect here; ours is 'target-file-size'.",
