@@ -18,7 +18,7 @@ from benchmarks.lake import CATALOG, files, processor_seconds, start
 from benchmarks.measure import BenchmarkFinding, Result, take_turns
 
 _ROWS, _FILES, _DAYS = 10_000_000, 1_000, 100
-_ROUNDS = 7
+_ROUNDS = 5
 _FEW_FILES, _MIN_SPEED, _MAX_RATIO = 0.01, 10.0, 1.05
 """The targets: the fraction of files, and the speed, where files are in order; elsewhere, the time."""
 
