@@ -1,11 +1,11 @@
 """Estimate whether a query that reads files in the order of their bounds can stop early.
 
 Each step before the last waits for the one before, so it only pays where it saves many files. Sorted files
-hardly overlap: a few have all first rows. Where rows are in random order, every file may have one of them, and
-the files are read at once, as without an order.
+hardly overlap, and a few have all first rows. Where rows are in random order, every file may have one of
+them, and the files are read at once, as without an order.
 
-An estimate decides nothing but an order. The rows of a file count as evenly distributed between its bounds,
-where these are numbers; of other values nothing is known but the bounds.
+An estimate decides nothing but an order. If the bounds are numbers, the rows of a file count as evenly
+distributed between them.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _shares(
     with np.errstate(invalid="ignore", divide="ignore"):
         least, greatest, end = places[starts], places[ends], places[limit]
         before = np.clip((end - least + (0 if ties else step)) / (greatest - least + step), 0, 1)
-    # a file has one value, or its last value is not known, as that of a float may be NaN
+    # a file has one value, or its last value is not known: a float may be NaN
     at_start = (least == greatest) | ~np.isfinite(greatest)
     before = np.where(at_start, (least < end) | ((least == end) & (not ties)), before)
     return np.where(np.isfinite(before), before, 0.0)
