@@ -332,7 +332,7 @@ def order_of(
     "key", [SortKey(name, name, descending) for name in "vtf" for descending in (False, True)]
 )
 def test_files_are_read_in_an_order_only_where_a_third_is_expected_to_suffice(key: SortKey) -> None:
-    """Each of these files has ten rows. Those of wide files may be anywhere, so that all are needed."""
+    """Each file has ten rows. In wide files they may be anywhere, so that all files are needed."""
     without_nan = Compare("<", "f", 1e9, parse_type("double"))
     wanted = {10: True, 40: True, 41: False}
     assert {

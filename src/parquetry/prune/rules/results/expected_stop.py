@@ -67,12 +67,13 @@ def _shares(
         return None
     if found.descending:
         values = -values[::-1]
-    step = 1.0 if np.issubdtype(found.values.dtype, np.integer) else 0.0  # between one value and the next
+    step = 1.0 if isinstance(found.values[0], int | np.integer) else 0.0  # between one value and the next
     places = np.concatenate([values, [np.inf, -np.inf]])  # of NULL after all values, and before them
+    starts = np.where(starts == ANYWHERE, len(values), starts)
     with np.errstate(invalid="ignore", divide="ignore"):
         least, greatest, end = places[starts], places[ends], places[limit]
         before = np.clip((end - least + (0 if ties else step)) / (greatest - least + step), 0, 1)
-    # a file has one value, or its last value is not known: a float may be NaN
-    at_start = (least == greatest) | ~np.isfinite(greatest)
+    # a file has one value, or some NULLs first, or a last value that is not known, as a float may be NaN
+    at_start = (least == greatest) | (starts == -1) | ~np.isfinite(greatest)
     before = np.where(at_start, (least < end) | ((least == end) & (not ties)), before)
     return np.where(np.isfinite(before), before, 0.0)

@@ -36,10 +36,12 @@ class FileRanks:
         ranks: for each file; lower ranks come first.
         bounds: for each rank, the sort key's best value in these files, which may be NULL; an empty tuple if
             it is not known. Empty without a sort key.
+        nulls_first: whether rows may be first because their sort key is NULL.
     """
 
     ranks: Numbers
     bounds: tuple[tuple[Value] | tuple[()], ...] = ()
+    nulls_first: bool = False
 
 
 def order_columns(scan: Scan) -> set[str]:
@@ -81,9 +83,8 @@ def _by_key(scan: Scan, remaining: Remaining, block: FileBlock, first: FirstRows
     if found is None or not expects_early_stop(found, first, likely_rows(scan, remaining, block)):
         return None
     positions, ranks = np.unique(found.first, return_inverse=True)
-    return FileRanks(
-        ranks.astype(np.int64), tuple(_bound(found, position) for position in positions.tolist())
-    )
+    bounds = tuple(_bound(found, position) for position in positions.tolist())
+    return FileRanks(ranks.astype(np.int64), bounds, first.key.nulls_first and bool(found.nullable.any()))
 
 
 def _bound(found: SortPositions, position: int) -> tuple[Value] | tuple[()]:
