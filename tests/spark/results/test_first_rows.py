@@ -299,7 +299,7 @@ def test_readers_skip_row_groups_after_the_first_rows(
 def test_readers_skip_row_groups_after_the_rows_so_far(
     spark: SparkSession, row_groups: str, query: str, rows: int
 ) -> None:
-    """The rows of the first files are a condition for readers of the next ones, and each run finds it anew."""
+    """The rows of the first files are a condition for readers of the next ones, in each run anew."""
     spark.conf.set("spark.sql.adaptive.enabled", "false")
     plain = spark.sql(f"SELECT {query.format('plain_row_groups')}").collect()
     frame = spark.sql(f"SELECT {query.format(row_groups)}")
