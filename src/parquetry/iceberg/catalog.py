@@ -1,6 +1,6 @@
 """A warehouse as a read-only Iceberg catalog: each request is a function that returns the answer's body.
 
-`server` receives the requests by HTTP. Iceberg's REST specification has the shapes of all answers
+`application` receives the requests by HTTP. Iceberg's REST specification has the shapes of all answers
 (`open-api/rest-catalog-open-api.yaml` in the repository apache/iceberg).
 """
 
@@ -18,6 +18,7 @@ from parquetry.iceberg.clients import Client, require_filter_columns
 from parquetry.iceberg.manifests import has_manifests, write_manifests
 from parquetry.iceberg.metadata import ServedVersions, table_metadata
 from parquetry.iceberg.plan import FILES_PER_PAGE, ScanPosition, page
+from parquetry.iceberg.plan_cache import PlanCache, PlanKey
 from parquetry.metastore import Metastore, TableSnapshot
 from parquetry.publishing import widened_refusal
 
@@ -60,6 +61,7 @@ class IcebergCatalog:
         self._files_per_page = files_per_page
         self._loaded: OrderedDict[tuple[bytes, int, Client | None], bytes] = OrderedDict()
         self._served: set[tuple[bytes, int]] = set()
+        self._plans = PlanCache()
         self._lock = threading.Lock()
 
     def config(self) -> dict[str, Any]:
@@ -147,6 +149,38 @@ class IcebergCatalog:
         """
         self._table(namespace, name)
 
+    def encoded_plan(
+        self, kind: Literal["plan", "tasks"], table: tuple[str, str], body: bytes, client: Client
+    ) -> bytes:
+        """Return the answer to a request for files, encoded. It is cached, as a version's files never change.
+
+        Args:
+            kind: `plan` for the first files of a scan, `tasks` for others.
+            table: database and name.
+            body: of the request, in JSON.
+            client: that asks.
+
+        Raises:
+            NamespaceNotFoundError, TableNotFoundError, UnsupportedError: as `plan` and `tasks`.
+            ValueError: the body is not a request.
+        """
+        request = _decode(body)
+        position = self._position(kind, request)
+        snapshot = self._served_version(*table, position)
+        key = PlanKey(snapshot.id, snapshot.version, client, kind, body)
+        if (cached := self._plans.get(key)) is not None:
+            return cached
+        answer = self.plan if kind == "plan" else self.tasks
+        encoded = msgspec.json.encode(answer(*table, {**request, "snapshot-id": snapshot.version}, client))
+        self._plans.put(key, encoded)
+        return encoded
+
+    def _position(self, kind: Literal["plan", "tasks"], request: dict[str, Any]) -> int | None:
+        """Return the version that a request is about, or None for the newest."""
+        if kind == "plan":
+            return request.get("snapshot-id")
+        return ScanPosition.decode(str(request.get("plan-task", ""))).version
+
     def plan(self, namespace: str, name: str, request: dict[str, Any], client: Client) -> dict[str, Any]:
         """Return the files of a scan, or the first of them and how to get more.
 
@@ -213,6 +247,16 @@ class IcebergCatalog:
 
     def _table(self, namespace: str, name: str, version: int | None = None) -> TableSnapshot:
         return self._metastore.table(_exact(namespace), _exact(name), version=version)
+
+
+def _decode(body: bytes) -> dict[str, Any]:
+    try:
+        decoded = msgspec.json.decode(body)
+    except msgspec.DecodeError as error:
+        raise ValueError(f"The body of the request is not JSON: {error}.") from None
+    if not isinstance(decoded, dict):
+        raise ValueError("The body of the request is not an object of JSON.")
+    return decoded
 
 
 @functools.lru_cache(maxsize=1024)
