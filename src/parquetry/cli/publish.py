@@ -156,6 +156,15 @@ def serve_iceberg(
             help="Who chooses the files of a scan: this server, for clients that can ask it; or all clients by themselves, from manifests.",
         ),
     ] = Planning.SERVER,
+    catalog: Annotated[
+        str | None,
+        typer.Option(
+            "--catalog",
+            metavar="NAME",
+            help="The name of the warehouse's catalog in Spark, such as lake: views are served, too, which name their tables by it.",
+            show_default=False,
+        ),
+    ] = None,
     workers: Annotated[
         int,
         typer.Option(
@@ -184,4 +193,5 @@ def serve_iceberg(
         open_metastore(source.location, source.store) as metastore,
     ):  # fails here, and not in each worker
         print(f"Iceberg REST catalog of {metastore.warehouse} at http://{host}:{port}", file=sys.stderr)
-    serve(ServedWarehouse(source.location, source.store, options, planning.value, token), host, port, workers)
+    served = ServedWarehouse(source.location, source.store, options, planning.value, token, catalog)
+    serve(served, host, port, workers)

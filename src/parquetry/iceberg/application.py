@@ -50,7 +50,10 @@ class Application:
         self._catalog = catalog
         self._authorization = None if token is None else f"Bearer {token}".encode()
         self._threads = ThreadPoolExecutor(
-            _MAX_ANSWERING_THREADS, "iceberg", initializer=set_file_systems, initargs=(current_file_systems(),)
+            _MAX_ANSWERING_THREADS,
+            "iceberg",
+            initializer=set_file_systems,
+            initargs=(current_file_systems(),),
         )
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
@@ -98,8 +101,7 @@ class Application:
         except NamespaceNotFoundError as error:
             return _error(404, "NoSuchNamespaceException", error.message)
         except TableNotFoundError as error:
-            kind = "NoSuchPlanTaskException" if path[-1] == "tasks" else "NoSuchTableException"
-            return _error(404, kind, error.message)
+            return _error(404, _missing_kind(path), error.message)
         except _UnknownRouteError as error:
             return _error(405 if method != "GET" else 404, "UnsupportedOperationException", str(error))
         except UnsupportedError as error:
@@ -139,9 +141,21 @@ class Application:
                 return catalog.load_table(namespace, name, Client.from_headers(headers))
             case "HEAD", ["v1", "namespaces", namespace, "tables", name]:
                 return catalog.require_table(namespace, name)
+            case "GET", ["v1", "namespaces", namespace, "views"]:
+                return catalog.views(namespace)
+            case "GET" | "HEAD", ["v1", "namespaces", namespace, "views", name]:
+                answer = catalog.load_view(namespace, name)
+                return answer if method == "GET" else None
         raise _UnknownRouteError(
             f"{method} /{'/'.join(path)} is not served: the catalog is for reading alone."
         )
+
+
+def _missing_kind(path: list[str]) -> str:
+    """Return Iceberg's name of the error that what a path names does not exist."""
+    if path[-1] == "tasks":
+        return "NoSuchPlanTaskException"
+    return "NoSuchViewException" if path[3:4] == ["views"] else "NoSuchTableException"
 
 
 async def _read_body(receive: Receive) -> bytes | None:

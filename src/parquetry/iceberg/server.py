@@ -31,6 +31,7 @@ class ServedWarehouse:
         storage_options: of its object store.
         planning: who plans scans, as for `IcebergCatalog`.
         token: that requests must have, or None.
+        catalog: the warehouse's name in Spark, for views, or None.
     """
 
     warehouse: str
@@ -38,11 +39,13 @@ class ServedWarehouse:
     storage_options: dict[str, str] | None = None
     planning: Literal["server", "client"] = "server"
     token: str | None = None
+    catalog: str | None = None
 
     def open(self) -> Application:
         """Open the warehouse, and return the application that answers the requests of this process."""
         set_file_systems(ArrowFileSystems(self.storage_options))
-        catalog = IcebergCatalog(open_metastore(self.warehouse, self.store), self.planning)
+        metastore = open_metastore(self.warehouse, self.store)
+        catalog = IcebergCatalog(metastore, self.planning, name=self.catalog)
         gc.collect()
         gc.freeze()  # what is imported stays
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
