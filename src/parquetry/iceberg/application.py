@@ -120,7 +120,7 @@ class Application:
         """Return the answer to a request, or None if it has no body.
 
         Raises:
-            _UnknownRouteError: nothing is served there.
+            _UnknownRouteError: no answer has this path.
         """
         catalog = self._catalog
         match method, path:

@@ -51,8 +51,7 @@ class IcebergCatalog:
         planning: `server`: clients ask for plans, and manifests are made only for clients that cannot.
             `client`: all clients plan by themselves, and manifests are always made.
         files_per_page: number of files in one answer to a plan, at most.
-        name: the warehouse's name in Spark, by which the texts of views name its tables; None: no view is
-            served.
+        name: the warehouse's name in Spark, or None if no view is served. Views name tables by it.
 
     Attributes:
         views: the views that are served.

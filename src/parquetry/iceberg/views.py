@@ -1,8 +1,8 @@
-"""A view as Iceberg's readers get it: its text for Spark, with the names of tables as other engines resolve them.
+"""A view as Iceberg's readers get it: its text for Spark, with names of tables that other engines resolve.
 
 A view's text names tables as the session did that made it. Another engine has the warehouse under a name of
-its own. So the first part of a name is left out if it is the catalog's name in Spark, and default catalogs are
-not given: then names are of the catalog that has the view. A view that reads another catalog is refused.
+its own. So the first part of a name is left out if it is the catalog's name in Spark. The answer has no
+default catalog: then names are of the catalog that has the view. A view that reads another one is refused.
 """
 
 from __future__ import annotations
