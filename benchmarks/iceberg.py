@@ -1,7 +1,7 @@
 """Plans of `parquetry serve-iceberg`, beside PyIceberg's own planning of the same files. No Spark runs.
 
-The table has 1,000 partitions of 100 files. A plan of 1 % selects ten partitions. A second table has a million
-partitions of one file: all pages of a plan of it are asked for, and small plans of one file.
+The table has 1,000 partitions of 100 files. A plan of 1 % selects ten partitions. A second table has a
+million partitions of one file: clients request small plans of one file, and all pages of a plan.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MIN_RATIO = 10.0
 MANY_PARTITIONS = 1_000_000
 _PARTITIONS_PER_COMMIT = 100_000
 _DIFFERENT_PLANS = 500
-"""Small plans that are asked for by turns; the server caches their answers."""
+"""Small plans that clients request by turns; the server caches their answers."""
 _CLIENTS = 4
 _SECONDS = 5.0
 _PORT = 18181
@@ -193,10 +193,10 @@ class _Server:
         self._process.wait()
 
     def rate(self, partitions: int, files: int) -> tuple[float, float]:
-        """Return how many plans of one partition it answers a second, and its CPU time for each in microseconds.
+        """Return the plans of one partition a second, and the server's CPU microseconds for each.
 
         Args:
-            partitions: that are asked for by turns.
+            partitions: number of partitions that clients request by turns.
             files: of each.
         """
         counts: list[int] = []

@@ -95,7 +95,7 @@ class IdsInFile(IntEnum):
     WITH_PARTITION_COLUMNS = 5
     """Every column has the table's id, and the file has the partition columns, too."""
     OLD_CALENDAR = 6
-    """Whatever its ids are, the file may have early days of another calendar, which only Spark converts."""
+    """The file may have early days of another calendar, which only Spark converts. It may have any ids."""
 
 
 class ColumnStatistics(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):

@@ -120,7 +120,7 @@ class Application:
         """Return the answer to a request, or None if it has no body.
 
         Raises:
-            _UnknownRouteError: nothing is served there.
+            _UnknownRouteError: no answer has this path.
         """
         catalog = self._catalog
         match method, path:
@@ -142,9 +142,9 @@ class Application:
             case "HEAD", ["v1", "namespaces", namespace, "tables", name]:
                 return catalog.require_table(namespace, name)
             case "GET", ["v1", "namespaces", namespace, "views"]:
-                return catalog.views(namespace)
+                return catalog.views.list(namespace)
             case "GET" | "HEAD", ["v1", "namespaces", namespace, "views", name]:
-                answer = catalog.load_view(namespace, name)
+                answer = catalog.views.load(namespace, name)
                 return answer if method == "GET" else None
         raise _UnknownRouteError(
             f"{method} /{'/'.join(path)} is not served: the catalog is for reading alone."

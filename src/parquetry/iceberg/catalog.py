@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections import OrderedDict
 from typing import Any, Literal
@@ -14,8 +13,6 @@ from typing import Any, Literal
 import msgspec
 
 from parquetry.errors import (
-    NamespaceNotFoundError,
-    TableNotFoundError,
     UnsupportedError,
     VersionNotFoundError,
 )
@@ -24,7 +21,7 @@ from parquetry.iceberg.manifests import has_manifests, write_manifests
 from parquetry.iceberg.metadata import ServedVersions, table_metadata
 from parquetry.iceberg.plan import FILES_PER_PAGE, ScanPosition, page
 from parquetry.iceberg.plan_cache import PlanCache, PlanKey
-from parquetry.iceberg.views import view_result
+from parquetry.iceberg.views import ServedViews, exact_name
 from parquetry.metastore import Metastore, TableSnapshot
 from parquetry.publishing import widened_refusal
 
@@ -46,13 +43,6 @@ _ENDPOINTS = (
 )
 
 
-_VIEW_ENDPOINTS = (
-    "GET /v1/{prefix}/namespaces/{namespace}/views",
-    "GET /v1/{prefix}/namespaces/{namespace}/views/{view}",
-    "HEAD /v1/{prefix}/namespaces/{namespace}/views/{view}",
-)
-
-
 class IcebergCatalog:
     """A read-only Iceberg catalog of a warehouse.
 
@@ -61,8 +51,10 @@ class IcebergCatalog:
         planning: `server`: clients ask for plans, and manifests are made only for clients that cannot.
             `client`: all clients plan by themselves, and manifests are always made.
         files_per_page: number of files in one answer to a plan, at most.
-        name: the warehouse's name in Spark, by which the texts of views name its tables; None: no view is
-            served.
+        name: the warehouse's name in Spark, or None if no view is served. Views name tables by it.
+
+    Attributes:
+        views: the views that are served.
     """
 
     def __init__(
@@ -74,7 +66,8 @@ class IcebergCatalog:
     ) -> None:
         self._metastore = metastore
         self._planning = planning
-        self._files_per_page, self._name = files_per_page, name
+        self._files_per_page = files_per_page
+        self.views = ServedViews(metastore, name)
         self._loaded: OrderedDict[tuple[bytes, int, Client | None], bytes] = OrderedDict()
         self._served: set[tuple[bytes, int]] = set()
         self._plans = PlanCache()
@@ -82,7 +75,7 @@ class IcebergCatalog:
 
     def config(self) -> dict[str, Any]:
         """Return the configuration of clients."""
-        endpoints = [*_ENDPOINTS, *(() if self._name is None else _VIEW_ENDPOINTS)]
+        endpoints = [*_ENDPOINTS, *self.views.endpoints]
         return {"defaults": {}, "overrides": {PLANNING: self._planning}, "endpoints": endpoints}
 
     def namespaces(self, parent: str | None = None) -> dict[str, Any]:
@@ -105,7 +98,7 @@ class IcebergCatalog:
         Raises:
             NamespaceNotFoundError: there is no such database.
         """
-        database = self._metastore.database(_exact(name))
+        database = self._metastore.database(exact_name(name))
         return {"namespace": [name], "properties": dict(database.properties)}
 
     def tables(self, namespace: str) -> dict[str, Any]:
@@ -114,32 +107,8 @@ class IcebergCatalog:
         Raises:
             NamespaceNotFoundError: there is no such database.
         """
-        names = self._metastore.tables(_exact(namespace))
+        names = self._metastore.tables(exact_name(namespace))
         return {"identifiers": [{"namespace": [namespace], "name": name} for name in names]}
-
-    def views(self, namespace: str) -> dict[str, Any]:
-        """Return the names of a database's views, if views are served.
-
-        Raises:
-            NamespaceNotFoundError: there is no such database.
-        """
-        names = self._metastore.views(_exact(namespace))
-        served = [] if self._name is None else names
-        return {"identifiers": [{"namespace": [namespace], "name": name} for name in served]}
-
-    def load_view(self, namespace: str, name: str) -> dict[str, Any]:
-        """Return a view.
-
-        Raises:
-            NamespaceNotFoundError, TableNotFoundError: there is no such view, or none is served.
-            UnsupportedError: the view reads other catalogs, or has columns that Iceberg has not.
-        """
-        view = self._metastore.table(_exact(namespace), _exact(name), kind="view")
-        if self._name is None:
-            raise TableNotFoundError(
-                f"View {view.label} is not served: start the server with --catalog and the catalog's name in Spark."
-            )
-        return view_result(view, self._metastore.table_location(view.database, view.name), self._name)
 
     def load_table(self, namespace: str, name: str, client: Client) -> bytes:
         """Return a table's metadata, encoded.
@@ -287,7 +256,7 @@ class IcebergCatalog:
         return table
 
     def _table(self, namespace: str, name: str, version: int | None = None) -> TableSnapshot:
-        return self._metastore.table(_exact(namespace), _exact(name), version=version)
+        return self._metastore.table(exact_name(namespace), exact_name(name), version=version)
 
 
 def _decode(body: bytes) -> dict[str, Any]:
@@ -298,17 +267,3 @@ def _decode(body: bytes) -> dict[str, Any]:
     if not isinstance(decoded, dict):
         raise ValueError("The body of the request is not an object of JSON.")
     return decoded
-
-
-@functools.lru_cache(maxsize=1024)
-def _exact(name: str) -> str:
-    """Return a name of one part.
-
-    Raises:
-        NamespaceNotFoundError: it has several parts, which no database of ours has.
-    """
-    if "\x1f" in name:
-        raise NamespaceNotFoundError(
-            f"Namespace {name.replace(chr(31), '.')!r} does not exist: names have one part."
-        )
-    return name

@@ -103,6 +103,8 @@ def table_metadata(snapshot: TableSnapshot, versions: ServedVersions) -> dict[st
         "default-sort-order-id": 0,
         "properties": {
             **({} if metadata.comment is None else {"comment": metadata.comment}),
+            # A writer's commit is refused. Its files, if it leaves them, are where no sync takes them.
+            "write.data.path": file_uri(join_location(manifest_folder(snapshot), "refused")),
             "schema.name-mapping.default": msgspec.json.encode(name_mapping(ids)).decode(),
         },
         "current-snapshot-id": -1 if newest is None else newest,

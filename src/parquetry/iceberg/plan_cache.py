@@ -20,7 +20,7 @@ MAX_CACHED_ANSWER_BYTES = 1 << 20
 
 
 class PlanKey(NamedTuple):
-    """What an answer is to.
+    """A request whose answer is cached.
 
     Attributes:
         table: id of the table.

@@ -1,4 +1,4 @@
-"""Serve a warehouse as an Iceberg REST catalog by HTTP: uvicorn runs the application, in one process or in several.
+"""Serve a warehouse as an Iceberg REST catalog by HTTP: uvicorn runs the application in its processes.
 
 The server is for reading. It hands out no credentials of the storage: engines bring their own. One token may
 be required of all requests. By default it listens on 127.0.0.1 alone.
@@ -18,12 +18,12 @@ from parquetry.locations import ArrowFileSystems, set_file_systems
 from parquetry.metastore import open_metastore
 
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
-"""New objects after which Python looks for garbage: an answer of 5,000 files has some 20,000, without cycles."""
+"""New objects after which Python looks for garbage: an answer of 5,000 files has some 20,000."""
 
 
 @dataclass(frozen=True)
 class ServedWarehouse:
-    """What each process of a server opens.
+    """A warehouse, as each process of a server opens it.
 
     Attributes:
         warehouse: folder or URI.

@@ -1,26 +1,87 @@
-"""A view as Iceberg's readers get it: its text for Spark, with the names of tables as other engines resolve them.
+"""A view as Iceberg's readers get it: its text for Spark, with names of tables that other engines resolve.
 
 A view's text names tables as the session did that made it. Another engine has the warehouse under a name of
-its own. So the first part of a name is left out if it is the catalog's name in Spark, and default catalogs are
-not given: then names are of the catalog that has the view. A view that reads another catalog is refused.
+its own. So the first part of a name is left out if it is the catalog's name in Spark. The answer has no
+default catalog: then names are of the catalog that has the view. A view that reads another one is refused.
 """
 
 from __future__ import annotations
 
+import functools
 import uuid
 from typing import Any
 
 import sqlglot
 from sqlglot import exp
 
-from parquetry.errors import UnsupportedError
+from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
 from parquetry.iceberg.metadata import file_uri
 from parquetry.iceberg.schema import iceberg_schema
-from parquetry.metastore import TableSnapshot, ViewDefinition
+from parquetry.metastore import Metastore, TableSnapshot, ViewDefinition
 
 _UUID_NAMESPACE = uuid.UUID("6f0d3a5e-6f2c-5a4e-9d55-0c5b9f5e2a42")
+_ENDPOINTS = (
+    "GET /v1/{prefix}/namespaces/{namespace}/views",
+    "GET /v1/{prefix}/namespaces/{namespace}/views/{view}",
+    "HEAD /v1/{prefix}/namespaces/{namespace}/views/{view}",
+)
 QUERY_COLUMNS = "spark.query-column-names"
 """Iceberg's property of the names that a view's query gives its columns, before the view renames them."""
+
+
+@functools.lru_cache(maxsize=1024)
+def exact_name(name: str) -> str:
+    """Return a name of one part.
+
+    Raises:
+        NamespaceNotFoundError: it has several parts, which no database of ours has.
+    """
+    if "\x1f" in name:
+        raise NamespaceNotFoundError(
+            f"Namespace {name.replace(chr(31), '.')!r} does not exist: names have one part."
+        )
+    return name
+
+
+class ServedViews:
+    """The views of a warehouse, as Iceberg's views.
+
+    Args:
+        metastore: of the warehouse.
+        name: the warehouse's name in Spark, or None: no view is served.
+    """
+
+    def __init__(self, metastore: Metastore, name: str | None) -> None:
+        self._metastore, self._name = metastore, name
+
+    @property
+    def endpoints(self) -> tuple[str, ...]:
+        """Return the requests about views that are answered."""
+        return () if self._name is None else _ENDPOINTS
+
+    def list(self, namespace: str) -> dict[str, Any]:
+        """Return the names of a database's views, if views are served.
+
+        Raises:
+            NamespaceNotFoundError: there is no such database.
+        """
+        names = self._metastore.views(exact_name(namespace))
+        served = [] if self._name is None else names
+        return {"identifiers": [{"namespace": [namespace], "name": name} for name in served]}
+
+    def load(self, namespace: str, name: str) -> dict[str, Any]:
+        """Return a view.
+
+        Raises:
+            NamespaceNotFoundError, TableNotFoundError: there is no such view, or none is served.
+            UnsupportedError: the view reads other catalogs, or has columns that Iceberg has not.
+        """
+        view = self._metastore.table(exact_name(namespace), exact_name(name), kind="view")
+        if self._name is None:
+            raise TableNotFoundError(
+                f"View {view.label} is not served: start the server with --catalog and the catalog's name in Spark."
+            )
+        return view_result(view, self._metastore.table_location(view.database, view.name), self._name)
 
 
 def view_result(snapshot: TableSnapshot, location: str, catalog: str) -> dict[str, Any]:

@@ -132,7 +132,7 @@ READERS: Mapping[str, Callable[[TableSource], pa.Table]] = {
 
 @dataclass
 class Comparison:
-    """What the readers gave of some tables.
+    """The outcome of comparing tables.
 
     Attributes:
         agreeing: number of tables with right rows, by reader.

@@ -1,4 +1,4 @@
-"""The differential test of all tables of the suite: whatever a test has made, every reader reads.
+"""The differential test of all tables of the suite: every reader reads all tables of the tests.
 
 Just before a test, or the fixture of a module, drops a database of the session's warehouses, every reader
 without our jar reads all tables of the database (`comparison`). Each must give Spark's rows, or refuse with a
@@ -32,8 +32,9 @@ _DROP = re.compile(
 MAX_SPARK_ROWS = 200_000
 """Rows of a table that is compared, at most."""
 TOTAL = Comparison()
-"""What this process has compared, and `unread` tables, which Spark itself does not read."""
+"""The outcome of all comparisons of this process."""
 UNREAD: Counter[str] = Counter()
+"""Numbers of tables that Spark itself does not read, by the error."""
 
 
 def watch_drops(session: type[Any], warehouses: Mapping[str, Path]) -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 
 def comparable(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return rows as sorted texts: maps as dicts, times in UTC. NaN equals NaN, and NULL differs from all values.
+    """Return rows as sorted texts: maps as dicts, times in UTC. NaN equals NaN there.
 
     >>> comparable([{"a": {"x": float("nan")}, "m": [("k", 1)]}]) == comparable([{"a": {"x": float("nan")}, "m": [{"key": "k", "value": 1}]}])
     True

@@ -36,7 +36,7 @@ LEGACY = {"org.apache.spark.version": "3.5.0", "org.apache.spark.legacyDateTime"
     ],
 )  # fmt: skip
 def test_parquet(tmp_path: Path, keys: dict[str, str], type: Any, values: list[Any], expected: bool) -> None:
-    """The writer's keys say the calendar, and the minimum that no value is early; nested values are not known."""
+    """The writer's keys say the calendar, and the minimum that no value is early."""
     schema = pa.schema([("v", type)], metadata=keys)
     pq.write_table(pa.table({"v": pa.array(values, type)}, schema), tmp_path / "f.parquet")
     (record,) = ArrowFooters().data_files("parquet", str(tmp_path), ["f.parquet"])
@@ -44,7 +44,7 @@ def test_parquet(tmp_path: Path, keys: dict[str, str], type: Any, values: list[A
 
 
 def test_int96_has_no_minimum(tmp_path: Path) -> None:
-    """A file of Spark 2 with INT96 may have early times, whatever they are: such columns have no statistics."""
+    """A file of Spark 2 with INT96 may have early times, as such columns have no statistics."""
     table = pa.table({"t": pa.array([dt.datetime(2024, 1, 1)], pa.timestamp("us"))})
     keyed = table.replace_schema_metadata({"org.apache.spark.version": "2.4.8"})
     pq.write_table(keyed, tmp_path / "f.parquet", use_deprecated_int96_timestamps=True)

@@ -82,7 +82,7 @@ def test_several_workers_answer(lake: PythonLake) -> None:
 
 
 def test_cached_answers_are_of_their_version(lake: PythonLake) -> None:
-    """The same question about the newest version gets new files after a commit, and about a snapshot the same."""
+    """After a commit, the same request has new files, and one for a snapshot the same ones."""
     with served(IcebergCatalog(lake.metastore)) as address:
         first = lake.table("t").version
         assert [files_of(address, body) for body in ({}, {}, {"snapshot-id": first})] == [["1/f.parquet"]] * 3

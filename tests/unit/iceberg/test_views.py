@@ -38,7 +38,7 @@ def create(lake: PythonLake) -> Create:
 
 
 def test_a_view_is_loaded(lake: PythonLake, create: Create) -> None:
-    """The answer has Iceberg's form: Spark's text, the namespace of bare names, and the names within the query."""
+    """The answer has Iceberg's form, with Spark's text and the namespace of bare names."""
     create("SELECT id FROM t", query_columns=("id",))
     with served(IcebergCatalog(lake.metastore, name="lake")) as address:
         _, config = ask(address, "config")
@@ -79,7 +79,7 @@ def test_a_view_is_loaded(lake: PythonLake, create: Create) -> None:
 def test_names_of_tables(
     lake: PythonLake, create: Create, text: str, catalog: str | None, expected: str | None
 ) -> None:
-    """Names of the catalog lose its name, and a view that reads another catalog is refused; nothing else changes."""
+    """Tables lose the catalog's name, and a view that reads another catalog is refused."""
     create(text, catalog)
     with served(IcebergCatalog(lake.metastore, name="lake")) as address:
         status, result = ask(address, f"{VIEWS}/v")

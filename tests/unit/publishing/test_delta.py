@@ -124,7 +124,7 @@ def drop(lake: PythonLake, value: int) -> None:
 
 
 def test_a_file_whose_entry_changes_stays(lake: PythonLake) -> None:
-    """Statistics of a dropped column leave the log: the file is added again, without change of rows, and not removed."""
+    """Statistics of a dropped column leave the log: the file is added again, and not removed."""
     columns = lake.table("t").metadata.columns
     publish_delta(lake.table("t"))
     lake.alter("t", columns=(columns[0], columns[1], columns[3]), dropped=(("s",),))
