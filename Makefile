@@ -36,13 +36,16 @@ OF_SERIES := $(if $(SPARK),tests/spark)
 READY := $(VENV)/.parquetry
 RUN := $(VENV)/bin/python
 
-.PHONY: help environment demo test test-all test-core test-fast lint bench bench-metastore hbase wheel maven-bundle reproducible \
+.PHONY: help environment bridge demo test test-all test-core test-fast lint bench bench-metastore hbase wheel maven-bundle reproducible \
   check-dist check-release docs site golden reach clean java
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
 
 environment: java $(READY) ## make the environment of the tests, and nothing else (SPARK=4.2, PYTHON=python3.14)
+
+bridge: java $(READY) ## compile the bridge for the environment's Spark, and nothing else (SPARK=4.2, PYTHON=python3.14)
+	@$(RUN) -c 'from parquetry.spark import bridge_jar; print(bridge_jar.jar())'
 
 demo: java $(READY) ## ask TPC-DS beside plain Spark: what each side reads, and why (SF=1, STORAGE=s3, DEMO_DATA=folder, PICTURE=docs/images/demo.svg)
 	@$(RUN) -m demo.run --scale $(SF) --storage $(STORAGE) --folder "$(DEMO_DATA)" $(if $(PICTURE),--picture "$(PICTURE)")
