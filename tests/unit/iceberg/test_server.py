@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -213,3 +215,23 @@ def test_versions_of_before_a_replacement_are_no_snapshots(address: str, lake: P
     assert [each["snapshot-id"] for each in result["metadata"]["snapshots"]] == [5]
     status, error = ask(address, f"{TABLE}/plan", {"snapshot-id": 4}, JAVA)
     assert (status, "before the table was replaced" in error["error"]["message"]) == (404, True)
+
+
+def head(address: str, path: str) -> int:
+    """Return the status of a HEAD request, whose response has no body."""
+    request = urllib.request.Request(f"{address}/v1/{path}", method="HEAD")
+    try:
+        with urllib.request.urlopen(request) as response:
+            assert response.read() == b""
+            return int(response.status)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+
+
+def test_names_that_exist(address: str) -> None:
+    """A client that wants to know whether something exists gets a status alone; paths may be escaped."""
+    assert [head(address, path) for path in ("namespaces/de%66ault", TABLE)] == [204, 204]
+    missing = ("namespaces/none", "namespaces/default/tables/none", "namespaces/default/views/none")
+    assert [head(address, path) for path in missing] == [404, 404, 404]
+    assert head(address, f"{TABLE}/more") == 405
