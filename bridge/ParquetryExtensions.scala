@@ -11,6 +11,7 @@ import org.apache.spark.sql.parquetry.predicates.{
   DisableFloatCachePruning, ExpandTupleIn, ExtractPartitionPredicates, GuardUntranslatablePredicates, OfferDirectoryPredicates,
   RewriteCharComparisons}
 import org.apache.spark.sql.parquetry.process.UnclosedJars
+import org.apache.spark.sql.parquetry.reports.ExplainStrategy
 import org.apache.spark.sql.parquetry.results.ReadInOrder
 import org.apache.spark.sql.parquetry.rows.{
   DeleteStrategy, EvaluateCommandPredicates, ExpandRowConditions, GuardRowConditions, MarkInsertOnlyMerge, NarrowMergeFiles,
@@ -82,6 +83,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               RowsStrategy                   DELETE, UPDATE and MERGE hand their rows to the planner
  *                               MarkInsertOnlyMerge            gives a MERGE's write its search columns; plans nothing itself
  *                               ObservedWriteStrategy          a write with `observe` in its query stays within the statement's plan
+ *                               ExplainStrategy                EXPLAIN says of joins what they shuffle and sort, and why
  *                               BucketStrategy                 changes a whole plan: scans agree on buckets and on the order of keys
  *                               TupleStrategy                  takes the values of all keys of a tuple
  * prepares a plan to run        DisableFloatCachePruning       Spark loses rows with NaN in cached data
@@ -153,6 +155,7 @@ private object Rules {
     extensions.injectPlannerStrategy(_ => RowsStrategy)
     extensions.injectPlannerStrategy(_ => MarkInsertOnlyMerge)
     extensions.injectPlannerStrategy(_ => ObservedWriteStrategy)
+    extensions.injectPlannerStrategy(_ => ExplainStrategy)
     extensions.injectPlannerStrategy(_ => BucketStrategy)
     extensions.injectPlannerStrategy(session => TupleStrategy(session))
     extensions.injectQueryStagePrepRule(_ => DisableFloatCachePruning)

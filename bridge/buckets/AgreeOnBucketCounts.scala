@@ -14,15 +14,13 @@ import org.apache.spark.sql.parquetry.versions.{Bucketing, BucketTransform, Scan
 
 /**
  * Has the scans on both sides of a join report the same number of buckets to Spark. The planner chooses it,
- * and says why in `joins/bucket_counts.py`; this rule finds the joins by buckets. It asks once for all joins
- * of a plan, and only if the numbers of some join differ and Spark does not solve it by itself. This is so if
- * a table wants the larger number, if Spark cannot fold these buckets, or if sorted files are folded. Spark
- * puts the rows of folded buckets one after the other, and a scan merges them.
+ * and leaves it to Spark where Spark folds the buckets as well (`joins/bucket_counts.py`). This rule finds
+ * the joins by buckets, and asks once for all joins of a plan if the numbers of some join differ.
  */
 object AgreeOnBucketCounts extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
     val joins = if (conf.v2BucketingEnabled) bucketJoins(plan) else Nil
-    if (joins.exists(_.unsolved)) recounted(plan, joins) else plan
+    if (joins.exists(_.differs)) recounted(plan, joins) else plan
   }
 
   /** The joins by the bucket columns of both sides, each after the joins below it. */
@@ -44,13 +42,7 @@ object AgreeOnBucketCounts extends Rule[LogicalPlan] {
         case _ => false
       }
     }
-    /** Whether sorted files are folded. */
-    def foldsSorted: Boolean = {
-      val divisor = BigInt(left.buckets.count).gcd(right.buckets.count)
-      Seq(left, right).exists(side => side.buckets.order.nonEmpty && side.buckets.count > divisor)
-    }
-    def unsolved: Boolean = left.buckets.count != right.buckets.count && (left.buckets.larger || right.buckets.larger || foldsSorted ||
-      functions.exists { case ((f, _), (g, _)) => f.reducer(g) == null && g.reducer(f) == null })
+    def differs: Boolean = left.buckets.count != right.buckets.count
   }
 
   /**

@@ -56,9 +56,11 @@ class BucketPartitioning(val layout: BucketLayout, columns: Seq[Expression]) ext
 
 object BucketPartitioning {
   /** Whether a partitioning is by buckets, or one of several that are equal. */
-  def isIn(partitioning: Partitioning): Boolean = partitioning match {
-    case several: PartitioningCollection => several.partitionings.exists { case one: Partitioning => isIn(one) }
-    case one => one.isInstanceOf[BucketPartitioning]
+  def isIn(partitioning: Partitioning): Boolean = among(partitioning).nonEmpty
+  def among(partitioning: Partitioning): Seq[BucketPartitioning] = partitioning match {
+    case several: PartitioningCollection => several.partitionings.flatMap { case one: Partitioning => among(one) }
+    case buckets: BucketPartitioning => Seq(buckets)
+    case _ => Nil
   }
 }
 

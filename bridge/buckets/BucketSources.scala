@@ -1,18 +1,15 @@
 package org.apache.spark.sql.parquetry.buckets
 
-import scala.util.Try
-
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.BuildLeft
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.joingraph.{BroadcastSide, EquiJoin, JoinSide, Lineage}
 import org.apache.spark.sql.parquetry.protocol.BucketsAnswer
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 import org.apache.spark.sql.parquetry.versions.{Bucketing, ScanRelation}
-import org.apache.spark.sql.types.NullType
+import org.apache.spark.sql.types.{DataType, NullType, StringType, VarcharType}
 
 /**
  * A scan with buckets below one side of a join, all of whose bucket columns can be computed from the join's
@@ -21,13 +18,23 @@ import org.apache.spark.sql.types.NullType
  * @param columns the bucket columns, in their hash order
  * @param forms for each of them, how it is computed from the keys (see `KeyForms`)
  * @param beside scans whose rows come through the same UNION ALL: all or none are in their buckets after it
+ * @param unions UNIONs between the scan and the join, each with the join's keys as columns of its children
  * @param plain whether Spark itself joins by the buckets: each bucket column is a key
  */
 case class BucketSource(
     relation: DataSourceV2ScanRelation, buckets: BucketsAnswer, columns: Seq[Attribute], forms: Seq[Seq[Expression]],
-    beside: Seq[DataSourceV2ScanRelation] = Nil, plain: Boolean = true) {
+    beside: Seq[DataSourceV2ScanRelation] = Nil, unions: Seq[(Union, Seq[Seq[Expression]])] = Nil, plain: Boolean = true) {
+  /**
+   * The types of the columns, with one for all types that have one hash. The hash of a CHAR depends on its
+   * length.
+   */
+  def types: Seq[DataType] = buckets.types.map {
+    case _: VarcharType if buckets.version == "1" => VarcharType(1)
+    case _: VarcharType => StringType
+    case other => other
+  }
   /** Whether rows with equal keys have one hash, here and in another scan. */
-  def hashesAs(other: BucketSource): Boolean = buckets.version == other.buckets.version && buckets.types == other.buckets.types &&
+  def hashesAs(other: BucketSource): Boolean = buckets.version == other.buckets.version && types == other.types &&
     forms.zip(other.forms).forall { case (one, another) => one.exists(another.contains) }
 }
 
@@ -49,17 +56,14 @@ object BucketSources {
     case join: Join if join.joinType == FullOuter && BroadcastSide.find(join).isEmpty =>
       below(join, Seq(join.left), keys.map(equalInFull(join, _))).map(_.copy(plain = false))
     case join: Join => kept(join).flatMap(child => below(join, Seq(child), keys.map(equal(join, child, _))))
-    case union: Union if zipped =>
-      val each = union.children.map(child => below(union, Seq(child), keys).headOption)
-      val all = each.flatten
-      if (all.length < each.length || !all.forall(all.head.hashesAs)) Nil
-      else all.map(_.copy(beside = all.flatMap(one => one.relation +: one.beside), plain = false))
+    case union: Union =>
+      val ofChildren = union.children.map(child => keys.map(below(union, child, _)))
+      val all = union.children.zip(ofChildren).flatMap { case (child, own) => of(child, own).headOption }
+      if (all.length < union.children.length || !all.forall(all.head.hashesAs)) Nil
+      else all.map(one => one.copy(
+        beside = all.flatMap(other => other.relation +: other.beside), unions = all.flatMap(_.unions) :+ (union -> ofChildren), plain = false))
     case _ => Nil
   }
-
-  /** Whether Spark reads partition i of all plans of a UNION ALL in one task: Spark 4.0 does not. */
-  private def zipped: Boolean =
-    Try(SQLConf.get.getConfString("spark.sql.unionOutputPartitioning").toBoolean).getOrElse(false)
 
   /** The left side's key, for what USING makes of the keys of both sides of a FULL join. */
   private def equalInFull(join: Join, key: Expression): Expression = (join, key) match {
@@ -69,9 +73,9 @@ object BucketSources {
   }
 
   private def below(node: LogicalPlan, children: Seq[LogicalPlan], keys: Seq[Expression]): Seq[BucketSource] =
-    children.flatMap(child => of(child, keys.map(key => Lineage.below(key, node).collectFirst {
-      case (value, input) if input eq child => value
-    }.getOrElse(unknown))))
+    children.flatMap(child => of(child, keys.map(below(node, child, _))))
+  private def below(node: LogicalPlan, child: LogicalPlan, key: Expression): Expression =
+    Lineage.below(key, node).collectFirst { case (value, input) if input eq child => value }.getOrElse(unknown)
 
   /** The sides of a join whose rows stay where they are. */
   private def kept(join: Join): Seq[LogicalPlan] = (BroadcastSide.find(join), join.joinType) match {

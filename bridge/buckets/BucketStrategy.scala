@@ -1,7 +1,8 @@
 package org.apache.spark.sql.parquetry.buckets
 
 import org.apache.spark.sql.catalyst.expressions.{InputFileBlockLength, InputFileBlockStart, InputFileName}
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, ReturnAnswer, Sort}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, ReturnAnswer, Sort, Union}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 import org.apache.spark.sql.parquetry.splitting.{HideBuckets, HideBucketsExec, SplitHotBuckets}
@@ -12,13 +13,23 @@ import org.apache.spark.sql.parquetry.versions.ScanRelation
  * optimizer rules run too early for this: scans, which know their buckets, do not exist yet.
  */
 object BucketStrategy extends SparkStrategy {
+  /** Marks a plan that this strategy has changed: the planner is not asked about it again. */
+  private val changed = TreeNodeTag[Boolean]("parquetry.changed")
+
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case ReturnAnswer(query) =>
-      val changed = SplitHotBuckets(sorted(withNamedFiles(OrderJoinKeysAsSorted(AgreeOnBucketCounts(query)))))
-      if (changed eq query) Nil else Seq(planLater(ReturnAnswer(changed)))
+    case ReturnAnswer(query) if query.getTagValue(changed).isEmpty =>
+      val other = SplitHotBuckets(sorted(withNamedFiles(OrderJoinKeysAsSorted(AgreeOnBucketCounts(query)))))
+      if (other eq query) Nil
+      else {
+        other.setTagValue(changed, true)
+        Seq(planLater(ReturnAnswer(other)))
+      }
     case InBuckets(layout, columns, child) => Seq(InBucketsExec(layout, columns, planLater(child)))
     case StayInBuckets(child) => Seq(StayInBucketsExec(planLater(child)))
+    case ComputedBuckets(layout, columns, child) => Seq(ComputedBucketsExec(layout, columns, planLater(child)))
     case ZipBuckets(columns, children) => Seq(ZipBucketsExec(columns, children.map(planLater)))
+    case ZippedUnion(keys, union: Union) => Seq(ZippedUnionExec(keys, union.output, union.children.map(planLater)))
+    case ZippedUnion(_, child) => Seq(planLater(child))
     case HideBuckets(child) => Seq(HideBucketsExec(planLater(child)))
     case _ => Nil
   }

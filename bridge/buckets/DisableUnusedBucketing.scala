@@ -2,7 +2,7 @@ package org.apache.spark.sql.parquetry.buckets
 
 import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.{SortExec, SparkPlan}
+import org.apache.spark.sql.execution.{SortExec, SparkPlan, UnionExec}
 import org.apache.spark.sql.execution.aggregate.{HashAggregateExec, ObjectHashAggregateExec}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.exchange.Exchange
@@ -50,6 +50,7 @@ object DisableUnusedBucketing extends Rule[SparkPlan] {
       case _ => node
     }
     case InBucketsExec(_, _, child) if !used => inAnyPartitions(child)
+    case union: ZippedUnionExec if !used => UnionExec(union.children.map(visit(_, used = false, ordered = false)))
     case ZipBucketsExec(_, Seq(InBucketsExec(_, _, child), _*)) if !used => inAnyPartitions(child)
     case other =>
       val passed = Bucketing.groups(other) || (used && !other.isInstanceOf[Exchange])

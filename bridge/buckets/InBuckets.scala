@@ -2,11 +2,11 @@ package org.apache.spark.sql.parquetry.buckets
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, BoundReference, Coalesce, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, BoundReference, Coalesce, Expression, SortOrder}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
-import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.{CodegenSupport, FilterExec, InputAdapter, ProjectExec, SparkPlan, UnaryExecNode, WholeStageCodegenExec}
 import org.apache.spark.sql.execution.joins.ShuffledJoin
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -44,6 +44,40 @@ case class InBucketsExec(layout: BucketLayout, columns: Seq[Attribute], child: S
   override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = consume(ctx, input)
 
   override protected def withNewChildInternal(child: SparkPlan): InBucketsExec = copy(child = child)
+}
+
+/**
+ * Columns that are computed of a scan in buckets, such as a padded CHAR.
+ *
+ * @param columns the bucket columns, as expressions of the output of `child`
+ */
+case class ComputedBuckets(layout: BucketLayout, columns: Seq[Expression], child: LogicalPlan) extends UnaryNode {
+  override def output: Seq[Attribute] = child.output
+  override protected def withNewChildInternal(child: LogicalPlan): ComputedBuckets = copy(child = child)
+}
+
+/**
+ * Tells Spark that such rows are in the buckets of their scan: it knows no column of these in the output of a
+ * projection.
+ */
+case class ComputedBucketsExec(layout: BucketLayout, columns: Seq[Expression], child: SparkPlan) extends UnaryExecNode with CodegenSupport {
+  override def output: Seq[Attribute] = child.output
+  override def outputOrdering: Seq[SortOrder] = child.outputOrdering
+  override def outputPartitioning: Partitioning =
+    if (isInBuckets(child)) new BucketPartitioning(layout, columns) else child.outputPartitioning
+  private def isInBuckets(plan: SparkPlan): Boolean = plan.outputPartitioning match {
+    case buckets: BucketPartitioning => buckets.layout == layout
+    case _ => plan match {
+      case _: ProjectExec | _: FilterExec | _: InputAdapter | _: WholeStageCodegenExec => isInBuckets(plan.children.head)
+      case _ => false
+    }
+  }
+  override protected def doExecute(): RDD[InternalRow] = child.execute()
+  override def inputRDDs(): Seq[RDD[InternalRow]] = child.asInstanceOf[CodegenSupport].inputRDDs()
+  override def usedInputs: AttributeSet = AttributeSet.empty
+  override protected def doProduce(ctx: CodegenContext): String = child.asInstanceOf[CodegenSupport].produce(ctx, this)
+  override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = consume(ctx, input)
+  override protected def withNewChildInternal(child: SparkPlan): ComputedBucketsExec = copy(child = child)
 }
 
 /** A FULL join whose rows stay in the buckets that both sides are joined in. */

@@ -3,9 +3,9 @@ package org.apache.spark.sql.parquetry.buckets
 import org.json4s._
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.DynamicPruningSubquery
+import org.apache.spark.sql.catalyst.expressions.{Alias, BoundReference, DynamicPruningSubquery, Expression, ScalarSubquery}
 import org.apache.spark.sql.catalyst.plans.FullOuter
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Subquery}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project, Subquery, Union}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
@@ -41,15 +41,26 @@ object JoinInBuckets extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case _: Subquery => plan // comes again as part of its query
-    case _ if !conf.v2BucketingEnabled || plan.isStreaming || !plan.containsPattern(TreePattern.JOIN) => plan
-    case _ =>
-      val joins = plan.collect { case join: Join if BroadcastSide.find(join).isEmpty => join }
-      val byBuckets = if (joins.forall(_.getTagValue(decided).isDefined)) Nil else joins.reverse.flatMap {
-        case EquiJoin(left, right, _) => Some(PlacedJoin(left, right)).filter(_.sources.nonEmpty)
-        case _ => None
-      }
-      joins.foreach(_.setTagValue(decided, true))
-      if (byBuckets.isEmpty) plan else changed(plan, byBuckets)
+    case _ if !conf.v2BucketingEnabled || plan.isStreaming => plan
+    case _ => inSubqueries(if (plan.containsPattern(TreePattern.JOIN)) inQuery(plan) else plan)
+  }
+
+  /** Changes the joins of scalar subqueries: all others have become joins of the query. */
+  private def inSubqueries(plan: LogicalPlan): LogicalPlan =
+    plan.transformAllExpressionsWithPruning(_.containsPattern(TreePattern.SCALAR_SUBQUERY)) {
+      case scalar: ScalarSubquery if scalar.outerAttrs.isEmpty =>
+        val other = apply(scalar.plan)
+        if (other eq scalar.plan) scalar else scalar.withNewPlan(other)
+    }
+
+  private def inQuery(plan: LogicalPlan): LogicalPlan = {
+    val joins = plan.collect { case join: Join if BroadcastSide.find(join).isEmpty => join }
+    val byBuckets = if (joins.forall(_.getTagValue(decided).isDefined)) Nil else joins.reverse.flatMap {
+      case EquiJoin(left, right, _) => Some(PlacedJoin(left, right)).filter(_.sources.nonEmpty)
+      case _ => None
+    }
+    joins.foreach(_.setTagValue(decided, true))
+    if (byBuckets.isEmpty) plan else changed(plan, byBuckets)
   }
 
   private case class PlacedJoin(left: JoinSide, right: JoinSide) {
@@ -105,9 +116,44 @@ object JoinInBuckets extends Rule[LogicalPlan] {
 
 /** Puts scans that are read in place into a plan, and into the plans of its runtime filters alike. */
 private class InPlace(placed: Seq[(BucketSource, Int)]) {
+  private val unions = if (InPlace.zipsUnions) Nil else placed.flatMap(_._1.unions)
+
   def apply(plan: LogicalPlan): LogicalPlan = plan match {
+    case union: Union if unions.exists(_._1 eq union) =>
+      val keys = unions.find(_._1 eq union).get._2
+      val known = keys.head.indices.filter(i => keys.zip(union.children).forall { case (own, child) => own(i).references.subsetOf(child.outputSet) })
+      ZippedUnion(keys.map(own => known.map(own)), union.mapChildren(apply))
     case Scanned(relation) if of(relation).isDefined => inPlace(plan, relation, of(relation).get)
+    case project: Project => computed(values(project.mapChildren(apply)).asInstanceOf[Project])
     case other => values(other.mapChildren(apply))
+  }
+
+  /**
+   * A projection above a scan in buckets. If it drops a bucket column, the bucket may follow from what it
+   * computes of that column.
+   */
+  private def computed(project: Project): LogicalPlan = buckets(project.child).filterNot(_._2.forall(isPlain(_, project))).flatMap {
+    case (layout, columns) =>
+      val keys = project.projectList.map { case Alias(value, _) => value; case column => column }
+      val forms = columns.zip(layout.types).map { case (column, raw) => KeyForms.of(column, raw, layout.version, keys).headOption }
+      Option.when(forms.forall(_.isDefined))(ComputedBuckets(layout, forms.flatten.map(_.transform {
+        case key: BoundReference => project.output(key.ordinal)
+      }), project))
+  }.getOrElse(project)
+
+  private def isPlain(column: Expression, project: Project): Boolean = project.projectList.exists {
+    case Alias(value, _) => value.semanticEquals(column)
+    case same => same.semanticEquals(column)
+  }
+
+  /** The buckets of a scan below projections and filters, by expressions of the plan's output. */
+  private def buckets(plan: LogicalPlan): Option[(BucketLayout, Seq[Expression])] = plan match {
+    case InBuckets(layout, columns, _) => Some(layout -> columns)
+    case ComputedBuckets(layout, columns, _) => Some(layout -> columns)
+    case ZipBuckets(_, children) => buckets(children.head)
+    case Filter(_, child) => buckets(child)
+    case Project(_, child) => buckets(child).filter(_._2.forall(_.references.subsetOf(plan.outputSet)))
+    case _ => None
   }
 
   private def of(relation: DataSourceV2ScanRelation): Option[(BucketSource, Int)] =
@@ -126,7 +172,7 @@ private class InPlace(placed: Seq[(BucketSource, Int)]) {
     val (buckets, count) = (source._1.buckets, source._2)
     val scan = relation.scan.asInstanceOf[ParquetryScan]
     scan.inPlace(count).fold(plan) { found =>
-      val layout = BucketLayout(buckets.version, count, buckets.types)
+      val layout = BucketLayout(buckets.version, count, source._1.types)
       val columns = buckets.columns.flatMap(name => relation.output.find(_.name == name))
       def reading(part: ParquetryScan): LogicalPlan = plan.transformUp {
         case same: DataSourceV2ScanRelation if same.scan eq scan =>
@@ -143,5 +189,13 @@ private class InPlace(placed: Seq[(BucketSource, Int)]) {
     case filter @ Filter(condition, _) if condition.exists(_.isInstanceOf[DynamicPruningSubquery]) =>
       filter.copy(condition = condition.transform { case sparks: DynamicPruningSubquery => sparks.withNewPlan(apply(sparks.plan)) })
     case other => other
+  }
+}
+
+private object InPlace {
+  /** Whether Spark reads partition i of all plans of a UNION ALL in one task: Spark 4.0 does not. */
+  def zipsUnions: Boolean = {
+    val setting = "spark.sql.unionOutputPartitioning"
+    SQLConf.containsConfigKey(setting) && SQLConf.get.getConfString(setting).toBoolean
   }
 }

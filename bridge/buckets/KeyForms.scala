@@ -19,7 +19,7 @@ import org.apache.spark.sql.types.{CharType, DataType}
  * k INT   cast(k AS BIGINT)                               try_cast(key 0 AS INT)
  * k       coalesce(k, 0), k IS NULL  (Spark's k <=> …)    if(key 1, NULL, key 0)
  * k FLOAT k with one zero and one NaN                     key 0: the hash makes no difference, either
- * k CHAR  k with blanks behind it                         key 0, in Hive's versions, which count none of these
+ * k CHAR  k with blanks up to its length                  key 0, in Hive's versions, which count none of these
  * }}}
  *
  * So a BIGINT on the other side of a join with an INT in buckets is cast to INT to find its bucket. One that
@@ -38,7 +38,7 @@ object KeyForms {
     val bound = keys.zipWithIndex.map { case (key, i) => key -> BoundReference(i, key.dataType, nullable = true) }
     val whole = bound.collect {
       case (key, at) if key.semanticEquals(column) || normalized(column, key) => at
-      case (padded(inner), at) if inner.semanticEquals(column) && raw.isInstanceOf[CharType] && version != BucketHash.Spark => at
+      case (CharPadding(inner), at) if inner.semanticEquals(column) && raw.isInstanceOf[CharType] && version != BucketHash.Spark => at
       case (Cast(inner, to, zone, _), at) if inner.semanticEquals(column) && KeySource.widens(inner.dataType, to, zone) =>
         Cast(at, column.dataType, zone, EvalMode.TRY)
     }
@@ -61,16 +61,5 @@ object KeyForms {
   private def normalized(column: Expression, key: Expression): Boolean = NormalizeFloatingNumbers.normalize(column) match {
     case same if same eq column => false
     case normal => normal.semanticEquals(key)
-  }
-
-  private object padded {
-    def unapply(e: Expression): Option[Expression] = e match {
-      case CharPadding(column) => Some(column)
-      case StringRPad(inner, _, Literal(blank, _)) if blank != null && blank.toString == " " => Some(inner match {
-        case CharPadding(column) => column
-        case other => other
-      })
-      case _ => None
-    }
   }
 }

@@ -2,8 +2,8 @@ package org.apache.spark.sql.parquetry.buckets
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.Attribute
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Statistics}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Statistics, UnaryNode}
 import org.apache.spark.sql.catalyst.plans.physical._
 import org.apache.spark.sql.execution.SparkPlan
 
@@ -31,4 +31,25 @@ case class ZipBucketsExec(columns: Seq[Attribute], children: Seq[SparkPlan]) ext
   override protected def doExecute(): RDD[InternalRow] =
     children.map(_.execute()).reduce((all, more) => all.zipPartitions(more)(_ ++ _))
   override protected def withNewChildrenInternal(children: IndexedSeq[SparkPlan]): ZipBucketsExec = copy(children = children)
+}
+
+/**
+ * A UNION ALL of plans whose rows are in the same buckets, for a series of Spark that mixes partitions.
+ *
+ * @param keys of the join above, as columns of each plan
+ */
+case class ZippedUnion(keys: Seq[Seq[Expression]], child: LogicalPlan) extends UnaryNode {
+  override def output: Seq[Attribute] = child.output
+  override protected def withNewChildInternal(child: LogicalPlan): ZippedUnion = copy(child = child)
+}
+
+/** Reads partition i of each child in one task, as `ZipBucketsExec` does for two parts of one table. */
+case class ZippedUnionExec(keys: Seq[Seq[Expression]], output: Seq[Attribute], children: Seq[SparkPlan]) extends SparkPlan {
+  override def requiredChildDistribution: Seq[Distribution] = keys.map(ClusteredDistribution(_))
+  /** A column of the first child has the id of the column of the UNION. */
+  override def outputPartitioning: Partitioning = BucketPartitioning.among(children.head.outputPartitioning)
+    .find(_.references.subsetOf(outputSet)).getOrElse(UnknownPartitioning(children.head.outputPartitioning.numPartitions))
+  override protected def doExecute(): RDD[InternalRow] =
+    children.map(_.execute()).reduce((all, more) => all.zipPartitions(more)(_ ++ _))
+  override protected def withNewChildrenInternal(children: IndexedSeq[SparkPlan]): ZippedUnionExec = copy(children = children)
 }

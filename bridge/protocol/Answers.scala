@@ -178,6 +178,8 @@ case class OrderAnswer(column: String, descending: Boolean)
  */
 case class JoinsAnswer(verdicts: Seq[VerdictAnswer], bucketCounts: Seq[Long], inPlace: Seq[Long], splits: Seq[SplitAnswer],
     skewSplits: Seq[SkewSplitAnswer])
+/** Lines of EXPLAIN about the joins of a query. */
+case class JoinLinesAnswer(lines: Seq[String])
 /**
  * The hot buckets of a join that several tasks read.
  *
@@ -273,8 +275,9 @@ case class PlannerError(code: String, message: String, name: Seq[String], sqlsta
  * @param transparentJoins pairs of a join type and a side: the join passes this side's rows on, and adds no
  *   values to its columns
  * @param reading questions that change nothing, which may be asked a second time
+ * @param joinSettings names of Spark's settings that decide whether joins shuffle
  */
-case class Terms(limits: Limits, transparentJoins: Set[(String, String)], reading: Set[String])
+case class Terms(limits: Limits, transparentJoins: Set[(String, String)], reading: Set[String], joinSettings: Seq[String])
 
 /**
  * Limits of the planner's cost model that rules obey; `joins/runtime/cost_model.py` has their units and

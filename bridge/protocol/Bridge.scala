@@ -163,6 +163,12 @@ object Bridge {
     answered("check_settings", _.ask(text))
   }
 
+  /** Returns lines about the joins of a query, made of the facts about its plan. */
+  def explainJoins(fields: JField*): Seq[String] = {
+    val text = question("explain_joins", fields)
+    answered("explain_joins", _.ask(text)).as[JoinLinesAnswer].lines
+  }
+
   /**
    * Returns the text to parse in place of a statement's, or None to parse the statement itself. The planner
    * is asked only if one of its words occurs in the statement.

@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ReusedExchangeExec, ShuffleExchangeLike}
 import org.apache.spark.sql.execution.joins.{BaseJoinExec, BroadcastHashJoinExec}
-import org.apache.spark.sql.parquetry.buckets.{BucketPartitioning, ZipBucketsExec}
+import org.apache.spark.sql.parquetry.buckets.{BucketPartitioning, ZipBucketsExec, ZippedUnionExec}
 import org.apache.spark.sql.parquetry.joingraph.{Lineage, LogicalNames}
 import org.apache.spark.sql.parquetry.protocol.{CharPadding, Json}
 import org.apache.spark.sql.parquetry.scan.Reported
@@ -109,7 +109,7 @@ object JoinFacts {
       "through" -> Json.strings(on.collect {
         case join: BaseJoinExec if typeOf(join) == "EXISTS" => "EXISTS or IN beside OR"
         case join: BaseJoinExec => s"${typeOf(join)} JOIN"
-        case _: UnionExec => "UNION"
+        case _: UnionExec | _: ZippedUnionExec => "UNION"
         case _: BaseLimitExec => "LIMIT"
       }.distinct))
   }

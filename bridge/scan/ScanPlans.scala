@@ -275,10 +275,13 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
     else () => Try(request.ask(values, compared, apart = true).report).fold(_ => known, found =>
       JObject(found.asInstanceOf[JObject].obj.filterNot(_._1 == "buckets") ++ known.asInstanceOf[JObject].obj.filter(_._1 == "buckets")) merge missed)
   }
-  /** The buckets of the first answer if joins could not rely on them, else the report's buckets. */
-  def bucketsInPlanning: JValue = reported.estimate.report \ "buckets" match {
+  /**
+   * The buckets of the first answer if joins could not rely on them, else the buckets of the files. Another
+   * variant of the scan may have others.
+   */
+  def bucketsInPlanning: JValue = estimate.report \ "buckets" match {
     case found: JObject if (found \ "reason") != JNothing => found
-    case _ => report \ "buckets"
+    case _ => narrowedOrListed.report \ "buckets"
   }
   /** The report of the newest answer; no file is listed for it. */
   def reportSoFar: JValue = reported.state.answer.report

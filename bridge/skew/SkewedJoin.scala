@@ -38,7 +38,9 @@ case class SkewedJoin(
   private lazy val isBroadcast = BroadcastSide.find(join).isDefined
   private def isHinted = join.hint != JoinHint.NONE
 
-  def question: JObject = JObject(scan.table.identity.toList ++ List[JField](
+  /** @param number one for both sides of a join */
+  def question(number: Int): JObject = JObject(scan.table.identity.toList ++ List[JField](
+    "join" -> JInt(number),
     Json.readOptions(relation.relation.options),
     "facts" -> Codec.encode(facts),
     "columns" -> Json.strings(keys.map(_._2.name)),

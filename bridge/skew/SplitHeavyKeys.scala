@@ -59,7 +59,8 @@ object SplitHeavyKeys extends Rule[LogicalPlan] {
     val joins = plan.collect { case join: Join if join.getTagValue(outcome).isEmpty => join }
     val candidates = joins.flatMap(SkewedJoin.of).filter(_.isWorthAsking)
     val answers = candidates.groupBy(_.scan.table.ref).toSeq.flatMap { case (catalog, some) =>
-      some.zip(catalog.ask("plan_joins", Settings.field, "skewed" -> JArray(some.map(_.question).toList)).as[JoinsAnswer].skewSplits)
+      val questions = some.map(one => one.question(joins.indexWhere(_ eq one.join)))
+      some.zip(catalog.ask("plan_joins", Settings.field, "skewed" -> JArray(questions.toList)).as[JoinsAnswer].skewSplits)
     }
     def ofJoin(join: Join) = answers.filter(_._1.join eq join)
     val wanted = joins.filter(ofJoin(_).exists(_._2.values.nonEmpty))
@@ -67,9 +68,9 @@ object SplitHeavyKeys extends Rule[LogicalPlan] {
     val (later, now) = joins.partition(join => wanted.exists(below => !(below eq join) && join.exists(_ eq below)))
     val made = now.flatMap { join =>
       val mine = ofJoin(join)
-      val best = mine.filter(_._2.values.nonEmpty).maxByOption(_._2.share.getOrElse(0.0))
+      val split = mine.find(_._2.values.nonEmpty)
       join.setTagValue(outcome, mine.find(_._2.reason.nonEmpty).map { case (candidate, answer) => refused(candidate, answer) })
-      best.flatMap { case (candidate, answer) => new HeavyBranches(candidate, answer).union }.map(join -> _)
+      split.flatMap { case (candidate, answer) => new HeavyBranches(candidate, answer).union }.map(join -> _)
     }
     if (made.isEmpty) {
       later.foreach(_.setTagValue(outcome, None))

@@ -70,6 +70,7 @@ if FOR_TYPE_CHECKERS:
         SKEW_LIMITS as SKEW_LIMITS,
         SkewFacts as SkewFacts,
         SkewSplit as SkewSplit,
+        choose_sides as choose_sides,
         refuse_cost as refuse_cost,
         refuse_shape as refuse_shape,
     )

@@ -17,6 +17,7 @@ and its matches are in the same one. The heavy rows are not shuffled and not sor
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -155,3 +156,27 @@ class SkewSplit(msgspec.Struct, frozen=True):
     values: list[list[str | None]] = []
     share: float | None = None
     reason: str = ""
+
+
+def choose_sides(joins: Sequence[int], splits: Sequence[SkewSplit]) -> list[SkewSplit]:
+    """Return the decisions, with heavy keys of one side at most for each join.
+
+    If both sides have heavy keys, the side is taken whose keys have the greater share of its rows. Keys
+    without a known share come last, and the first one of equal sides is taken.
+
+    Args:
+        joins: for each decision a number of its join.
+        splits: the decision on each candidate.
+
+    >>> few, many = SkewSplit(["k"], [["1"]], 0.25), SkewSplit(["k"], [["7"]], 0.5)
+    >>> [split.share for split in choose_sides([0, 0, 1], [few, many, few])]
+    [None, 0.5, 0.25]
+    """
+    best: dict[int, int] = {}
+    for position, (join, split) in enumerate(zip(joins, splits, strict=True)):
+        if split.values and (join not in best or (split.share or 0.0) > (splits[best[join]].share or 0.0)):
+            best[join] = position
+    return [
+        split if not split.values or best[join] == position else SkewSplit()
+        for position, (join, split) in enumerate(zip(joins, splits, strict=True))
+    ]

@@ -1,4 +1,5 @@
-"""Rewrite statements that Spark's parser does not know, and check settings, before any table is loaded.
+"""Answer questions without a catalog: rewrite statements that Spark's parser does not know, check settings,
+and make the lines of EXPLAIN about joins.
 
 The bridge's parser sends a statement to the planner if it contains one of `STATEMENT_WORDS`, in any letter
 case. The word may be a keyword, or part of a name, a text or a comment; only the planner distinguishes these.
@@ -12,6 +13,7 @@ from typing import Any
 
 from parquetry.config import SESSION_PREFIX, refuse_foreign, settle
 from parquetry.ddl import UNPARSED_WORDS, Session, rewrite
+from parquetry.joins import explain_joins
 from parquetry.planner.protocol import answers, questions
 
 REFUSED_STATEMENT_WORDS: tuple[str, ...] = UNPARSED_WORDS
@@ -56,7 +58,13 @@ def check_settings(q: questions.CheckSettings) -> answers.Done:
     return answers.Done()
 
 
+def join_lines(q: questions.ExplainJoins) -> answers.JoinLines:
+    """Return what EXPLAIN says of the joins of a query: the lines that a report has."""
+    return answers.JoinLines([*map(str, explain_joins(q.joins, q.settings)), *map(str, q.heavy_keys)])
+
+
 ANSWERS: dict[type[questions.Question], Callable[[Any], answers.Answer]] = {
     questions.RewriteStatement: rewritten,
     questions.CheckSettings: check_settings,
+    questions.ExplainJoins: join_lines,
 }

@@ -163,12 +163,15 @@ def test_old_partitions_alone_are_shuffled(
         assert nodes["Exchange"] + nodes["ReusedExchange"] == exchanges, (join, adaptive, nodes)
 
 
+MIXED_UNION = "a UNION ALL whose partitions Spark mixes"
 COUNTS = {
     "one and six": ("SELECT * FROM {one} l {join} JOIN {six} r ON l.k = r.k", 0),
     "three and five": ("SELECT * FROM {three} l {join} JOIN {five} r ON l.k = r.k", 0),
     "a chain of four, six and eight": (
         "SELECT * FROM {four} a {join} JOIN {six} b ON a.k = b.k JOIN {eight} c ON a.k = c.k WHERE a.s < c.s", 0),
     "a UNION ALL": (
+        "SELECT * FROM (SELECT k, s FROM {four} UNION ALL SELECT k, s FROM {eight}) l {join} JOIN {four} r ON l.k = r.k", 0),
+    MIXED_UNION: (
         "SELECT * FROM (SELECT k, s FROM {four} UNION ALL SELECT k, s FROM {eight}) l {join} JOIN {four} r ON l.k = r.k", 0),
     "a UNION ALL with rows from elsewhere": (
         "SELECT * FROM (SELECT k, s FROM {four} UNION ALL SELECT k, s FROM {six}) l {join} JOIN {plain} r ON l.k = r.k", 1),
@@ -195,8 +198,25 @@ def test_numbers_and_shapes(session: SparkSession, tables: Callable[[str, str], 
             text = text.replace(
                 "v_four", "(SELECT cast(k AS BIGINT) AS key, s FROM {four} WHERE s IS NOT NULL)"
             )
-        nodes = agree(session, text, of, adaptive, KNOWN)
+        with settings(session, {"spark.sql.unionOutputPartitioning": shape != MIXED_UNION}):
+            nodes = agree(session, text, of, adaptive, KNOWN)
         assert nodes["Exchange"] == exchanges, (join, adaptive, nodes)
+
+
+def test_joins_of_scalar_subqueries(session: SparkSession, tables: Callable[[str, str], Tables]) -> None:
+    """A join within a scalar subquery, or within one of those, shuffles one side alone, too."""
+    of = tables("2", "parquet")
+    counted = "SELECT count(*) FROM {eight} l LEFT JOIN {plain} r ON l.k = r.k AND l.j < r.j"
+    for query, exchanges in (
+        (f"SELECT k, ({counted}) AS n FROM {{four}} WHERE k > 2", 1),
+        (
+            f"SELECT k FROM {{plain}} WHERE k < ({counted} WHERE l.k > (SELECT min(j) FROM {{four}} JOIN {{other}} USING (k, j)))",
+            2,
+        ),
+    ):
+        for adaptive in (True, False):
+            nodes = agree(session, query, of, adaptive, KNOWN)
+            assert nodes["InBuckets"] == exchanges, (query, adaptive, nodes)
 
 
 def test_runtime_values_may_leave_old_partitions_alone(

@@ -67,6 +67,7 @@ STATEMENTS = f"""
     SHOW PROCEDURES IN recorded.system
     CALL recorded.system.history(table => 'db.t')
     CREATE TABLE recorded.db.buckets (id int, p int) PARTITIONED BY (p) CLUSTERED BY (id) SORTED BY (id DESC) INTO 4 BUCKETS
+    EXPLAIN SELECT /*+ MERGE(b) */ a.id FROM recorded.db.buckets a JOIN recorded.db.buckets b ON a.id = b.id
     ALTER TABLE recorded.db.buckets ADD PARTITION (p = 1)
     ALTER TABLE recorded.db.buckets INTO 8 BUCKETS
     DESCRIBE TABLE EXTENDED recorded.db.buckets PARTITION (p = 1)

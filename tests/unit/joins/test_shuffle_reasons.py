@@ -11,7 +11,11 @@ from msgspec.structs import replace
 
 from parquetry.joins import shuffle_reasons
 from parquetry.joins.shuffle_reasons import JoinFacts, Key, KeyColumn, ScanFacts, Side, explain_joins
+from parquetry.planner.engine import NoEngine
+from parquetry.planner.planner import Planner
+from parquetry.planner.protocol import codec, questions
 from parquetry.prune.report.buckets import BucketReport
+from parquetry.prune.report.heavy_keys import HeavyKeysReport
 from parquetry.prune.report.join import JoinReport
 from parquetry.prune.report.report import Report
 
@@ -220,6 +224,28 @@ def test_the_side_that_is_shuffled_is_named() -> None:
         assert f"one side shuffled, the {name} (" in Report((), (report,))._repr_html_()
     old = {name: value for name, value in report.to_dict().items() if name != "sides"}
     assert JoinReport.from_dict(old).outcome == f"shuffled (b is not in buckets; {why})"
+
+
+def test_explain_has_the_lines_of_a_report() -> None:
+    """A question with the facts of a plan gets a line for each join in buckets, and for heavy keys."""
+    joins = [
+        JoinFacts(
+            "INNER", (side("a", BY_ID, plain("id")), side("b", None, plain("id"), exchanged=False)), None, 2
+        ),
+        JoinFacts("INNER", (side("b", None, plain("id")), side("c", None, plain("id"))), None),
+    ]
+    heavy = HeavyKeysReport("b", "c", "INNER", reason="the query has a hint for the join")
+    question = questions.ExplainJoins(
+        protocol=codec.PROTOCOL,
+        joins=joins,
+        heavy_keys=[heavy],
+        settings=SET | {shuffle_reasons.ENABLED: "false"},
+    )
+    answer = json.loads(Planner(NoEngine("UTC")).ask(msgspec.json.encode(question).decode()))
+    assert answer["ok"]["lines"] == [
+        "a INNER JOIN b ON id = id: one side shuffled, the left, 2 sorts (b is not in buckets; rows of b are together already)",
+        "b INNER JOIN c: heavy keys not joined apart: the query has a hint for the join",
+    ]
 
 
 def test_only_joins_of_tables_in_buckets_are_told() -> None:

@@ -7,7 +7,14 @@ from msgspec.structs import replace
 
 from parquetry.joins.heavy_keys import HeavyKeys, find_heavy_keys
 from parquetry.joins.runtime.candidates import Build
-from parquetry.joins.skew_joins import SKEW_LIMITS, SkewFacts, refuse_cost, refuse_shape
+from parquetry.joins.skew_joins import (
+    SKEW_LIMITS,
+    SkewFacts,
+    SkewSplit,
+    choose_sides,
+    refuse_cost,
+    refuse_shape,
+)
 from parquetry.metastore import (
     ArrangementSpec,
     ColumnStatistics,
@@ -60,6 +67,35 @@ def test_settings_of_shapes() -> None:
     assert refuse_shape(replace(FACTS, bucketed=True), "always") is None
     assert refuse_shape(replace(FACTS, hinted=True), "always") is not None
     assert refuse_shape(FACTS, "off") == "skew-join is off"
+
+
+@pytest.mark.parametrize(
+    ("shares", "chosen"),
+    [
+        ([0.3, 0.5], [False, True]),
+        ([0.5, 0.3], [True, False]),
+        ([0.5, 0.5], [True, False]),
+        ([None, 0.1], [False, True]),
+        ([None, None], [True, False]),
+        (["few", 0.1], [False, True]),
+        (["few", "few"], [False, False]),
+    ],
+)
+def test_the_side_whose_keys_are_heavier_is_divided(
+    shares: list[float | str | None], chosen: list[bool]
+) -> None:
+    """The side whose heavy keys have the greater share of its rows is divided; other joins keep their
+    decisions.
+    """
+    splits = [
+        SkewSplit(reason="few") if each == "few" else SkewSplit(["k"], [["1"]], each)  # type: ignore[arg-type]
+        for each in shares
+    ]
+    other = SkewSplit(["k"], [["2"]], 0.2)
+    found = choose_sides([1, 0, 1], [splits[0], other, splits[1]])
+    assert [bool(found[0].values), bool(found[2].values)] == chosen
+    assert found[1] == other
+    assert [each.reason for each in (found[0], found[2])] == [each.reason for each in splits]
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,7 @@ CASE_CLASSES = {
     answers.Error: "PlannerError",
     answers.FileList: "FilesAnswer",
     answers.HeavyValueRows: "HeavyValuesAnswer",
+    answers.JoinLines: "JoinLinesAnswer",
     answers.KeyRangeRows: "RowsAnswer",
     answers.LoadedTable: "TableAnswer",
     answers.MaybeAggregated: "MaybeAggregateAnswer",

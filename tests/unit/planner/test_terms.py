@@ -11,6 +11,7 @@ import msgspec
 
 from parquetry.joins.runtime.cost_model import LIMITS
 from parquetry.joins.runtime.judge import TRANSPARENT_JOINS
+from parquetry.joins.shuffle_reasons import SETTINGS
 from parquetry.planner.protocol.terms import Terms, terms
 from parquetry.prune.report.join_values import How
 
@@ -22,6 +23,7 @@ def test_terms_are_read_as_they_are_written() -> None:
     told = msgspec.json.decode(terms(), type=Terms)
     assert told.limits == LIMITS
     assert set(told.transparent_joins) == TRANSPARENT_JOINS
+    assert told.join_settings == list(SETTINGS)
 
 
 def test_the_bridge_reads_limits_that_there_are() -> None:

@@ -390,6 +390,12 @@ class PlannedJoins(Answer, frozen=True):
     skew_splits: list[SkewSplit] = []
 
 
+class JoinLines(Answer, frozen=True):
+    """The lines of EXPLAIN about the joins of a query."""
+
+    lines: list[str]
+
+
 class KeyRangeRows(Answer, frozen=True):
     """For each partition with values a row: partition values, then a column's minimum and maximum."""
 

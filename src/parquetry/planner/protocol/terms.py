@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from parquetry.joins import LIMITS, TRANSPARENT_JOINS, Limits
+from parquetry.joins import LIMITS, SETTINGS, TRANSPARENT_JOINS, Limits
 from parquetry.planner.protocol import questions
 
 
@@ -22,15 +22,17 @@ class Terms(msgspec.Struct, frozen=True):
             filters sees them.
         reading: names of the questions that change nothing. The bridge asks them again if the planner's
             process ends.
+        join_settings: names of Spark's settings that decide whether joins shuffle.
     """
 
     limits: Limits
     transparent_joins: list[tuple[str, str]]
     reading: list[str]
+    join_settings: list[str]
 
 
 READING: tuple[type[questions.Question], ...] = (
-    questions.RewriteStatement, questions.CheckSettings,
+    questions.RewriteStatement, questions.CheckSettings, questions.ExplainJoins,
     questions.ListNamespaces, questions.LoadNamespace,
     questions.ListTables, questions.LoadTable, questions.CanAlter, questions.LoadRelation, questions.ListViews,
     questions.LoadMetadataTable, questions.ReadMetadataTable,
@@ -46,4 +48,4 @@ READING: tuple[type[questions.Question], ...] = (
 def terms() -> str:
     """Return the terms as the bridge reads them."""
     reading = [str(each.__struct_config__.tag) for each in READING]
-    return msgspec.json.encode(Terms(LIMITS, sorted(TRANSPARENT_JOINS), reading)).decode()
+    return msgspec.json.encode(Terms(LIMITS, sorted(TRANSPARENT_JOINS), reading, list(SETTINGS))).decode()

@@ -12,6 +12,7 @@ from parquetry.joins import (
     SKEW_LIMITS,
     HeavyKeys,
     SkewSplit,
+    choose_sides,
     estimate_rows,
     find_heavy_keys,
     is_skewed,
@@ -33,7 +34,7 @@ _MAX_COUNTED_KEYS = 10_000
 def split_joins(
     lake: Lake, candidates: Sequence[questions.SkewCandidate], session: dict[str, str]
 ) -> list[SkewSplit]:
-    """Return the decision on each candidate.
+    """Return the decision on each candidate. Of the two sides of a join, the keys of one are joined apart.
 
     Args:
         lake: the catalog.
@@ -44,7 +45,8 @@ def split_joins(
         ConfigurationError: a setting of the session cannot be used.
         PropertyError: a table property or an option of the read cannot be used.
     """
-    return [_split(lake, each, session) for each in candidates]
+    splits = [_split(lake, each, session) for each in candidates]
+    return choose_sides([each.join for each in candidates], splits)
 
 
 def _split(lake: Lake, candidate: questions.SkewCandidate, session: dict[str, str]) -> SkewSplit:

@@ -64,6 +64,7 @@ from parquetry.planner.protocol.questions.scans import (
     Aggregate,
     BeginStream,
     ConditionedTable,
+    ExplainJoins,
     FileKeyRanges,
     HeavyValues,
     PartitionValues,
@@ -105,6 +106,7 @@ __all__ = [
     "DropPartitions",
     "DropTable",
     "DropView",
+    "ExplainJoins",
     "FileKeyRanges",
     "HeavyValues",
     "ListNamespaces",
@@ -154,7 +156,7 @@ __all__ = [
 ]
 
 QUESTIONS: tuple[type[Question], ...] = (
-    RewriteStatement, CheckSettings,
+    RewriteStatement, CheckSettings, ExplainJoins,
     ListNamespaces, LoadNamespace, CreateNamespace, AlterNamespace, DropNamespace,
     ListTables, LoadTable, CreateTable, StageTable, PublishTable, DiscardTable, AlterTable, CanAlter, DropTable, RenameTable,
     LoadRelation, ListViews, PutView, DropView, RenameView,

@@ -6,10 +6,18 @@ from typing import Any
 
 import msgspec
 
-from parquetry.joins import BucketGraph, BucketPlace, Candidate, PlacementGraph, SkewFacts, SplitCandidate
-from parquetry.planner.protocol.questions.base import CatalogQuestion, TableRef
+from parquetry.joins import (
+    BucketGraph,
+    BucketPlace,
+    Candidate,
+    JoinFacts,
+    PlacementGraph,
+    SkewFacts,
+    SplitCandidate,
+)
+from parquetry.planner.protocol.questions.base import CatalogQuestion, Question, TableRef
 from parquetry.planner.protocol.questions.partitions import Predicates
-from parquetry.prune import AggregateFunction, FirstRows, Hindrance, WholeAggregate
+from parquetry.prune import AggregateFunction, FirstRows, HeavyKeysReport, Hindrance, WholeAggregate
 
 
 class Reading(Predicates, tag="reading", frozen=True, kw_only=True):
@@ -240,6 +248,7 @@ class SkewCandidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         table: that table.
         facts: about the join and its sides.
         columns: the table's columns that are keys of the join.
+        join: a number that the candidates of one join share: its sides.
         read_options: of the scan; see `Reading`.
         predicates: of the scan, when it was planned (trees).
         other: the table of this catalog that the other side scans, or None if it is not that simple.
@@ -250,17 +259,32 @@ class SkewCandidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     table: TableRef
     facts: SkewFacts
     columns: list[str]
+    join: int = 0
     read_options: dict[str, str] = {}
     predicates: list[dict[str, Any]] = []
     other: ConditionedTable | None = None
     other_columns: list[str | None] = []
 
 
+class ExplainJoins(Question, tag="explain_joins", frozen=True):
+    """Answer: `JoinLines`, what EXPLAIN says of the joins of a query.
+
+    Attributes:
+        joins: the facts about the joins of its plan.
+        heavy_keys: the decisions on their heavy keys.
+        settings: Spark's settings that decide whether joins shuffle; see `Terms`.
+    """
+
+    joins: list[JoinFacts] = []
+    heavy_keys: list[HeavyKeysReport] = []
+    settings: dict[str, str] = {}
+
+
 class PlanJoins(CatalogQuestion, tag="plan_joins", frozen=True):
     """Answer: `PlannedJoins`, what the joins of one query need.
 
     The bridge knows the candidates when it optimizes a plan. It knows which joins go by buckets only later,
-    when Spark plans the nodes, and then asks again if Spark does not solve their numbers by itself.
+    when Spark plans the nodes, and then asks again if their numbers differ.
 
     Attributes:
         candidates: for runtime filters of tables of this catalog.

@@ -1,0 +1,104 @@
+"""Run random joins over mixed tables, and compare their rows with plain Spark's."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import Row, SparkSession
+
+from tests.support.random_joins.queries import RandomQuery
+from tests.support.random_joins.settings import random_settings
+from tests.support.random_joins.tables import MixedTable, random_family
+from tests.support.spark import plans
+from tests.support.tables.bucketed_tables import PLAINLY, settings
+
+TABLES = 4
+"""Tables of a seed."""
+
+
+class Joined(NamedTuple):
+    """A query over mixed tables.
+
+    Attributes:
+        text: the query over our tables.
+        settings: of the session.
+        nodes: how many nodes of each name its plan had.
+        problem: how its rows differ from plain Spark's, or the error; empty if all is right.
+    """
+
+    text: str
+    settings: dict[str, str]
+    nodes: Counter[str]
+    problem: str
+
+
+class MixedTables:
+    """The tables of a seed, and random joins of them."""
+
+    def __init__(self, spark: SparkSession, seed: int) -> None:
+        self._spark, self._seed = spark, seed
+        chance = random.Random(seed)
+        self._family = random_family(chance)
+        self.tables = [
+            MixedTable(spark, f"mixed.t{seed}_{i}", chance, self._family, may_be_hot=i == 0)
+            for i in range(TABLES)
+        ]
+
+    def join(self, number: int) -> Joined:
+        """Run the query of a number; it is the same whichever queries ran before."""
+        chance = random.Random(f"{self._seed} {number}")
+        text = RandomQuery(chance, self._family.columns).text()
+        given = random_settings(chance)
+        names = dict(zip("abc", chance.sample(self.tables, 3), strict=True))
+        ours = text.format(**{letter: table.twins.table for letter, table in names.items()})
+        nodes: Counter[str] = Counter()
+        try:
+            with settings(self._spark, PLAINLY):
+                expected = texts(
+                    self._spark.sql(
+                        text.format(**{letter: table.twins.view for letter, table in names.items()})
+                    ).collect()
+                )
+            with settings(self._spark, given):
+                rows, nodes = plans.run(self._spark.sql(ours))
+        except (PySparkException, Py4JError) as error:
+            return Joined(ours, given, nodes, f"{type(error).__name__}: {str(error)[:2000]}")
+        return Joined(ours, given, nodes, difference(texts(rows), expected))
+
+    def statements(self) -> str:
+        """Return the statements that made the tables."""
+        return "\n".join(statement for table in self.tables for statement in table.statements)
+
+
+@contextmanager
+def databases(spark: SparkSession) -> Iterator[None]:
+    """Have a database for mixed tables, and one for Spark's own, for a while."""
+    for catalog in ("lake", "spark_catalog"):
+        spark.sql(f"CREATE DATABASE {catalog}.mixed")
+    yield
+    for catalog in ("lake", "spark_catalog"):
+        spark.sql(f"DROP DATABASE {catalog}.mixed CASCADE")
+
+
+def texts(rows: list[Row]) -> Counter[str]:
+    """Return rows as texts, with NaN equal to itself, and how often each occurs."""
+    return Counter(repr(tuple(row)) for row in rows)
+
+
+def difference(found: Counter[str], expected: Counter[str]) -> str:
+    """Return how rows differ, or nothing."""
+    more, missing = found - expected, expected - found
+    if not more and not missing:
+        return ""
+    few = [
+        f"{what} {list(rows.elements())[:3]}"
+        for what, rows in (("too many:", more), ("missing:", missing))
+        if rows
+    ]
+    return f"{found.total()} rows, and plain Spark has {expected.total()}; {'; '.join(few)}"

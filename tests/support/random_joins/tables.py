@@ -1,0 +1,192 @@
+"""Tables whose partitions are arranged in different ways, beside tables of Spark's own with the same rows."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from pyspark.sql import SparkSession
+
+from tests.support.tables.bucketed_tables import Twins, local_frame
+
+Row = tuple[Any, ...]
+KEYS = ("k", "j", "s", "v", "c", "m", "d", "t", "f")
+"""The columns that tables are bucketed by and joined on. `n` numbers the rows, and `p` is the partition."""
+STORED_ROWS = "k bigint, j int, s string, v string, c string, m decimal(9,2), d date, t timestamp, f double, n int, p int"
+"""The columns of rows before they are written: Spark makes no frame with a char."""
+_TEXTS = ("", "a", "ab", "é", "b c", "abcd", "ab  ")
+_COUNTS = (1, 2, 4, 4, 4, 6, 12)
+_HOT_KEY = 7
+_SKEWED = (
+    "SKEWED BY (k) ON (7, 3) STORED AS DIRECTORIES",
+    "SKEWED BY (k) ON AUTO STORED AS DIRECTORIES",
+    "SKEWED BY (k, j) ON ((7, 1), (3, 2)) STORED AS DIRECTORIES",
+    "SKEWED BY (s) ON ('a') STORED AS DIRECTORIES",
+    "SKEWED BY (k) ON (7)",
+)
+
+
+class Family(NamedTuple):
+    """Common properties of the tables of one seed, so that many of them meet in the same buckets.
+
+    Attributes:
+        columns: the bucket columns of most.
+        version: the hash of most.
+        types: the types of all columns in most.
+    """
+
+    columns: tuple[str, ...]
+    version: str
+    types: dict[str, str]
+
+
+class MixedTable:
+    """A table under construction, and Spark's own table beside it.
+
+    Attributes:
+        twins: the names of both.
+        statements: the statements that made and filled it, for a report of a wrong answer.
+    """
+
+    def __init__(
+        self, spark: SparkSession, name: str, chance: random.Random, family: Family, *, may_be_hot: bool
+    ) -> None:
+        self._spark, self._chance, self._family = spark, chance, family
+        self.twins = Twins(f"lake.{name}", f"spark_catalog.{name}")
+        self.statements: list[str] = []
+        self._types = family.types if chance.random() < 0.7 else random_types(chance)
+        self._partitioned = chance.random() < 0.6
+        self._numbers = 0
+        self._hot = may_be_hot and chance.random() < 0.7
+        self._create()
+        self._fill()
+
+    def _create(self) -> None:
+        columns = ", ".join(f"{column} {kind}" for column, kind in self._types.items())
+        format = self._chance.choice(["parquet", "parquet", "orc"])
+        properties = {"list-bucketing-rules": "relaxed"}
+        clauses = ["PARTITIONED BY (p)"] if self._partitioned else []
+        if self._chance.random() < 0.85:
+            clauses.append(f"CLUSTERED BY {self._buckets()}")
+            common = self._chance.random() < 0.75
+            properties["bucketing-version"] = (
+                self._family.version if common else self._chance.choice(["1", "2", "spark"])
+            )
+        if self._chance.random() < 0.35:
+            clauses.append(self._chance.choice(_SKEWED))
+        if self._chance.random() < 0.2:
+            properties["bucket-join"] = "larger"
+        listed = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
+        self._run(
+            f"CREATE TABLE {self.twins.table} ({columns}) USING {format} {' '.join(clauses)} TBLPROPERTIES ({listed})"
+        )
+        self._spark.sql(f"CREATE TABLE {self.twins.view} ({columns}) USING parquet")
+
+    def _buckets(self) -> str:
+        columns = self._family.columns if self._chance.random() < 0.75 else some_columns(self._chance)
+        order = self._chance.choice(["none", "same", "same", "turned", "more", "down", "others"])
+        sorted_by = {
+            "none": [],
+            "same": list(columns),
+            "turned": [*reversed(columns)],
+            "more": [
+                *columns,
+                *(["n"] if self._chance.random() < 0.5 else ["j"] if "j" not in columns else []),
+            ],
+            "down": [f"{columns[0]} DESC", *columns[1:]],
+            "others": self._chance.sample(KEYS, 2),
+        }[order]
+        sort = f"SORTED BY ({', '.join(sorted_by)}) " if sorted_by else ""
+        return f"({', '.join(columns)}) {sort}INTO {self._chance.choice(_COUNTS)} BUCKETS"
+
+    def _fill(self) -> None:
+        """Write rows by several statements, with other buckets between them, and delete some."""
+        size = self._chance.choice([0, 3, 40, 60, 90]) if not self._hot else 120
+        statements = self._chance.choice([1, 1, 2, 3, 4])
+        partitions = [0, 1, 2, 3] if statements == 1 else [0, 1]
+        for position in range(statements if size else 0):
+            if position and self._chance.random() < 0.6:
+                self._rearrange()  # for partitions that are new: others keep their buckets
+            if position:
+                partitions = self._chance.sample([0, 1, 2, 3][: position + 2], self._chance.choice([1, 2]))
+            self._insert(max(size // statements, 1), partitions)
+        if size and self._chance.random() < 0.15:
+            rest = self._chance.randint(0, 6)
+            self._run(f"DELETE FROM {self.twins.table} WHERE n % 7 = {rest}")
+            left = self._spark.sql(f"SELECT * FROM {self.twins.view} WHERE n % 7 <> {rest}")
+            copy = self._spark.createDataFrame(left.toArrow(), left.schema)
+            copy.createOrReplaceTempView("remaining_rows")
+            self._spark.sql(f"INSERT OVERWRITE {self.twins.view} SELECT * FROM remaining_rows")
+        if size and self._chance.random() < 0.1:
+            name = self.twins.table.split(".", 1)[1]
+            self._run(f"CALL lake.system.{self._chance.choice(['compact', 'rebucket'])}(table => '{name}')")
+
+    def _rearrange(self) -> None:
+        change = self._chance.choice(["NOT CLUSTERED", "CLUSTERED BY", "CLUSTERED BY", "version"])
+        if change == "version":
+            change = f"SET TBLPROPERTIES ('bucketing-version' = '{self._chance.choice(['1', '2', 'spark'])}')"
+        elif change == "CLUSTERED BY":
+            change += f" {self._buckets()}"
+        self._run(f"ALTER TABLE {self.twins.table} {change}")
+
+    def _insert(self, count: int, partitions: Sequence[int]) -> None:
+        rows = [self._row(partitions) for _ in range(count)]
+        local_frame(self._spark, rows, STORED_ROWS).createOrReplaceTempView("some_rows")
+        self._run(f"INSERT INTO {self.twins.table} SELECT * FROM some_rows")
+        self._spark.sql(f"INSERT INTO {self.twins.view} SELECT * FROM some_rows")
+
+    def _row(self, partitions: Sequence[int]) -> Row:
+        chance = self._chance
+        self._numbers += 1
+        number = chance.randint(0, 24)
+        row: list[Any] = [
+            _HOT_KEY if self._hot and chance.random() < 0.85 else chance.randint(-3, 24),
+            chance.randint(0, 5),
+            chance.choice(_TEXTS),
+            chance.choice(_TEXTS),
+            chance.choice(_TEXTS).rstrip(),
+            Decimal(chance.randint(-4, 24)) / 4,
+            dt.date(2024, 2, 20) + dt.timedelta(chance.randint(0, 20)),
+            dt.datetime(2024, 2, 20, tzinfo=dt.UTC) + dt.timedelta(hours=12 * number),
+            chance.choice([0.0, -0.0, float("nan"), 1.0, 2.0, 2.5, float(number)]),
+        ]
+        row = [None if chance.random() < 0.08 else value for value in row]
+        return (*row, self._numbers, chance.choice(partitions))
+
+    def _run(self, statement: str) -> None:
+        self.statements.append(statement)
+        self._spark.sql(statement)
+
+
+def random_family(chance: random.Random) -> Family:
+    """Return what the tables of a seed have in common."""
+    return Family(some_columns(chance), chance.choice(["1", "2", "2", "spark"]), random_types(chance))
+
+
+def some_columns(chance: random.Random) -> tuple[str, ...]:
+    """Return one to three bucket columns."""
+    kind = chance.random()
+    if kind < 0.35:
+        return ("k",)
+    columns = chance.sample(KEYS, chance.choice([1, 1, 2, 2, 3]))
+    return tuple(dict.fromkeys(["k", *columns[1:]] if kind < 0.6 else columns))
+
+
+def random_types(chance: random.Random) -> dict[str, str]:
+    """Return a type for each column."""
+    return {
+        "k": chance.choice(["bigint", "bigint", "int"]),
+        "j": chance.choice(["int", "int", "bigint", "smallint"]),
+        "s": "string",
+        "v": chance.choice(["varchar(6)", "varchar(6)", "varchar(9)", "string"]),
+        "c": chance.choice(["char(4)", "char(4)", "char(6)", "varchar(6)"]),
+        "m": chance.choice(["decimal(9,2)", "decimal(9,2)", "decimal(12,3)"]),
+        "d": "date",
+        "t": chance.choice(["timestamp", "timestamp", "date"]),
+        "f": chance.choice(["double", "double", "float"]),
+        "n": "int",
+        "p": "int",
+    }
