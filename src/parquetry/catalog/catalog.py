@@ -56,6 +56,7 @@ class Catalog(CatalogReader):
         dry_run: bool = False,
         grace_hours: int | None = None,
         force: bool = False,
+        full: bool = False,
     ) -> list[ms.Removed]:
         """Delete files and records that only old versions of a table need.
 
@@ -67,6 +68,7 @@ class Catalog(CatalogReader):
             grace_hours: the age at which a file that no version lists is deleted; the default is the table
                 property `vacuum-grace-hours`. No running write may have older files.
             force: go on if the clocks of this machine and of the metastore's server differ by minutes.
+            full: read all rows of a large table, although none has come since the last vacuum.
 
         Returns:
             What was deleted, or would be: one for each file, and one for each kind of record.
@@ -91,6 +93,7 @@ class Catalog(CatalogReader):
                 dry_run=dry_run,
                 grace=ms.grace_of(table, grace_hours),
                 force=force,
+                full=full,
             )
 
     def claim(self, *, copy: bool = False, outside: bool = False) -> ms.Claimed:
@@ -203,7 +206,9 @@ class Catalog(CatalogReader):
         with self._file_access():
             return ms.compact_metadata(self._snapshot(name), progress)
 
-    def fsck(self, name: str, *, repair: bool = False, footers: bool = True) -> list[ms.Finding]:
+    def fsck(
+        self, name: str, *, repair: bool = False, footers: bool = True, full: bool = False
+    ) -> list[ms.Finding]:
         """Compare the metadata of a table with itself and with the files.
 
         Args:
@@ -211,6 +216,8 @@ class Catalog(CatalogReader):
             repair: repair what can be repaired. Missing files are removed from the table in one commit.
             footers: read the footers of Parquet files that others wrote, to find columns that do not fit the
                 table's.
+            full: look at everything. Otherwise, in a table with 4,096 partitions or more, an unchanged
+                partition is not looked at again after an fsck without findings.
 
         Raises:
             TableNotFoundError: there is no such table.
@@ -218,7 +225,7 @@ class Catalog(CatalogReader):
             CommitConflictError: others changed meanwhile what is to be repaired.
         """
         with self._file_access():
-            return ms.fsck(self._snapshot(name), repair=repair, footers=footers)
+            return ms.fsck(self._snapshot(name), repair=repair, footers=footers, full=full)
 
     def verify(
         self, name: str, where: str | None = None, *, progress: Progress = silent

@@ -8,7 +8,7 @@ from itertools import compress
 
 import msgspec
 
-from parquetry.metastore import PartitionSnapshot
+from parquetry.metastore import PartitionSnapshot, RangedPartitions, open_ranges
 from parquetry.predicate import EVERY_ROW, match
 from parquetry.prune.condition import Condition
 from parquetry.prune.partition_plans import find_partitions, on_partitions, partition_knowledge
@@ -52,9 +52,23 @@ class PartitionRule(Rule):
         return remaining, msgspec.structs.replace(step, seeks=seeks)
 
 
+def _ranged_partitions(scan: Scan) -> RangedPartitions | None:
+    """Return all partitions by range manifests if the conditions are about data columns alone, or None."""
+    names = scan.partition_by
+    about = [condition.about for condition in scan.conditions]
+    if not scan.snapshot.ranges or not any(each - names for each in about):
+        return None
+    if any(on_partitions(condition.filter, names) is not None for condition in scan.conditions):
+        return None
+    return open_ranges(scan.snapshot)
+
+
 def _partitions(scan: Scan, tally: Tally) -> tuple[Sequence[PartitionSnapshot], int]:
     """Return the partitions, and the seeks of the skip scan that found them."""
     snapshot, names = scan.snapshot, scan.partition_by
+    ranged = _ranged_partitions(scan)
+    if ranged is not None:
+        return ranged, 0
     partitions, exact, seeks = find_partitions(
         snapshot, [condition.filter for condition in scan.conditions], scan.recent
     )
