@@ -56,7 +56,6 @@ class Catalog(CatalogReader):
         dry_run: bool = False,
         grace_hours: int | None = None,
         force: bool = False,
-        full: bool = False,
     ) -> list[ms.Removed]:
         """Delete files and records that only old versions of a table need.
 
@@ -68,7 +67,6 @@ class Catalog(CatalogReader):
             grace_hours: the age at which a file that no version lists is deleted; the default is the table
                 property `vacuum-grace-hours`. No running write may have older files.
             force: go on if the clocks of this machine and of the metastore's server differ by minutes.
-            full: read all rows of a large table, although none has come since the last vacuum.
 
         Returns:
             What was deleted, or would be: one for each file, and one for each kind of record.
@@ -93,7 +91,6 @@ class Catalog(CatalogReader):
                 dry_run=dry_run,
                 grace=ms.grace_of(table, grace_hours),
                 force=force,
-                full=full,
             )
 
     def claim(self, *, copy: bool = False, outside: bool = False) -> ms.Claimed:

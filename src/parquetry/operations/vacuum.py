@@ -56,9 +56,6 @@ def vacuum(
         "property vacuum-retention-check = false.",
         Option(of_command=False),
     ] = None,
-    full: Annotated[
-        bool, "Whether to read all rows of a large table although none has come since the last vacuum."
-    ] = False,
 ) -> list[ms.Removed]:
     """Delete what only old versions of a table need.
 
@@ -79,7 +76,6 @@ def vacuum(
         dry_run=dry_run,
         grace=ms.grace_of(snapshot, grace_hours),
         force=force,
-        full=full,
     )
 
 
