@@ -125,7 +125,8 @@ def _covers(projected: frozenset[str] | None, wanted: frozenset[str] | None) -> 
 
 def _same(one: Sequence[PartitionSnapshot], other: Sequence[PartitionSnapshot]) -> bool:
     if isinstance(one, RangedPartitions) or isinstance(other, RangedPartitions):
-        return type(one) is type(other)  # each has all partitions of the version
+        both = isinstance(one, RangedPartitions) and isinstance(other, RangedPartitions)
+        return both and one.plan == other.plan  # type: ignore[union-attr]
     key = attrgetter("key")
     return len(one) == len(other) and all(map(bytes.__eq__, map(key, one), map(key, other)))
 

@@ -32,9 +32,13 @@ from parquetry.metastore.storage.wire import decoder
 from parquetry.metastore.versions.file_blocks import Chooses, FileBlock, file_blocks
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.scan import ScanPlan
+from parquetry.store import Range
 
 _ROWS_PER_READ = 32
 _BYTES_PER_READ = 4 << 20
+_MAX_KEY_RANGES = 64
+"""Ranges of keys of a plan; one with more reads partitions from all over, mostly one by one."""
 _MAX_STALE = 0.5
 """Part of the partitions in stale ranges beyond which all partitions are read by their own rows."""
 
@@ -63,15 +67,19 @@ class _KeyRange:
     """A range of a version.
 
     Attributes:
-        first: position of its first partition in the version.
+        first: position of its first partition among those of the plan.
+        number: its position in the list.
         manifest: its entry in the list.
         stop: the key at which the next range begins, or None.
+        rows: the ranges of keys to read by the partitions' own rows, or None if all of it is read in columns.
         partitions: its partitions, if they have been read.
     """
 
     first: int
+    number: int
     manifest: RangeManifest
     stop: bytes | None
+    rows: list[Range] | None = None
     partitions: list[PartitionSnapshot] | None = None
 
     @property
@@ -80,21 +88,33 @@ class _KeyRange:
 
 
 class RangedPartitions(Sequence[PartitionSnapshot]):
-    """All partitions of a version in key order; see `open_ranges`.
+    """The partitions of a version that a plan selects, in key order; see `open_ranges`.
 
     Args:
         snapshot: the version.
         ranges: the ranges; stale ones with their partitions.
         list: id of the list.
+        listed: number of its ranges.
+        plan: selects the partitions; None selects all.
 
     Attributes:
         snapshot: the version.
+        plan: the plan.
     """
 
-    def __init__(self, snapshot: TableSnapshot, ranges: Sequence[_KeyRange], list: bytes) -> None:
+    def __init__(
+        self,
+        snapshot: TableSnapshot,
+        ranges: Sequence[_KeyRange],
+        list: bytes,
+        listed: int,
+        plan: ScanPlan | None,
+    ) -> None:
         self.snapshot = snapshot
+        self.plan = plan
         self._ranges = ranges
         self._list = list
+        self._listed = listed
         self._firsts = np.array([each.first for each in ranges], np.int64)
         self._count = ranges[-1].first + ranges[-1].count
 
@@ -111,8 +131,8 @@ class RangedPartitions(Sequence[PartitionSnapshot]):
         return self.take([range(self._count)[position]])[0]
 
     def __iter__(self) -> Iterator[PartitionSnapshot]:
-        """Yield all partitions by their own rows, a few in memory at a time."""
-        return self.snapshot.partitions()
+        """Yield the partitions by their own rows, a few in memory at a time."""
+        return self.snapshot.partitions(self.plan)
 
     def take(self, positions: Sequence[int] | NDArray[np.integer]) -> list[PartitionSnapshot]:
         """Return some of the partitions. Their records are read when they are needed.
@@ -201,7 +221,7 @@ class RangedPartitions(Sequence[PartitionSnapshot]):
         summaries = self._summaries
         if summaries is None:
             return list(ranges), 0
-        numbers = np.searchsorted(self._firsts, [each.first for each in ranges], side="right") - 1
+        numbers = np.array([each.number for each in ranges], np.int64)
         chosen = chooses(FileBlock(np.zeros(len(ranges), np.int32), summaries.take(numbers)))
         pairs = list(zip(ranges, chosen.tolist(), strict=True))
         return [each for each, read in pairs if read], sum(e.manifest.files for e, read in pairs if not read)
@@ -213,7 +233,7 @@ class RangedPartitions(Sequence[PartitionSnapshot]):
             summaries = None if value is None else ChunkColumns(value)
         except MetastoreDamagedError:
             return None
-        return None if summaries is None or summaries.count != len(self._ranges) else summaries
+        return None if summaries is None or summaries.count != self._listed else summaries
 
     def _block(self, ranges: Sequence[_KeyRange]) -> tuple[FileBlock | None, list[_KeyRange]]:
         """Return the files of ranges in one block, and the ranges whose rows are missing or damaged."""
@@ -302,36 +322,69 @@ def _read_range(snapshot: TableSnapshot, start: bytes, stop: bytes | None) -> li
     return partitions
 
 
-def open_ranges(snapshot: TableSnapshot) -> RangedPartitions | None:
-    """Return all partitions of a version by its range manifests, or None if they do not help.
+def open_ranges(snapshot: TableSnapshot, plan: ScanPlan | None = None) -> RangedPartitions | None:
+    """Return the partitions of a version by its range manifests, or None if they do not help.
 
     Args:
         snapshot: the version.
+        plan: selects the partitions; None selects all.
 
     Raises:
         TableNotFoundError: the table was dropped, or a vacuum retired this version.
     """
+    wanted = _key_ranges(plan)
     state = decode_state(snapshot.ranges)
-    if state is None or state.version > snapshot.version:
+    if wanted is None or state is None or state.version > snapshot.version:
         return None
     manifests = read_list(snapshot.store, snapshot.id, state.id)
     if not manifests:
         return None
     stale = state.flags(len(manifests)) | np.array([not each.has_rows for each in manifests], np.bool_)
-    in_stale = sum(
-        each.partitions for each, changed in zip(manifests, stale.tolist(), strict=True) if changed
-    )
-    added = snapshot.totals.partitions - sum(each.partitions for each in manifests)
-    if in_stale + max(0, added) > _MAX_STALE * snapshot.totals.partitions:
-        return None
     stops = [*(each.start for each in manifests[1:]), None]
-    ranges = [_KeyRange(0, each, stop) for each, stop in zip(manifests, stops, strict=True)]
-    for each, changed in zip(ranges, stale.tolist(), strict=True):
-        if changed:
-            each.partitions = _read_range(snapshot, each.manifest.start, each.stop)
-    counts = [each.count for each in ranges]
-    for each, first in zip(ranges, accumulate(counts, initial=0), strict=False):
-        each.first = first
+    ranges: list[_KeyRange] = []
+    of, in_columns = 0, 0
+    for number, (each, stop, changed) in enumerate(zip(manifests, stops, stale.tolist(), strict=True)):
+        parts = _intersect((each.start, stop), wanted)
+        of += each.partitions if parts else 0
+        if parts == [(each.start, stop)] and not changed:
+            in_columns += each.partitions
+            ranges.append(_KeyRange(0, number, each, stop))
+        elif parts:
+            ranges.append(_KeyRange(0, number, each, stop, rows=parts))
+    added = max(0, snapshot.totals.partitions - sum(each.partitions for each in manifests))
+    of += added if plan is None else 0
+    if not in_columns or of - in_columns > _MAX_STALE * of:
+        return None
+    for range in ranges:
+        if range.rows is not None:
+            range.partitions = [p for part in range.rows for p in _read_range(snapshot, *part)]
+    counts = [range.count for range in ranges]
+    for range, first in zip(ranges, accumulate(counts, initial=0), strict=False):
+        range.first = first
     snapshot.check_kept()
-    # a list that does not add up is not used: no answer may depend on it
-    return RangedPartitions(snapshot, ranges, state.id) if sum(counts) == snapshot.totals.partitions else None
+    if plan is None and sum(counts) != snapshot.totals.partitions:
+        return None  # a list that does not add up is not used: no answer may depend on it
+    return RangedPartitions(snapshot, ranges, state.id, len(manifests), plan)
+
+
+def _key_ranges(plan: ScanPlan | None) -> list[Range] | None:
+    """Return the ranges of keys of a plan, in order, or None if ranges of its own keys do not decide it."""
+    if plan is None:
+        return [(b"", None)]
+    if plan.index is not None or plan.by_indexes or not plan.exact:
+        return None
+    if len(plan.scans) > _MAX_KEY_RANGES or any(scan.residual is not None for scan in plan.scans):
+        return None
+    return [(scan.start, scan.stop) for scan in plan.scans]
+
+
+def _intersect(range: Range, others: Sequence[Range]) -> list[Range]:
+    """Return the parts of a range of keys that are in one of some others."""
+    start, stop = range
+    parts: list[Range] = []
+    for first, end in others:
+        low = max(start, first)
+        high = end if stop is None else stop if end is None else min(stop, end)
+        if high is None or low < high:
+            parts.append((low, high))
+    return parts

@@ -61,7 +61,7 @@ class FileRule(Rule):
     def _evaluate(self, scan: Scan, remaining: Remaining, conditions: Sequence[Condition]) -> PrunedFiles:
         evaluator = _FileEvaluator(scan, remaining, conditions)
         ranged = isinstance(remaining.partitions, RangedPartitions)
-        # the summary of a range is about many partitions, and says nothing of their own values
+        # The summary of a range is about many partitions, and says nothing of their own values.
         is_mixed = any(condition.about & scan.partition_by for condition in conditions)
         chooses = None if ranged and is_mixed else evaluator.chunks
         kept = [

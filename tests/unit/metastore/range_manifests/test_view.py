@@ -93,6 +93,23 @@ def test_partitions_that_no_range_can_list() -> None:
         assert plan(table, condition) == plan(without_ranges(table), condition)
 
 
+def test_conditions_on_keys_and_data() -> None:
+    """Where ranges of keys decide, only the ranges at their ends are read by rows."""
+    store = CountingStore()
+    table = append(new_table(store), range(100))
+    between = compare(">=", 15, "p"), compare("<=", 74, "p")
+    for conditions in (
+        [*between, compare(">=", 500), compare("<", 520)],
+        [*between, compare("<", 0)],
+        [Or((compare("<", 30, "p"), compare(">", 80, "p"))), compare(">=", 250)],
+        [compare(">", 500, "p"), compare(">=", 250)],
+    ):
+        assert plan(table, *conditions) == plan(without_ranges(table), *conditions)
+    store.counts.clear()
+    plan(table, *between, compare(">=", 500), compare("<", 520))
+    assert store.counts[PARTITIONS] == 5 + 5  # partitions 15 to 19, and 70 to 74
+
+
 @pytest.mark.parametrize("lost", ["list", "summaries", "files", "keys"])
 @pytest.mark.parametrize("how", ["missing", "damaged"])
 def test_a_lost_row_costs_time_only(lost: str, how: str) -> None:
@@ -148,7 +165,10 @@ def test_histories(seed: int) -> None:
             assert len(view(table)) == table.totals.partitions
         low = chance.randrange(-100, 2100)
         conditions = [compare(">=", low), compare("<", low + chance.choice((5, 300, 3000)))]
-        if chance.random() < 0.3:
+        if chance.random() < 0.4:
+            first = chance.randrange(-20, 200)
+            conditions += [compare(">=", first, "p"), compare("<", first + chance.choice((10, 60, 500)), "p")]
+        elif chance.random() < 0.4:
             conditions = [Or((compare("=", chance.randrange(200), "p"), conditions[0]))]
         assert plan(table, *conditions) == plan(without_ranges(table), *conditions)
 
