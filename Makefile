@@ -36,7 +36,7 @@ OF_SERIES := $(if $(SPARK),tests/spark)
 READY := $(VENV)/.parquetry
 RUN := $(VENV)/bin/python
 
-.PHONY: help environment bridge demo test test-all test-core test-fast lint bench bench-metastore hbase wheel maven-bundle reproducible \
+.PHONY: help environment bridge demo test test-all test-core test-fast lint bench bench-metastore preview hbase wheel maven-bundle reproducible \
   check-dist check-release docs site golden reach clean java
 
 help: ## show this list
@@ -75,6 +75,9 @@ bench: java $(READY) ## measure ratios side by side (BENCH="scans planning" for 
 bench-metastore: java $(READY) ## find partitions among a million: SQLite, PostgreSQL, HBase, Hive's metastore, DuckLake (BENCH_SCALE=0.1 for a try)
 	@$(RUN) -m pip install --quiet --disable-pip-version-check --group bench
 	@$(RUN) -m benchmarks.run --scale $(BENCH_SCALE) --folder "$(BENCH_DATA)" metastore
+
+preview: java $(READY) ## try the newest preview of Spark, if there is one: compile the bridge, run a few tests (PREVIEW=4.2.0.dev5: any version)
+	@PYTHONPATH=src $(RUN) -m scripts.preview $(if $(PREVIEW),--version "$(PREVIEW)")
 
 hbase: java $(READY) ## start a real HBase to try things on, until Enter is pressed
 	@PYTHONPATH=src $(RUN) -m tests.support.hbase

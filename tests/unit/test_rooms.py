@@ -66,6 +66,7 @@ FLOORS = {
         {"location_rewrite"},
         {"commits"},
         {"cleanup"},
+        {"range_manifests"},
         {"versions"},
         {"manifest", "ownership"},
         {"followers", "results", "storage"},

@@ -203,7 +203,9 @@ class Catalog(CatalogReader):
         with self._file_access():
             return ms.compact_metadata(self._snapshot(name), progress)
 
-    def fsck(self, name: str, *, repair: bool = False, footers: bool = True) -> list[ms.Finding]:
+    def fsck(
+        self, name: str, *, repair: bool = False, footers: bool = True, full: bool = False
+    ) -> list[ms.Finding]:
         """Compare the metadata of a table with itself and with the files.
 
         Args:
@@ -211,6 +213,8 @@ class Catalog(CatalogReader):
             repair: repair what can be repaired. Missing files are removed from the table in one commit.
             footers: read the footers of Parquet files that others wrote, to find columns that do not fit the
                 table's.
+            full: look at everything. Otherwise, in a table with 4,096 partitions or more, an unchanged
+                partition is not looked at again after an fsck without findings.
 
         Raises:
             TableNotFoundError: there is no such table.
@@ -218,7 +222,7 @@ class Catalog(CatalogReader):
             CommitConflictError: others changed meanwhile what is to be repaired.
         """
         with self._file_access():
-            return ms.fsck(self._snapshot(name), repair=repair, footers=footers)
+            return ms.fsck(self._snapshot(name), repair=repair, footers=footers, full=full)
 
     def verify(
         self, name: str, where: str | None = None, *, progress: Progress = silent

@@ -4,15 +4,22 @@ Only partitions that the write has changed are looked at. A partition is chosen 
 that each of its directories and buckets has `auto-compact-min-files` of them on average. So each row is
 written anew once for as many small files, not with every write.
 
+A file that is larger than all others to be merged together is left for later: its rows would be written anew
+for few others. So files grow by doubling, and a row is written anew some log₂(target / first size) times,
+however many writes there are. Partitions with directories or buckets, where one file is worth more, are
+compacted as a whole.
+
 A write may change many partitions. Those come first where most files go away for each byte, up to
 `auto-compact-max-bytes`. A later write, or `compact`, chooses the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from parquetry.compaction.compact import Rewrite, slots_of, worth_rewriting
+from parquetry.data_files import FileRecord, IdsInFile
+from parquetry.layout import PLAIN
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
 
 
@@ -39,6 +46,8 @@ def rewrites_after_write(
             continue
         files, arrangement = partition.files, partition.arrangement
         chosen = set(worth_rewriting(files, arrangement, types, partition.location, target))
+        if arrangement == PLAIN:
+            chosen = _without_larger(files, chosen)
         anew = tuple(files[i] for i in sorted(chosen))
         slots = slots_of(anew)
         if anew and len(anew) >= min_files * slots:
@@ -52,3 +61,16 @@ def rewrites_after_write(
             rewrites.append(rewrite)
             left -= rewrite.bytes
     return rewrites
+
+
+def _without_larger(files: Sequence[FileRecord], chosen: set[int]) -> set[int]:
+    """Leave out the largest files as long as each is larger than all remaining others together."""
+    by_size = sorted(chosen, key=lambda i: files[i].bytes)
+    total = sum(files[i].bytes for i in by_size)
+    while by_size:
+        largest = files[by_size[-1]]
+        if 2 * largest.bytes <= total or largest.field_ids == IdsInFile.FOREIGN:
+            break
+        total -= largest.bytes
+        by_size.pop()
+    return set(by_size)

@@ -65,6 +65,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.config.setting import SESSION_PREFIX as SESSION_PREFIX
     from parquetry.config.spark import SPARK_SETTINGS as SPARK_SETTINGS
     from parquetry.config.spark_versions import (
+        PREVIEW as PREVIEW,
         SPARK_SERIES as SPARK_SERIES,
         series_of as series_of,
         series_text as series_text,

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 
@@ -178,8 +179,27 @@ SPARK_SERIES: dict[str, tuple[Missing, ...]] = {
 """The series that the bridge is compiled for, the newest first, each with what it lacks."""
 
 
+PREVIEW = "PARQUETRY_PREVIEW"
+"""The environment variable with a version of Spark that is no release yet, and the series to take it for."""
+
+
+def _release(version: str) -> str:
+    """Return a version without the mark of a preview, as Spark itself names it.
+
+    >>> _release("4.2.0.dev5")
+    '4.2.0'
+    """
+    return version.partition(".dev")[0]
+
+
 def series_of(version: str) -> str | None:
-    """Return the supported series that a version of Spark is of, or None if it is of no such series."""
+    """Return the supported series that a version of Spark is of, or None if it is of no such series.
+
+    A preview may be tried as if it were of a series: `PARQUETRY_PREVIEW=4.4.0.dev1=4.3` (`make preview`).
+    """
+    preview, _, series = os.environ.get(PREVIEW, "").partition("=")
+    if series in SPARK_SERIES and preview and version.rstrip(".") in (preview, _release(preview)):
+        return series
     return next((series for series in SPARK_SERIES if version.startswith(f"{series}.")), None)
 
 

@@ -10,6 +10,7 @@
 | `access`    | choosing between a table's keys and its indexes for reading a version    |
 | `versions`  | reading a version                                                        |
 | `manifest`  | coding lists of files                                                    |
+| `range_manifests` | files of neighbouring partitions, together                         |
 | `storage`   | the keys and values of all rows                                          |
 
 `parquetry.prune`, above this package, decides which files a query needs.
@@ -118,6 +119,11 @@ if FOR_TYPE_CHECKERS:
     from parquetry.metastore.operations.rollback import rollback as rollback
     from parquetry.metastore.ownership.handover import (
         Claimed as Claimed,
+    )
+    from parquetry.metastore.range_manifests.upkeep import refresh_ranges as refresh_ranges
+    from parquetry.metastore.range_manifests.view import (
+        RangedPartitions as RangedPartitions,
+        open_ranges as open_ranges,
     )
     from parquetry.metastore.results import (
         Check as Check,

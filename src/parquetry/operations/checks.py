@@ -30,6 +30,11 @@ def fsck(
         "Whether to read the footers of Parquet files that others wrote.",
         Option("Do not read the footers of files that others wrote."),
     ] = True,
+    full: Annotated[
+        bool,
+        "Whether to look at everything: of a large table, partitions that an fsck found to be as they should be, "
+        "and that have not changed since, are otherwise not looked at again.",
+    ] = False,
 ) -> list[ms.Finding]:
     """Compare a table's metadata with its files.
 
@@ -37,7 +42,7 @@ def fsck(
 
     The exit code is 1 if a problem was found that was not repaired.
     """
-    return ms.fsck(context.find(table), repair=repair, footers=footers)
+    return ms.fsck(context.find(table), repair=repair, footers=footers, full=full)
 
 
 @operation(

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from parquetry.metastore import FileBlock, PartitionSnapshot, TableSnapshot
+from parquetry.metastore import FileBlock, PartitionSnapshot, RangedPartitions, TableSnapshot
 from parquetry.predicate import TRUE, And, Filter, IsNull, KnownValues, Match, Not, Predicate, match
 from parquetry.prune.condition import Condition
 from parquetry.prune.report.scan import Step
@@ -48,6 +48,7 @@ class PrunedFiles(NamedTuple):
         blocks: the remaining files.
         certain: whether every row of these files satisfies all of the conditions.
         step: the step of the report.
+        remaining: the partitions that the blocks count by, or None if these are `partitions`.
     """
 
     partitions: Sequence[PartitionSnapshot]
@@ -55,6 +56,7 @@ class PrunedFiles(NamedTuple):
     blocks: Sequence[FileBlock]
     certain: bool
     step: Step
+    remaining: Sequence[PartitionSnapshot] | None = None
 
     @property
     def bytes(self) -> int:
@@ -122,6 +124,9 @@ def _covers(projected: frozenset[str] | None, wanted: frozenset[str] | None) -> 
 
 
 def _same(one: Sequence[PartitionSnapshot], other: Sequence[PartitionSnapshot]) -> bool:
+    if isinstance(one, RangedPartitions) or isinstance(other, RangedPartitions):
+        both = isinstance(one, RangedPartitions) and isinstance(other, RangedPartitions)
+        return both and one.plan == other.plan  # type: ignore[union-attr]
     key = attrgetter("key")
     return len(one) == len(other) and all(map(bytes.__eq__, map(key, one), map(key, other)))
 

@@ -14,7 +14,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from parquetry.metastore import Chooses, FileBlock, PartitionSnapshot, TableSnapshot, file_blocks
+from parquetry.metastore import (
+    Chooses,
+    FileBlock,
+    PartitionSnapshot,
+    RangedPartitions,
+    TableSnapshot,
+    file_blocks,
+)
 from parquetry.predicate import Compare
 from parquetry.prune.condition import Condition
 from parquetry.prune.needed_rows import FirstRows, WholeAggregate
@@ -92,6 +99,8 @@ class Remaining:
         """
         if self.blocks is not None:
             return self.blocks
+        if isinstance(self.partitions, RangedPartitions):
+            return self.partitions.file_blocks(names, chooses)
         snapshot = scan.snapshot
         return file_blocks(snapshot.store, snapshot.id, self.partitions, names, chooses)
 

@@ -13,8 +13,10 @@ from parquetry.layout.bucket_spec import BucketSpec
 from parquetry.metastore import Metastore, PartitionSnapshot, TableMetadata, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.store import MemoryStore
+from tests.support.micro_batches import MicroBatches, run_micro_batches
 
 TARGET = 100
+MICRO_BATCHES = MicroBatches(file_bytes=100_000, target=128 << 20, min_files=50, max_bytes=1 << 30)
 COLUMNS = (TableColumn("x", "integer"), TableColumn("p", "integer"))
 
 
@@ -69,3 +71,24 @@ def test_each_bucket_counts(inserts: int, chosen: int) -> None:
     table, parts = table_of({1: files}, ArrangementSpec(buckets=BucketSpec(("x",), 4)))
     found = rewrites_after_write(table, parts, TARGET, 5, 1000)
     assert sum(len(each.files) for each in found) == chosen
+
+
+def test_many_small_writes_keep_files_and_rewriting_bounded() -> None:
+    """After a thousand writes of a small file, few files are left, and each byte was written a few times.
+
+    No write compacts more bytes than it may.
+    """
+    result = run_micro_batches(1000, MICRO_BATCHES)
+    assert result.most_files < 2 * MICRO_BATCHES.min_files
+    assert result.bytes_rewritten <= 6 * result.bytes_written
+    assert result.largest_rewrite <= MICRO_BATCHES.max_bytes
+    assert result.bytes == result.bytes_written
+    assert result.compactions < 1000 / MICRO_BATCHES.min_files + 1
+
+
+def test_a_file_larger_than_all_others_waits() -> None:
+    """A file of an earlier compaction is merged again once as many bytes have come."""
+    for size, chosen in ((6, 5), (5, 6)):
+        table, parts = table_of({1: [*small(5), FileRecord("earlier", size, 1)]})
+        (found,) = rewrites_after_write(table, parts, TARGET, 5, 1000)
+        assert len(found.files) == chosen

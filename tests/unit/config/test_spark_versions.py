@@ -8,7 +8,9 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
-from parquetry.config import SPARK_SERIES
+import pytest
+
+from parquetry.config import PREVIEW, SPARK_SERIES, series_of
 
 _TESTS = Path(__file__).parents[2]
 KNOWN = {missing.feature for lacking in SPARK_SERIES.values() for missing in lacking}
@@ -59,3 +61,15 @@ def test_the_newest_series_lacks_nothing() -> None:
     for missing in (each for lacking in older for each in lacking):
         assert missing.words == f"{missing.text}: {missing.reason}"
         assert not missing.words.endswith(".")
+
+
+def test_a_preview_is_taken_for_a_series(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make preview` names a version that is of no series yet, and the series whose sources it gets."""
+    newest = next(iter(SPARK_SERIES))
+    assert series_of("99.1.0.dev2") is None
+    monkeypatch.setenv(PREVIEW, f"99.1.0.dev2={newest}")
+    assert series_of("99.1.0.dev2") == newest
+    assert series_of("99.1.0") == newest  # Spark's own name of it
+    assert series_of("99.1.1") is None
+    monkeypatch.setenv(PREVIEW, "99.1.0.dev2=1.0")
+    assert series_of("99.1.0.dev2") is None

@@ -20,9 +20,11 @@ from parquetry.locations import join_location
 from parquetry.metastore.check.chunk_check import ColumnTypesByTicket, check_chunks
 from parquetry.metastore.check.index_check import check_indexes, check_newest
 from parquetry.metastore.check.lost_tables import orphan_findings
+from parquetry.metastore.check.range_check import check_ranges
 from parquetry.metastore.check.type_check import unfit_files
-from parquetry.metastore.cleanup import recovery
+from parquetry.metastore.cleanup import recovery, upkeep_record
 from parquetry.metastore.cleanup.retention import Need, retire, stored_rows, unneeded_chunks
+from parquetry.metastore.cleanup.upkeep_record import read_record, write_record
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import decode_removed
 from parquetry.metastore.commits.transaction import Transaction
@@ -50,13 +52,19 @@ from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_comm
 _CHUNKS_AT_ONCE = 1000
 
 
-def fsck(table: TableSnapshot, *, repair: bool = False, footers: bool = True) -> list[Finding]:
+def fsck(
+    table: TableSnapshot, *, repair: bool = False, footers: bool = True, full: bool = False
+) -> list[Finding]:
     """Check the newest version of a table, and the rows of all versions.
+
+    Of a large table, partitions that an earlier fsck has looked at without a finding, and that have not
+    changed since, are not looked at again: neither their rows nor their files.
 
     Args:
         table: any version of the table.
         repair: repair what can be; one commit removes missing files from the table.
         footers: read the footers of Parquet files that other writers wrote.
+        full: look at everything.
 
     Returns:
         The findings.
@@ -71,25 +79,66 @@ def fsck(table: TableSnapshot, *, repair: bool = False, footers: bool = True) ->
         if repair:
             raise refusal
         return [Finding("foreign warehouse", None, None, refusal.message)]
-    check = _Check(table)
+    head = live_head(table.store, table.id, f"Table {table.label} was dropped or replaced meanwhile.")
+    record = read_record(table.store, table.id)
+    is_large = head.commit.totals.partitions >= upkeep_record.MIN_PARTITIONS
+    known = record.checked if is_large and not (full or repair) else 0
+    begin = min([head.next_ticket, *head.pending])  # a commit under way may show rows of its ticket later
+    findings = _find(
+        table, repair, footers, known, known > 0 and record.checked_version == head.commit.version
+    )
+    if is_large and footers and not findings:
+        checked = msgspec.structs.replace(record, checked=begin, checked_version=head.commit.version)
+        write_record(table.store, table.id, checked)
+    return findings
+
+
+def _find(table: TableSnapshot, repair: bool, footers: bool, known: int, unchanged: bool) -> list[Finding]:
+    """Return the findings.
+
+    Args:
+        table: any version of the table.
+        repair: as for `fsck`.
+        footers: as for `fsck`.
+        known: rows of earlier tickets were checked; 0 to check all.
+        unchanged: whether the newest version was checked.
+    """
+    check = _Check(table, known)
     findings = [*orphan_findings(table.store, repair), *check.versions()]
     if any(finding.kind == "unreadable version" for finding in findings):
         return findings  # without its commit, the rows that a version needs are not known
+    if unchanged:
+        return [*findings, *check.leftovers(repair)]
     findings += [*check_newest(table, repair), *check.rows(repair), *check.records(repair)]
     findings += check.leftovers(repair)
     if any(
         finding.kind in ("unreadable row", "missing file list", "missing metadata") for finding in findings
     ):
         return findings  # a partition that cannot be read has neither files to look for nor rows to count
-    findings += [*check_indexes(table, repair), *check.content(repair), *check.totals(repair)]
+    findings += [
+        *check_indexes(table, repair),
+        *check_ranges(table, repair),
+        *check.content(repair),
+        *check.totals(repair),
+    ]
     return [*findings, *unfit_files(table.refresh())] if footers else findings
 
 
 class _Check:
-    def __init__(self, table: TableSnapshot) -> None:
+    """The checks of a table.
+
+    Args:
+        table: any version of the table.
+        known: rows of earlier tickets were checked; 0 to check all.
+    """
+
+    def __init__(self, table: TableSnapshot, known: int) -> None:
         self._store = table.store
         self._id = table.id
         self._label = table.label
+        self._known = known
+        self._chunks_needed: tuple[Head, set[tuple[int, int]]] | None = None
+        self._sums: tuple[str, Totals] | None = None
 
     def _head(self) -> Head:
         """Return the newest head, without its list of newest rows: the checks read the rows themselves."""
@@ -149,27 +198,35 @@ class _Check:
         head = self._head()
         table = self._table(head)
         wanted: dict[FileChunk, str] = {}
+        referenced: set[tuple[int, int]] | None = None if self._known else set()
         for row in stored_rows(self._store, self._id, head, self._oldest(head)):
-            if is_tombstone(row.value) or row.need is not Need.LIVE:
+            if is_tombstone(row.value) or row.ticket < self._known:
                 continue
-            name = f"key {row.key.hex()}"
             try:
-                if table is not None and table.key_schema.fits(row.key):
-                    name = table.describe(row.key)
                 entry = decode_entry(row.value)
-                inline_files(entry)
-                decode_arrangement(entry.arrangement)
+                if row.need is Need.LIVE:
+                    if table is not None and table.key_schema.fits(row.key):
+                        table.key_schema.decode(row.key)
+                    inline_files(entry)
+                    decode_arrangement(entry.arrangement)
             except (ValueError, IndexError, ParquetryError) as error:
-                advice = "roll back to a version before it, or drop the partition"
-                yield Finding(
-                    "unreadable row", name, None, f"written by ticket {row.ticket}: {error}; {advice}"
-                )
+                referenced = None  # the chunks that it refers to are not known
+                if row.need is Need.LIVE:
+                    advice = "roll back to a version before it, or drop the partition"
+                    text = f"written by ticket {row.ticket}: {error}; {advice}"
+                    yield Finding("unreadable row", _describe(table, row.key), None, text)
                 continue
-            wanted.update(dict.fromkeys(entry.chunks, name))
+            if not entry.chunks:
+                continue
+            if referenced is not None:
+                referenced.update((chunk.ticket, chunk.number) for chunk in entry.chunks)
+            if row.need is Need.LIVE:
+                wanted.update(dict.fromkeys(entry.chunks, _describe(table, row.key)))
             if len(wanted) >= _CHUNKS_AT_ONCE:
                 yield from self._chunks(wanted, repair)
                 wanted = {}
         yield from self._chunks(wanted, repair)
+        self._chunks_needed = None if referenced is None else (head, referenced)
 
     def _chunks(self, wanted: dict[FileChunk, str], repair: bool) -> Iterator[Finding]:
         if not wanted:
@@ -223,16 +280,14 @@ class _Check:
             yield Finding("journal", None, None, text, repair)
         if repair:
             recovery.sweep(self._store, self._id, head)
-        referenced: set[tuple[int, int]] = set()
-        for row in stored_rows(self._store, self._id, head, self._oldest(head)):
-            if is_tombstone(row.value):
-                continue
-            try:
-                entry = decode_entry(row.value)
-            except MetastoreDamagedError:
-                return  # the chunks that it refers to are not known
-            referenced.update((chunk.ticket, chunk.number) for chunk in entry.chunks)
-        unneeded = list(unneeded_chunks(self._store, self._id, head, referenced))
+        if self._chunks_needed is None:
+            return  # not all rows were read
+        # By the head before the pass over the rows: rows that came later refer to later chunks, or to these.
+        before, referenced = self._chunks_needed
+        aborted = msgspec.structs.replace(
+            before, pending={t: o for t, o in before.pending.items() if t in head.pending}
+        )
+        unneeded = list(unneeded_chunks(self._store, self._id, aborted, referenced))
         if repair:
             delete_in_batches(self._store, (key for key, _ in unneeded))
         for ticket, _ in dict.fromkeys(chunk_position(key) for key, _ in unneeded):
@@ -265,7 +320,12 @@ class _Check:
     ) -> Iterator[tuple[PartitionSnapshot, list[FileRecord], list[Finding]]]:
         """Yield each partition with its existing files, and with what is wrong."""
         system = FileAccess()
+        sums_of_all: Totals | None = Totals()
         for partition in table.partitions():
+            if sums_of_all is not None:
+                sums_of_all = sums_of_all.plus(partition.entry)
+            if partition.ticket < self._known:
+                continue
             name = table.describe(partition.key)
             listed = partition.files
             paths = [system.storage_path(join_location(partition.location, file.path)) for file in listed]
@@ -284,6 +344,7 @@ class _Check:
                     text = f"has {info.bytes} bytes, {file.bytes} are listed; CALL system.sync reads it anew"
                     findings.append(Finding("file size", name, path, text))
             if findings and not self._is_unchanged(table, partition):
+                sums_of_all = None
                 continue
             sums = len(listed), sum(file.bytes for file in listed), row_sum(listed)
             told = partition.file_count, partition.bytes, partition.rows
@@ -291,6 +352,8 @@ class _Check:
                 text = f"files, bytes and rows are {_sums(sums)}, and {_sums(told)} is kept"
                 findings.append(Finding("partition sums", name, None, text))
             yield partition, kept, findings
+        if sums_of_all is not None:
+            self._sums = table.commit.id, sums_of_all
 
     def _is_unchanged(self, table: TableSnapshot, partition: PartitionSnapshot) -> bool:
         """Return whether a partition is unchanged; if not, a newer version may lack the missing file."""
@@ -302,7 +365,10 @@ class _Check:
         while True:
             head = self._head()
             table = load(self._store, self._id, head)
-            sums = sum((Totals().plus(partition.entry) for partition in table.partitions()), Totals())
+            if self._sums is not None and self._sums[0] == head.commit.id:
+                sums = self._sums[1]
+            else:
+                sums = sum((Totals().plus(partition.entry) for partition in table.partitions()), Totals())
             recorded = head.commit.totals
             if sums == recorded:
                 return
@@ -324,6 +390,16 @@ class _Check:
 
         after = edit_head(self._store, self._id, change, lambda head: head.commit.totals == totals)
         return after.commit.id == commit.id and after.commit.totals == totals
+
+
+def _describe(table: TableSnapshot | None, key: bytes) -> str:
+    """Return a partition's key for people, or its bytes if it cannot be decoded."""
+    try:
+        if table is not None and table.key_schema.fits(key):
+            return table.describe(key)
+    except (ValueError, IndexError, ParquetryError):
+        return f"key {key.hex()}"
+    return f"key {key.hex()}"
 
 
 def _totals_text(recorded: Totals, sums: Totals) -> str:

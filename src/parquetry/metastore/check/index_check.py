@@ -13,7 +13,7 @@ import msgspec
 
 from parquetry.errors import ParquetryError
 from parquetry.metastore.cleanup.index_upkeep import leftover_entries, missing_entries, unneeded_entries
-from parquetry.metastore.cleanup.retention import oldest_commit
+from parquetry.metastore.cleanup.retention import oldest_commit, stored_rows
 from parquetry.metastore.results import Finding
 from parquetry.metastore.storage.head import Head, edit_head, live_head
 from parquetry.metastore.storage.keyspace import complement, delete_in_batches, fields_of
@@ -69,7 +69,8 @@ def _missing(table: TableSnapshot, index: PartitionIndex, repair: bool) -> Itera
 
 def _check_unneeded(table: TableSnapshot, head: Head, repair: bool) -> Iterator[Finding]:
     oldest = oldest_commit(table.store, table.id, head)
-    entries = set(unneeded_entries(table.store, table.id, head, oldest))
+    rows = (row for row in stored_rows(table.store, table.id, head, oldest) if not row.is_needed)
+    entries = set(unneeded_entries(table.store, table.id, head, oldest, rows))
     for index in table.metadata.indexes:
         entries.update(leftover_entries(table.store, table.id, head, index))
     if repair:

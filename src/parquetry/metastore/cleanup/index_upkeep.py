@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from parquetry.keys import field_count
-from parquetry.metastore.cleanup.retention import StoredRow, stored_rows, unneeded_metadata
+from parquetry.metastore.cleanup.retention import StoredRow, unneeded_metadata
 from parquetry.metastore.storage.checksums import is_damaged
 from parquetry.metastore.storage.head import Head
 from parquetry.metastore.storage.keyspace import (
@@ -29,7 +29,9 @@ from parquetry.store import Store, in_batches
 _ROWS_PER_BATCH = 1000
 
 
-def unneeded_entries(store: Store, table: bytes, head: Head, oldest: CommitRecord) -> Iterator[bytes]:
+def unneeded_entries(
+    store: Store, table: bytes, head: Head, oldest: CommitRecord, unneeded_rows: Iterable[StoredRow]
+) -> Iterator[bytes]:
     """Yield the keys of entries that neither a version from the oldest on nor a commit under way needs.
 
     Args:
@@ -37,13 +39,13 @@ def unneeded_entries(store: Store, table: bytes, head: Head, oldest: CommitRecor
         table: id of the table.
         head: the table's head, now or a short time ago.
         oldest: the oldest version that is kept.
+        unneeded_rows: the rows of partitions that are unneeded.
     """
     yield from entries_of_dropped(store, table, head, oldest)
     if not _kept_indexes(store, table, head, oldest):
         return
     entries = entries_of_rows(store, table, head, oldest)
-    rows = stored_rows(store, table, head, oldest)
-    unneeded = (key for row in rows if not row.is_needed for key in entries(row))
+    unneeded = (key for row in unneeded_rows for key in entries(row))
     for some in in_batches(unneeded, _ROWS_PER_BATCH):
         yield from _present(store, some)
 

@@ -13,7 +13,9 @@ from parquetry.metastore.storage.keyspace import (
     INDEXES,
     JOURNAL,
     METADATA,
+    RANGE_MANIFESTS,
     SUMMARIES,
+    UPKEEP,
     complement,
     delete_in_batches,
     delete_prefix,
@@ -97,6 +99,8 @@ def delete_table(store: Store, table: bytes) -> None:
         METADATA + table,
         INDEXES + table,
         removed_files_prefix(table),
+        RANGE_MANIFESTS + table,
+        UPKEEP + table,
     ):
         delete_prefix(store, prefix)
     store.delete_many([head_key(table)])

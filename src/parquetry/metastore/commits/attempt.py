@@ -17,10 +17,10 @@ from parquetry.locations import is_absolute
 from parquetry.metastore.cleanup import recovery
 from parquetry.metastore.commits.arrangement_rules import arrangement_for
 from parquetry.metastore.commits.changes import Append, Drop, FileChange, Grow, Move, Recut, Restore
-from parquetry.metastore.commits.prepared import CommitTask, PreparedCommit
+from parquetry.metastore.commits.prepared import CommitTask, PreparedCommit, abort_error
 from parquetry.metastore.manifest.entries import TOMBSTONE, EntryWriter, encode_entry, read_files
 from parquetry.metastore.storage.format import IN_COLUMNS, require_format
-from parquetry.metastore.storage.head import Head
+from parquetry.metastore.storage.head import Head, live_head
 from parquetry.metastore.storage.keyspace import (
     FIRST_PART_OF_REMOVED_FILES,
     commit_key,
@@ -32,6 +32,7 @@ from parquetry.metastore.storage.keyspace import (
     removed_files_prefix,
 )
 from parquetry.metastore.storage.model import PartitionEntry, PartitionIndex, Totals
+from parquetry.metastore.storage.owner import uptime_s
 from parquetry.metastore.storage.wire import decode_arrangement, encode
 from parquetry.metastore.versions.indexes import entry_rows
 from parquetry.metastore.versions.snapshot import load_metadata
@@ -133,6 +134,8 @@ def _absolute(file: FileRecord, folder: str) -> FileRecord:
     return msgspec.structs.replace(file, path=f"{folder}/{file.path}")
 
 
+MAX_UNSEEN_S = 5 * 60.0
+"""Seconds after which a writer looks whether its ticket is still pending, before it writes rows."""
 KEYS_PER_JOURNAL_ROW = 1000
 """Keys in one row of the journal: a commit to a million partitions writes a thousand such rows."""
 ROWS_PER_WRITE = 5000
@@ -145,6 +148,7 @@ class Attempt:
     Args:
         task: the commit.
         ticket: the ticket.
+        seen: when the ticket was last known to be pending, by `uptime_s`.
 
     Attributes:
         ticket: the ticket.
@@ -155,8 +159,9 @@ class Attempt:
             answer.
     """
 
-    def __init__(self, task: CommitTask, ticket: int) -> None:
+    def __init__(self, task: CommitTask, ticket: int, seen: float) -> None:
         self._task = task
+        self._seen = seen
         self._changes = task.prepared.changes
         self._merge = Merge(task.prepared, ticket)
         self._wrote_journal = False
@@ -205,6 +210,7 @@ class Attempt:
             require_format(self._task.store, IN_COLUMNS)
         rows = [*chunk_rows, *rows]  # chunks come before the rows that refer to them
         for start in range(0, len(rows), ROWS_PER_WRITE):
+            self._require_pending()
             self.in_doubt |= self._task.store.put_many(rows[start : start + ROWS_PER_WRITE], fields_of)
 
     def _index_again(self) -> list[bytes]:
@@ -236,7 +242,24 @@ class Attempt:
         leads = ((key, age, TOMBSTONE if isinstance(self._changes[key], Drop) else b"") for key in indexed)
         return [*rows, *entry_rows(self._task.table, self._indexes, leads)]
 
+    def _require_pending(self) -> None:
+        """Make sure that the ticket is not aborted, if some minutes have passed since the last look.
+
+        Raises:
+            CommitAbortedError: another writer took this one for dead. A vacuum may forget the ticket then,
+                and later rows would be shown (`deletion.forget_tickets`).
+            TableNotFoundError: the table was dropped.
+        """
+        now = uptime_s()
+        if now - self._seen < MAX_UNSEEN_S:
+            return
+        message = f"Table {self._task.base.label} was dropped meanwhile; nothing was written."
+        if self.ticket not in live_head(self._task.store, self._task.table, message).pending:
+            raise abort_error(self._task.transaction)
+        self._seen = now
+
     def _write_journal(self) -> None:
+        self._require_pending()
         parts = [*enumerate(_parts(self._changes) or [[]])]
         parts += enumerate(_parts(self._task.removed_rows), FIRST_PART_OF_REMOVED_FILES)
         self._task.store.put_many(

@@ -33,8 +33,8 @@ value: a late message, or a clock that was set back, could bring the first value
 
 A crash before step 4 leaves invisible rows and a pending ticket. The next writer aborts the ticket, and then
 deletes the rows. An author that wakes up too late finds its ticket aborted. The head remembers aborted
-tickets for ever, because a late message may bring a row back. It forgets one only if the ticket's own author
-has seen all its rows deleted.
+tickets, because a late message may bring a row back. It forgets one if the ticket's own author has seen all
+its rows deleted, or if vacuum has seen none for the grace period (`deletion.forget_tickets`).
 
 A store that tries a write twice says so (`Store.put_many`): the first try may arrive after the rows were
 deleted. Such a ticket is not forgotten either.
@@ -63,10 +63,11 @@ from parquetry.metastore.commits.swap_head import MovedError, swap_head
 from parquetry.metastore.commits.ticket import give_up, own_commit, take, unknown_outcome
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.followers import notify_followers
+from parquetry.metastore.range_manifests.upkeep import refresh_after
 from parquetry.metastore.storage.format import require_format
 from parquetry.metastore.storage.head import Head, pause, read_head
 from parquetry.metastore.storage.model import CommitRecord, TableMetadata, Totals
-from parquetry.metastore.storage.owner import Owner, active_owner
+from parquetry.metastore.storage.owner import Owner, active_owner, uptime_s
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
 from parquetry.metastore.versions.visible_rows import PartitionRow, VisibleRows
 
@@ -145,7 +146,10 @@ def commit(transaction: Transaction, summary: Mapping[str, str] | None = None) -
         raise
     task = CommitTask(os.urandom(8).hex(), prepared, removed_rows, arranged, dict(summary or {}))
     with active_owner() as owner:
-        version = _Committer(task, owner, *take(task, owner)).run()
+        seen = uptime_s()
+        version = _Committer(task, owner, *take(task, owner), seen).run()
+    with contextlib.suppress(ParquetryError):  # plans take longer without them, and vacuum writes them
+        refresh_after(version, len(prepared.changes))
     notify_followers(version)
     return version
 
@@ -173,15 +177,16 @@ class _Committer:
         owner: this process, as the author of the commit.
         head: the head after the first ticket was taken.
         ticket: the first ticket.
+        seen: a time before it was taken, by `uptime_s`.
     """
 
-    def __init__(self, task: CommitTask, owner: Owner, head: Head, ticket: int) -> None:
+    def __init__(self, task: CommitTask, owner: Owner, head: Head, ticket: int, seen: float) -> None:
         self._task = task
         self._owner = owner
         self._conflicts = Conflicts(task.prepared)
         self._forgettable: list[int] = []
         self._head = head
-        self._attempt = Attempt(task, ticket)
+        self._attempt = Attempt(task, ticket, seen)
 
     def run(self) -> TableSnapshot:
         """Commit; see `committer`."""
@@ -240,9 +245,9 @@ class _Committer:
 
     def _take_another(self) -> None:
         """Give up the ticket for a later one. Once its rows are deleted, the old ticket can be forgotten."""
-        old = self._attempt
+        old, seen = self._attempt, uptime_s()
         self._head, ticket = take(self._task, self._owner, instead_of=old.ticket)
-        self._attempt = Attempt(self._task, ticket)
+        self._attempt = Attempt(self._task, ticket, seen)
         old.delete_rows()
         if not old.in_doubt:
             self._forgettable.append(old.ticket)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import msgspec
 
 from parquetry.errors import (
+    CommitAbortedError,
     CommitConflictError,
     ForeignWarehouseError,
     PartitionExistsError,
@@ -164,6 +165,14 @@ class CommitTask:
 def describe(transaction: Transaction) -> str:
     """Return the text of a transaction for messages: ``'append' on table db.t``."""
     return f"{transaction.operation!r} on table {transaction.base.label}"
+
+
+def abort_error(transaction: Transaction) -> CommitAbortedError:
+    """Return the error of a commit whose ticket another writer has aborted."""
+    return CommitAbortedError(
+        f"{describe(transaction)} took so long that another writer took its author for dead; nothing was written: "
+        "run it again."
+    )
 
 
 def require_kept(transaction: Transaction, head: Head, version: int) -> None:

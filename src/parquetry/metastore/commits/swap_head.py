@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from parquetry.errors import BatchCommittedError, CommitAbortedError
+from parquetry.errors import BatchCommittedError
 from parquetry.metastore.commits.attempt import Attempt
 from parquetry.metastore.commits.changes import Drop
-from parquetry.metastore.commits.prepared import CommitTask, describe, require_kept
+from parquetry.metastore.commits.prepared import CommitTask, abort_error, require_kept
+from parquetry.metastore.range_manifests.records import mark_stale
 from parquetry.metastore.storage.clock import store_now_ms, warn_of_future
 from parquetry.metastore.storage.head import Head, edit_head, remove
 from parquetry.metastore.storage.model import CommitRecord, Totals
@@ -66,10 +67,7 @@ def swap_head(
         if transaction.restored_from is not None:
             require_kept(transaction, head, transaction.restored_from)
         if attempt.ticket not in head.pending:
-            raise CommitAbortedError(
-                f"{describe(transaction)} took so long that another writer took its author for dead; "
-                "nothing was written: run it again."
-            )
+            raise abort_error(transaction)
         if head.commit.version != version:
             raise MovedError(head)
         _require_new_batch(task, head.commit)
@@ -112,6 +110,10 @@ def _commit(task: CommitTask, attempt: Attempt, head: Head) -> CommitRecord:
         invisible=head.invisible(),
         streams=last.streams if transaction.batch is None else transaction.batch.add_to(last.streams),
         written_at=now if now < last.committed_at else None,
+        aborted=head.aborted,
+        ranges=b""
+        if transaction.successor
+        else mark_stale(task.store, task.table, last.ranges, attempt.built),
     )
 
 

@@ -149,7 +149,8 @@ def give_up(
         if not isinstance(failure, StoreError):
             raise
         return None
-    if head.is_committed(attempt.ticket):
+    # an aborted ticket that a vacuum has forgotten looks committed
+    if head.is_committed(attempt.ticket) and not isinstance(error, CommitAbortedError):
         return head
     transaction.may_be_visible = False
     with contextlib.suppress(ParquetryError):

@@ -117,26 +117,26 @@ class FileAges:
         grace: int,
         dry_run: bool,
     ) -> None:
-        self._clocks = clocks
+        self.clocks = clocks
         self._files = files
         self._folder = folder
         self._writes = writes
-        self._grace = grace
+        self.grace = grace
         self._dry_run = dry_run
 
     @cached_property
     def now(self) -> int:
         """Return the earliest of all known clocks."""
-        return self._clocks.now if self._dry_run else self._clocks.beside_files(self._files, self._folder)
+        return self.clocks.now if self._dry_run else self.clocks.beside_files(self._files, self._folder)
 
     @cached_property
     def _old(self) -> int:
         living = [write.began for write in self._writes.values() if is_alive(write, self.now)]
-        return min([self.now - self._grace, *(began - MAX_DIFFERENCE_MS for began in living)])
+        return min([self.now - self.grace, *(began - MAX_DIFFERENCE_MS for began in living)])
 
     def is_old(self, time: int | None) -> bool:
         """Return whether a file from a time may be deleted."""
-        return time is not None and time < self._clocks.now - self._grace and time < self._old
+        return time is not None and time < self.clocks.now - self.grace and time < self._old
 
     def dead_writes(self) -> list[bytes]:
         """Return the keys of the rows of writes that have died."""

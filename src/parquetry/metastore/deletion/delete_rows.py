@@ -10,17 +10,14 @@ from collections.abc import Collection, Container, Iterator
 from parquetry.metastore.cleanup import recovery
 from parquetry.metastore.cleanup.index_upkeep import entries_of_dropped, entries_of_rows, unneeded_entries
 from parquetry.metastore.cleanup.retention import (
-    StoredRow,
     delete_stored_rows,
-    stored_rows,
     unneeded_chunks,
     unneeded_commits,
     unneeded_metadata,
 )
+from parquetry.metastore.cleanup.survey import RowSurvey, UnneededRow
 from parquetry.metastore.manifest.chunks import chunk_position
-from parquetry.metastore.manifest.entries import decode_entry
 from parquetry.metastore.results import Removed
-from parquetry.metastore.storage.checksums import is_tombstone
 from parquetry.metastore.storage.head import Head
 from parquetry.metastore.storage.keyspace import (
     JOURNAL,
@@ -40,13 +37,17 @@ class UnneededRows:
         store: the metastore's store.
         table: the table's id.
         oldest: the oldest version that is kept.
+        survey: the rows of partitions.
         kept: keys of partitions whose rows all stay.
     """
 
-    def __init__(self, store: Store, table: bytes, oldest: CommitRecord, kept: Container[bytes]) -> None:
+    def __init__(
+        self, store: Store, table: bytes, oldest: CommitRecord, survey: RowSurvey, kept: Container[bytes]
+    ) -> None:
         self._store = store
         self._table = table
         self._oldest = oldest
+        self._survey = survey
         self._kept = kept
 
     def count(self, head: Head) -> list[Removed]:
@@ -58,14 +59,12 @@ class UnneededRows:
         store, table, oldest = self._store, self._table, self._oldest
         chunks = list(self._chunks(head))
         lists = {chunk_position(key) for key, _ in chunks}
-        partitions = stored_rows(store, table, head, oldest)
-        records = stored_rows(store, table, head, oldest, removed_files_prefix(table))
+        unneeded = self._survey.unneeded
+        entries = unneeded_entries(store, table, head, oldest, (each.row for each in unneeded))
         removed = [
-            _count_removed(
-                "partition versions", [len(row.value) for row in partitions if not self._stays(row)]
-            ),
-            _count_removed("taken-out records", [len(row.value) for row in records if not row.is_needed]),
-            Removed("index entries", None, _count(unneeded_entries(store, table, head, oldest)), None),
+            _count_removed("partition versions", [each.size for each in unneeded if self._goes(each)]),
+            _count_removed("taken-out records", self._survey.records),
+            Removed("index entries", None, _count(entries), None),
             Removed("file lists", None, len(lists), sum(len(value) for _, value in chunks)),
             Removed("metadata", None, _count(unneeded_metadata(store, table, head, oldest)), None),
             Removed("commits", None, _count(unneeded_commits(store, table, oldest)), None),
@@ -96,15 +95,12 @@ class UnneededRows:
         delete_in_batches(store, unneeded_commits(store, table, oldest))
         delete_in_batches(store, unneeded_metadata(store, table, head, oldest))
 
-    def _stays(self, row: StoredRow) -> bool:
-        return row.is_needed or row.key in self._kept
+    def _goes(self, each: UnneededRow) -> bool:
+        return each.row.key not in self._kept
 
     def _chunks(self, head: Head) -> Iterator[tuple[bytes, bytes]]:
-        referenced: set[tuple[int, int]] = set()
-        for row in stored_rows(self._store, self._table, head, self._oldest):
-            if self._stays(row) and not is_tombstone(row.value):
-                referenced.update((chunk.ticket, chunk.number) for chunk in decode_entry(row.value).chunks)
-        return unneeded_chunks(self._store, self._table, head, referenced)
+        kept = (each.chunks for each in self._survey.unneeded if not self._goes(each))
+        return unneeded_chunks(self._store, self._table, head, self._survey.chunks.union(*kept))
 
     def _journals(self, head: Head) -> set[int]:
         tickets = (journal_ticket(key) for key, _ in self._store.scan(*prefix_range(JOURNAL + self._table)))

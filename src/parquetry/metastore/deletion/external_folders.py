@@ -6,7 +6,7 @@ The table may delete the files there that it wrote itself, and no others.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from parquetry.errors import MetastoreDamagedError
 from parquetry.locations import StoragePath, path_below, storage_path
@@ -20,7 +20,13 @@ from parquetry.metastore.storage.wire import decode_arrangement, decoder
 from parquetry.store import Store
 
 
-def outer_folders(store: Store, table: bytes, location: str, real: RealPaths) -> frozenset[StoragePath]:
+def outer_folders(
+    store: Store,
+    table: bytes,
+    location: str,
+    real: RealPaths,
+    recorded: Collection[str] | None = None,
+) -> frozenset[StoragePath]:
     """Return the folders outside of a table's folder, of partitions and of directories for heavy values.
 
     They are resolved, and include folders of all versions: REPLACE TABLE … LOCATION does not move earlier
@@ -31,11 +37,15 @@ def outer_folders(store: Store, table: bytes, location: str, real: RealPaths) ->
         table: the table's id.
         location: the table's location.
         real: resolves links and `..`.
+        recorded: the locations in the rows of partitions, or None to read the rows.
     """
     root = real.folder(storage_path(location))
     locations = set(_new_partition_locations(store, table))
-    for _, value in store.scan(*prefix_range(partition_prefix(table))):
-        locations.update(recorded_locations(value))
+    if recorded is not None:
+        locations.update(recorded)
+    else:
+        for _, value in store.scan(*prefix_range(partition_prefix(table))):
+            locations.update(recorded_locations(value))
     folders = (real.folder(storage_path(own)) for own in locations if path_below(location, own) is None)
     return frozenset(folder for folder in folders if not overlap(folder, root))
 

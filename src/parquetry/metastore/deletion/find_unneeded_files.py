@@ -6,7 +6,7 @@ row lists. All rows are read. Rows of retired versions give candidates, and the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from parquetry.data_files import FileRecord
@@ -161,18 +161,18 @@ class UnneededFiles:
         self._oldest = oldest
         self._is_old = is_old
 
-    def find(self, head: Head, uploads: Uploads) -> tuple[Candidates, set[bytes]]:
+    def find(self, head: Head, uploads: Uploads, candidates: Candidates) -> tuple[Candidates, set[bytes]]:
         """Find the unneeded files, by the head's versions.
 
         Args:
             head: the table's head, after old versions were retired.
             uploads: unfinished ones. The folder of a young one must stay known, like the folder of a file.
+            candidates: what `find_superseded` returned.
 
         Returns:
             The files by their paths, and the keys of partitions whose rows must all stay, because they alone
             name the folders of files that are too young.
         """
-        candidates = self._find_superseded(head)
         young = {
             path: DeletionCandidate(upload.path, True, [])
             for path, upload in uploads
@@ -186,13 +186,18 @@ class UnneededFiles:
         )
         return {path: each for path, each in candidates.items() if path in deletable}, recording
 
-    def _find_superseded(self, head: Head) -> Candidates:
-        """Return the files that versions which are no longer kept have listed."""
+    def find_superseded(self, head: Head, rows: Iterable[StoredRow]) -> Candidates:
+        """Return the files that versions which are no longer kept have listed.
+
+        Args:
+            head: the table's head, after old versions were retired.
+            rows: the unneeded rows of partitions.
+        """
         placements = self._placements(head)
         first = next(iter(placements.values()))
         candidates: Candidates = {}
-        for row in stored_rows(self._store, self._table, head, self._oldest):
-            if row.is_needed or is_tombstone(row.value) or head.is_aborted(row.ticket):
+        for row in rows:
+            if is_tombstone(row.value) or head.is_aborted(row.ticket):
                 continue
             # Commits before the oldest kept one wrote only rows that this one shows, too.
             placement = placements.get(row.ticket, first)

@@ -73,6 +73,7 @@ class OwnedFiles:
     Attributes:
         real: resolves links and `..`.
         root: the real path of the table's location.
+        recorded: the locations in the rows of partitions, if a caller has read them already.
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class OwnedFiles:
         self._files = files
         self._read_claims = read_claims
         self.real = RealPaths()
+        self.recorded: Collection[str] | None = None
         path = files.storage_path(metadata.location)
         self.root = self.real.folder(path)
         self._is_link = self.real.file(path) != self.root
@@ -114,7 +116,7 @@ class OwnedFiles:
         """The folders of partitions outside of the table's folder."""
         if self._elsewhere is not None:
             return self._elsewhere[0]
-        return outer_folders(self._store, self._table, self._location, self.real)
+        return outer_folders(self._store, self._table, self._location, self.real, self.recorded)
 
     @functools.cached_property
     def former(self) -> frozenset[StoragePath]:

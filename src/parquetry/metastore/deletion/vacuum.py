@@ -24,18 +24,30 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+import msgspec
+
 from parquetry.errors import TableNotFoundError, WarehouseError
+from parquetry.metastore.cleanup import upkeep_record
 from parquetry.metastore.cleanup.in_flight import writes_in_flight
 from parquetry.metastore.cleanup.retention import oldest_commit, oldest_needed_commit, retire
+from parquetry.metastore.cleanup.survey import RowSurvey
+from parquetry.metastore.cleanup.upkeep_record import (
+    UpkeepRecord,
+    fingerprint,
+    read_record,
+    write_record,
+)
 from parquetry.metastore.deletion.clocks import HOUR_MS, Clocks, FileAges, grace_of
 from parquetry.metastore.deletion.delete_files import FileDeletion
 from parquetry.metastore.deletion.delete_rows import UnneededRows
 from parquetry.metastore.deletion.file_access import FileAccess, checksum_file
 from parquetry.metastore.deletion.find_unneeded_files import Candidates, UnneededFiles
+from parquetry.metastore.deletion.forget_tickets import forget_tickets
 from parquetry.metastore.deletion.owned_files import OwnedFiles
 from parquetry.metastore.deletion.unfinished_uploads import Uploads, end_uploads
 from parquetry.metastore.namespace.orphans import Orphan, Orphans
 from parquetry.metastore.ownership.owner import ownership_of
+from parquetry.metastore.range_manifests.upkeep import delete_unneeded_lists, refresh_ranges
 from parquetry.metastore.results import Removed
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Head, live_head
@@ -46,6 +58,8 @@ from parquetry.store import Store
 KEPT_HOURS = 7 * 24
 """Hours that a version stays readable after the next one, unless the caller gives another time."""
 _KEPT_MS = KEPT_HOURS * HOUR_MS
+_MAX_LOCATIONS = 100
+"""Locations outside of a table's folder that are remembered; with more, each vacuum looks at all rows."""
 
 
 def vacuum(
@@ -56,6 +70,7 @@ def vacuum(
     dry_run: bool = False,
     grace: int | None = None,
     force: bool = False,
+    full: bool = False,
 ) -> list[Removed]:
     """Delete all that is needed only by versions that were replaced before a time.
 
@@ -68,6 +83,7 @@ def vacuum(
         grace: the age in milliseconds at which an own file that no row lists may be deleted, or None for the
             table's (`vacuum-grace-hours`).
         force: whether to go on if the clocks of this machine and of the store differ by minutes.
+        full: whether to look at the rows of a large table although nothing has changed since the last vacuum.
 
     Returns:
         What was deleted, or would be: one result for each file, and one for each kind of row.
@@ -80,9 +96,7 @@ def vacuum(
     """
     if not dry_run:
         ownership_of(table.store).require(now=True)
-    clocks = Clocks.read(table.store)
-    if not force:
-        clocks.require_agreement(table.label)
+    clocks = _read_clocks(table, force)
     files = FileAccess()
     territory = OwnedFiles(table.store, table.id, table.metadata, files)
     head = live_head(table.store, table.id, f"Table {table.label} was dropped or replaced meanwhile.")
@@ -94,43 +108,115 @@ def vacuum(
         grace=grace_of(table) if grace is None else grace,
         dry_run=dry_run,
     )
-    if retain_hours is not None:
-        older_than = store_now_ms(table.store) - retain_hours * HOUR_MS
-    oldest = oldest_needed_commit(
-        table.store, table.id, head, clocks.now - _KEPT_MS if older_than is None else older_than
-    )
-    if older_than is None and oldest.version > head.oldest:
-        oldest = oldest_needed_commit(table.store, table.id, head, ages.now - _KEPT_MS)
+    older_than = older_than if retain_hours is None else store_now_ms(table.store) - retain_hours * HOUR_MS
+    oldest = _oldest_needed(table, head, older_than, ages)
     if not dry_run:
         head = retire(table.store, table.id, oldest.version)
         oldest = oldest_commit(table.store, table.id, head)
-    removed = _remove(table, head, oldest, territory, files, ages, dry_run)
+    run = _Vacuum(table, head, oldest, territory, files, ages, dry_run)
+    record = read_record(table.store, table.id)
+    changed = full or not _is_unchanged(table, head, record)
+    survey = RowSurvey(table.store, table.id, head, oldest)
+    survey.locations.update(() if changed else record.locations)
+    removed = _remove(run, survey, changed)
     if not dry_run:
-        table.store.delete_many(ages.dead_writes())
+        run.finish(record, survey, changed)
     return removed
 
 
-def _remove(
-    table: TableSnapshot,
-    head: Head,
-    oldest: CommitRecord,
-    owned: OwnedFiles,
-    files: FileAccess,
-    ages: FileAges,
-    dry_run: bool,
-) -> list[Removed]:
-    """Delete what is unneeded, by the table's head after old versions were retired."""
+def _read_clocks(table: TableSnapshot, force: bool) -> Clocks:
+    """Return the clocks. Unless it is forced, they must agree."""
+    clocks = Clocks.read(table.store)
+    if not force:
+        clocks.require_agreement(table.label)
+    return clocks
+
+
+def _oldest_needed(table: TableSnapshot, head: Head, older_than: int | None, ages: FileAges) -> CommitRecord:
+    """Return the oldest version that is kept. For the default time, all known clocks count."""
+    if older_than is not None:
+        return oldest_needed_commit(table.store, table.id, head, older_than)
+    oldest = oldest_needed_commit(table.store, table.id, head, ages.clocks.now - _KEPT_MS)
+    if oldest.version > head.oldest:
+        return oldest_needed_commit(table.store, table.id, head, ages.now - _KEPT_MS)
+    return oldest
+
+
+def _is_unchanged(table: TableSnapshot, head: Head, record: UpkeepRecord) -> bool:
+    """Return whether a vacuum has looked at all rows of a large table, and none has been written since."""
+    return (
+        table.totals.partitions >= upkeep_record.MIN_PARTITIONS
+        and bool(record.vacuumed)
+        and record.vacuumed == fingerprint(head)
+        and not head.aborted
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Vacuum:
+    """One vacuum, by the table's head after old versions were retired."""
+
+    table: TableSnapshot
+    head: Head
+    oldest: CommitRecord
+    owned: OwnedFiles
+    files: FileAccess
+    ages: FileAges
+    dry_run: bool
+
+    def finish(self, record: UpkeepRecord, survey: RowSurvey, changed: bool) -> None:
+        """Bring range manifests up to date, and remember what was found."""
+        self.table.store.delete_many(self.ages.dead_writes())
+        refresh_ranges(self.table)
+        delete_unneeded_lists(self.table.store, self.table.id)
+        if changed:
+            self._remember(record, survey)
+
+    def _remember(self, record: UpkeepRecord, survey: RowSurvey) -> None:
+        """Forget tickets of killed writers, and note what this vacuum found."""
+        store, id = self.table.store, self.table.id
+        if self.head.aborted:  # to ask for the time may take a request
+            time = self.ages.now - max(self.ages.grace, HOUR_MS)
+            forget_tickets(store, id, self.head, survey.aborted, time)
+        head = live_head(store, id, f"Table {self.table.label} was dropped or replaced meanwhile.")
+        same = (head.commit.id, head.oldest, head.next_ticket) == (
+            self.head.commit.id,
+            self.head.oldest,
+            self.head.next_ticket,
+        )
+        vacuumed = b""
+        if same and not survey.unneeded and not survey.records and len(survey.locations) <= _MAX_LOCATIONS:
+            vacuumed = fingerprint(head)
+        locations = tuple(sorted(survey.locations)) if vacuumed else ()
+        record = msgspec.structs.replace(record, vacuumed=vacuumed, locations=locations)
+        if self.table.totals.partitions >= upkeep_record.MIN_PARTITIONS:
+            write_record(store, id, record)
+
+
+def _remove(run: _Vacuum, survey: RowSurvey, changed: bool) -> list[Removed]:
+    """Delete what is unneeded.
+
+    Args:
+        run: the vacuum.
+        survey: the pass over the table's rows.
+        changed: whether rows may be unneeded, so that the pass is needed.
+    """
+    table, head, oldest, owned = run.table, run.head, run.oldest, run.owned
+    files, ages, dry_run = run.files, run.ages, run.dry_run
     search = UnneededFiles(table.store, table.id, owned, files, oldest, ages.is_old)
+    superseded = search.find_superseded(head, survey.rows()) if changed else {}
+    owned.recorded = survey.locations
     uploads = owned.unfinished_uploads()
     abandoned = [(path, upload) for path, upload in uploads if ages.is_old(upload.began)]
-    unneeded, kept = search.find(head, uploads)
-    rows = UnneededRows(table.store, table.id, oldest, kept)
-    counts = rows.count(head)
+    unneeded, kept = search.find(head, uploads, superseded)
+    rows = UnneededRows(table.store, table.id, oldest, survey, kept)
+    counts = rows.count(head) if changed else []
     if not dry_run:
         ownership_of(table.store).require()  # listing may have taken hours
         FileDeletion(table.store, table.id, owned, files, search.needed).delete(head, unneeded)
         abandoned = end_uploads(files, abandoned)
-        rows.delete(head, {row.kind for row in counts})
+        if changed:
+            rows.delete(head, {row.kind for row in counts})
     removed, checksums = _files_removed(files, unneeded)
     orphans = remove_orphans(table.store, files, dry_run=dry_run)
     removed += [Removed("left-over file", path, 1, size) for path, size in orphans.files]

@@ -222,7 +222,9 @@ def _lines(store: WarehouseStore, snapshot: TableSnapshot) -> Iterator[bytes]:
     commits = [c for _, c in commit_rows(store, table) if oldest.version <= c.version < head.commit.version]
     commits.append(head.commit)
     for commit in commits:
-        yield _line("commit", **msgspec.to_builtins(commit))
+        # what only upkeep needs is not dumped
+        needed = msgspec.structs.replace(commit, ranges=b"", aborted=())
+        yield _line("commit", **msgspec.to_builtins(needed))
     for ticket in sorted({commit.metadata for commit in commits}):
         value = store.get(metadata_key(table, ticket))
         if value is None:

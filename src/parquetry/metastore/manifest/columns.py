@@ -181,7 +181,7 @@ class ChunkColumns(FileColumns):
     """
 
     @_reports_damage
-    def __init__(self, *values: bytes) -> None:
+    def __init__(self, *values: bytes | memoryview) -> None:
         self._chunks = [_decode(value) for value in values]
         self.counts = [chunk.count for chunk in self._chunks]
         self._ends: Indices = np.cumsum(self.counts)
@@ -273,7 +273,7 @@ class ChunkColumns(FileColumns):
         return _statistics(chunks, name, positions - self._ends[chunk_of] + ends[rank])
 
 
-def _decode(value: bytes) -> _Chunk:
+def _decode(value: bytes | memoryview) -> _Chunk:
     chunk = _chunk.decode(memoryview(value)[len(MARK) :])
     listed = len(chunk.paths) if isinstance(chunk.paths, list) else chunk.paths.count(b"\0") - 1
     if listed != chunk.count:  # checked before any array of this length is made

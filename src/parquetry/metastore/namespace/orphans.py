@@ -34,10 +34,12 @@ from parquetry.metastore.storage.keyspace import (
     METADATA,
     NAMES,
     PARTITIONS,
+    RANGE_MANIFESTS,
     REMOVED_FILES,
     RESTORING,
     SUMMARIES,
     TABLE_ID_BYTES,
+    UPKEEP,
     head_key,
     prefix_range,
 )
@@ -58,6 +60,8 @@ _TAGS_OF_TABLE_ROWS = (
     INDEXES,
     REMOVED_FILES,
     IN_FLIGHT,
+    RANGE_MANIFESTS,
+    UPKEEP,
 )
 _RANGES_PER_SCAN = 1000
 

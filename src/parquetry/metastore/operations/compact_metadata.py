@@ -11,6 +11,7 @@ from __future__ import annotations
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.manifest.entries import EntryWriter
+from parquetry.metastore.range_manifests.upkeep import refresh_ranges
 from parquetry.metastore.results import Compacted
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.metastore.versions.visible_rows import entry_of
@@ -26,6 +27,8 @@ def compact_metadata(table: TableSnapshot, progress: Progress = silent) -> Compa
     Args:
         table: the newest version.
         progress: called with the number of partitions done, and of all.
+
+    The table's range manifests are brought up to date, too.
 
     Returns:
         What was rewritten.
@@ -45,7 +48,9 @@ def compact_metadata(table: TableSnapshot, progress: Progress = silent) -> Compa
         progress("partitions", done, table.totals.partitions)
     count = len(transaction.changes)
     if not count:
+        refresh_ranges(table)
         return Compacted(0, 0, 0)
     written = commit(transaction, {"partitions": str(count)}).visible.newest(transaction.changes)
+    refresh_ranges(table)
     entries = [entry for row in written.values() if (entry := entry_of(row)) is not None]
     return Compacted(count, before, sum(len(entry.chunks) for entry in entries))

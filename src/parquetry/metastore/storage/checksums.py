@@ -75,7 +75,7 @@ _NUMBER_MARK = _CHECKSUM_FIELD[-1:]
 _DAMAGED = b"\xc1\xc1"
 """The first bytes of a damaged row. msgpack never uses `c1`, so neither the value nor the value behind its
 first byte can be decoded."""
-_KINDS = {
+_KINDS = {  # of rows without which an answer would be wrong
     DATABASES: "a database",
     NAMES: "a table's name",
     HEADS: "a table's head",

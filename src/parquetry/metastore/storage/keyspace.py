@@ -23,6 +23,8 @@ with a checksum (`checksums`).
 | 09  | table path, ~ticket                | `removed_files`: record of a foreign file, or a tombstone   |
 | 0a  | table ticket number                | `chunks`: summary of the files in row 08 of the same key    |
 | 0b  | table random                       | `in_flight.WriteInFlight`: a long write that is under way   |
+| 0c  | table list number                  | `range_manifests`: files of neighbouring partitions         |
+| 0d  | table                              | `upkeep_record`: what the last vacuum and fsck found        |
 | 10  | table index entry's key, ~ticket   | one byte; the key leads to the partition (`indexes`)        |
 """
 
@@ -47,6 +49,8 @@ CHUNKS = b"\x08"
 REMOVED_FILES = b"\x09"
 SUMMARIES = b"\x0a"
 IN_FLIGHT = b"\x0b"
+RANGE_MANIFESTS = b"\x0c"
+UPKEEP = b"\x0d"
 INDEXES = b"\x10"
 
 TABLE_ID_BYTES = 8

@@ -364,6 +364,8 @@ class CommitRecord(msgspec.Struct, frozen=True, omit_defaults=True):
             one. So a query that runs a batch again finds that it was committed, even after a vacuum.
         written_at: the writer's time in milliseconds since the epoch, if it was before the previous version's
             time: the clock of an earlier writer was ahead. None: `committed_at`.
+        ranges: the list of range manifests, and which of them are stale; see `range_manifests.records`.
+        aborted: those of `invisible` that had been aborted.
     """
 
     version: int
@@ -378,6 +380,8 @@ class CommitRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     invisible: tuple[tuple[int, int], ...] = ()
     streams: dict[str, int] = msgspec.field(default_factory=dict)
     written_at: int | None = None
+    ranges: bytes = b""
+    aborted: tuple[tuple[int, int], ...] = ()
 
     @property
     def time(self) -> int:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import msgspec
 
 from parquetry.data_files import FileRecord
+from parquetry.errors import TableNotFoundError
 from parquetry.layout import ArrangementSpec
 from parquetry.metastore.manifest.entries import (
     decode_entries,
@@ -21,7 +22,7 @@ from parquetry.metastore.manifest.entries import (
     read_files,
     read_listed,
 )
-from parquetry.metastore.storage.keyspace import ticket_of
+from parquetry.metastore.storage.keyspace import partition_prefix, ticket_of
 from parquetry.metastore.storage.model import ListedFile, PartitionEntry
 from parquetry.metastore.storage.wire import decode_arrangement
 from parquetry.metastore.versions.placement import TablePlacement
@@ -46,6 +47,8 @@ class PartitionSnapshot(msgspec.Struct, eq=False, gc=False):
 
     Attributes:
         key: key of the partition's values, as `parquetry.keys` encodes them.
+
+    Its row may be read only when it is needed: see `range_manifests`.
     """
 
     _table: _Table
@@ -71,12 +74,41 @@ class PartitionSnapshot(msgspec.Struct, eq=False, gc=False):
     def entry(self) -> PartitionEntry:
         """Return the stored record."""
         if self._entry is None:
-            self._entry = decode_entry(self._value)
+            self._entry = decode_entry(self._stored)
         return self._entry
+
+    @property
+    def _stored(self) -> bytes:
+        if not self._value:
+            self._read([self])
+        return self._value
+
+    @classmethod
+    def _read(cls, partitions: Sequence[PartitionSnapshot]) -> None:
+        """Read the rows of partitions whose keys and ages came from a range manifest.
+
+        Raises:
+            TableNotFoundError: the table was dropped, or a vacuum retired this version.
+        """
+        unread = [partition for partition in partitions if not partition._value]
+        if not unread:
+            return
+        table = unread[0]._table
+        prefix = partition_prefix(table.id)
+        values = table.store.get_many([prefix + partition.key + partition._age for partition in unread])
+        for partition, value in zip(unread, values, strict=True):
+            if value is None:
+                raise TableNotFoundError(
+                    f"The row of partition {table.placement.describe(partition.key)} was removed while it was being "
+                    "read: the table was dropped, or its version vacuumed away."
+                )
+            partition._value = value
 
     @property
     def location(self) -> str:
         """Return the absolute location of the partition, without a trailing slash."""
+        if not self._value:  # in a range manifest: no location of its own
+            return self._table.placement.default_location(self.values)
         return self.entry.location or self._table.placement.default_location(self.values)
 
     @property
@@ -138,7 +170,7 @@ class PartitionSnapshot(msgspec.Struct, eq=False, gc=False):
     @property
     def record_bytes(self) -> int:
         """Return the size of the record, including its inline files."""
-        return len(self._value)
+        return len(self._stored)
 
     @property
     def arrangement(self) -> ArrangementSpec:
@@ -150,6 +182,7 @@ class PartitionSnapshot(msgspec.Struct, eq=False, gc=False):
         """Return the records of many partitions, decoded in one call, which is faster than one by one."""
         undecoded = [partition for partition in partitions if partition._entry is None]
         if len(undecoded) > 1:
+            cls._read(undecoded)
             entries = decode_entries([partition._value for partition in undecoded])
             for partition, entry in zip(undecoded, entries, strict=True):
                 partition._entry = entry
@@ -170,7 +203,9 @@ class PartitionSnapshot(msgspec.Struct, eq=False, gc=False):
     @classmethod
     def locations(cls, partitions: Sequence[PartitionSnapshot]) -> list[str]:
         """Return the locations of many partitions of one table."""
-        recorded = [entry.location for entry in cls.entries(partitions)]
+        # a partition whose row has not been read is in a range manifest, and has no location of its own
+        there = iter(cls.entries([partition for partition in partitions if partition._value]))
+        recorded = [next(there).location if partition._value else None for partition in partitions]
         own = [location for location in recorded if location]
         if len(own) == len(recorded):
             return own
@@ -180,6 +215,7 @@ class PartitionSnapshot(msgspec.Struct, eq=False, gc=False):
     @classmethod
     def with_files(cls, partitions: Sequence[PartitionSnapshot], names: tuple[str, ...]) -> list[Any] | None:
         """Return the records with their inline files, decoded in one call; see `decode_with_files`."""
+        cls._read(partitions)
         return decode_with_files([partition._value for partition in partitions], names)
 
     def __repr__(self) -> str:

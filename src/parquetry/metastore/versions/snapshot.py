@@ -141,6 +141,11 @@ class TableSnapshot:
         return self.commit.totals
 
     @property
+    def ranges(self) -> bytes:
+        """Return the state of the range manifests; see `range_manifests.records`."""
+        return self.commit.ranges
+
+    @property
     def committed_at(self) -> int:
         """Return the time of the commit, in milliseconds since the epoch."""
         return self.commit.time

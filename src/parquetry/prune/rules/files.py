@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.data_files import Flags
-from parquetry.metastore import FileBlock
+from parquetry.metastore import FileBlock, PartitionSnapshot, RangedPartitions
 from parquetry.predicate import Match, match
 from parquetry.prune.condition import Condition
 from parquetry.prune.query_cache import MIN_CACHED_FILES, PrunedFiles
@@ -50,23 +50,47 @@ class FileRule(Rule):
             pruned = self._evaluate(scan, remaining, conditions)
             if recent is not None and pruned.step.of >= MIN_CACHED_FILES:
                 recent.keep(scan.snapshot, conditions, pruned)
-        narrowed = replace(remaining, blocks=pruned.blocks, certain=remaining.certain and pruned.certain)
+        narrowed = replace(
+            remaining,
+            partitions=remaining.partitions if pruned.remaining is None else pruned.remaining,
+            blocks=pruned.blocks,
+            certain=remaining.certain and pruned.certain,
+        )
         return narrowed, pruned.step
 
     def _evaluate(self, scan: Scan, remaining: Remaining, conditions: Sequence[Condition]) -> PrunedFiles:
         evaluator = _FileEvaluator(scan, remaining, conditions)
+        ranged = isinstance(remaining.partitions, RangedPartitions)
+        # The summary of a range is about many partitions, and says nothing of their own values.
+        is_mixed = any(condition.about & scan.partition_by for condition in conditions)
+        chooses = None if ranged and is_mixed else evaluator.chunks
         kept = [
             part
-            for block in remaining.files(scan, evaluator.names, evaluator.chunks)
+            for block in remaining.files(scan, evaluator.names, chooses)
             if (part := evaluator.kept(block)).count
         ]
         count, of = sum(block.count for block in kept), evaluator.count
         step = evaluator.tally.step(self, count, of, conditions, evaluator.reason if of else _no_reason)
-        return PrunedFiles(remaining.partitions, scan.projected, kept, evaluator.certain, step)
+        partitions, those = remaining.partitions, None
+        if isinstance(partitions, RangedPartitions):
+            those, kept = _only_used(partitions, kept)
+        return PrunedFiles(partitions, scan.projected, kept, evaluator.certain, step, those)
 
     def unread(self, step: Step) -> Step:
         """Return the step of a scan that opened no file."""
         return msgspec.structs.replace(step, kept=0, by=("answered by the metastore",), not_by=(), origins=())
+
+
+def _only_used(
+    partitions: RangedPartitions, blocks: Sequence[FileBlock]
+) -> tuple[list[PartitionSnapshot], list[FileBlock]]:
+    """Return the partitions that have some of the files, and the files with these partitions' positions."""
+    parts = [block.parts for block in blocks] or [np.zeros(0, np.int32)]
+    used = np.unique(np.concatenate(parts))
+    renumbered = [
+        FileBlock(np.searchsorted(used, block.parts).astype(np.int32), block.files) for block in blocks
+    ]
+    return partitions.take(used), renumbered
 
 
 def _open_conditions(scan: Scan) -> list[Condition]:

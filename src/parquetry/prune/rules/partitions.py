@@ -8,10 +8,15 @@ from itertools import compress
 
 import msgspec
 
-from parquetry.metastore import PartitionSnapshot
+from parquetry.metastore import PartitionSnapshot, RangedPartitions, open_ranges
 from parquetry.predicate import EVERY_ROW, match
 from parquetry.prune.condition import Condition
-from parquetry.prune.partition_plans import find_partitions, on_partitions, partition_knowledge
+from parquetry.prune.partition_plans import (
+    find_partitions,
+    on_partitions,
+    partition_knowledge,
+    partition_plan,
+)
 from parquetry.prune.report.scan import Step
 from parquetry.prune.rule import Remaining, Rule, Scan
 from parquetry.prune.tally import Tally
@@ -52,9 +57,32 @@ class PartitionRule(Rule):
         return remaining, msgspec.structs.replace(step, seeks=seeks)
 
 
+def _ranged_partitions(scan: Scan) -> RangedPartitions | None:
+    """Return the partitions by range manifests, if data columns and key ranges decide, or None."""
+    names = scan.partition_by
+    if not scan.snapshot.ranges or not any(condition.about - names for condition in scan.conditions):
+        return None
+    if any(
+        on_partitions(condition.filter, names) is not None and not condition.decided_by(names)
+        for condition in scan.conditions
+    ):
+        return None  # its partitions need a second test
+    filters = [condition.filter for condition in scan.conditions]
+    return open_ranges(scan.snapshot, partition_plan(scan.snapshot, filters, indexed=False))
+
+
 def _partitions(scan: Scan, tally: Tally) -> tuple[Sequence[PartitionSnapshot], int]:
     """Return the partitions, and the seeks of the skip scan that found them."""
     snapshot, names = scan.snapshot, scan.partition_by
+    ranged = _ranged_partitions(scan)
+    if ranged is not None:
+        for condition in scan.conditions:
+            if condition.decided_by(names) and on_partitions(condition.filter, names) not in (
+                None,
+                EVERY_ROW,
+            ):
+                tally.serve(condition)
+        return ranged, 0
     partitions, exact, seeks = find_partitions(
         snapshot, [condition.filter for condition in scan.conditions], scan.recent
     )
