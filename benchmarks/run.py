@@ -27,12 +27,13 @@ ALONE = (
     "metastore",
     "requests",
     "iceberg",
+    "latency",
 )
 """Run only when named: they take long, or need more than Spark."""
 MODULES = {
     **{
         name: f"benchmarks.{name}"
-        for name in ("planning", "paths", "loading", "history", "readers", "iceberg")
+        for name in ("planning", "paths", "loading", "history", "readers", "iceberg", "latency")
     },
     **{
         name: f"benchmarks.queries.{name}"
