@@ -28,12 +28,14 @@ ALONE = (
     "requests",
     "iceberg",
     "upkeep",
+    "latency",
 )
 """Run only when named: they take long, or need more than Spark."""
 MODULES = {
     **{
         name: f"benchmarks.{name}"
         for name in ("planning", "paths", "loading", "history", "readers", "iceberg", "upkeep")
+        for name in ("planning", "paths", "loading", "history", "readers", "iceberg", "latency")
     },
     **{
         name: f"benchmarks.queries.{name}"

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.parquetry
 
 import org.apache.spark.sql.SparkSessionExtensions
+import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.parquetry.buckets.{
@@ -17,7 +18,7 @@ import org.apache.spark.sql.parquetry.rows.{
   DeleteStrategy, EvaluateCommandPredicates, ExpandRowConditions, GuardRowConditions, MarkInsertOnlyMerge, NarrowMergeFiles,
   PadRowConditions, PadTargetChars, ReadSourceOnce, RecordMergeSearch, RowsStrategy, SeparateDeleteFromCache, UnpadTargets, UntypeWrittenChars}
 import org.apache.spark.sql.parquetry.runtime.{LimitSubqueryWait, PlanTupleSubqueries, TupleStrategy}
-import org.apache.spark.sql.parquetry.scan.SeparateScans
+import org.apache.spark.sql.parquetry.scan.{ForeseeScans, SeparateScans}
 import org.apache.spark.sql.parquetry.splitting.DisableUnusedSplits
 import org.apache.spark.sql.parquetry.statements.{
   AnalyzeStatement, DescribeStatement, EarlyStatements, EvolveViewSchemas, ExpandDroppedPartitions, LoadDataStatement, Parser,
@@ -71,6 +72,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               GuardUntranslatablePredicates  marks what Spark fails to translate; after all rules that make conditions
  *                               OfferDirectoryPredicates       gives the table conditions that Spark does not offer a source
  *                               PruneStreamColumns             a stream's batch reads the columns that it uses
+ *                               ForeseeScans                   notes the columns of each scan, so that one question is enough for it; last
  * has optimized all else        SplitHeavyKeys                 joins heavy keys apart: by now scans have their sizes
  *   (RegisterLateRules)         AddRuntimeFilters              puts filters with values of joins: by now scans have their sizes,
  *                                                              IN and EXISTS are joins, and Spark has put its own filters
@@ -96,6 +98,9 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               SeparateScans                  a node with runtime filters has a scan of its own; last, as others change scans
  * }}}
  *
+ * Nearly all rules leave a plan at once that names no table of ours (`RuleOfOurs`). The others are about
+ * statements whose tables are not known yet, about functions of ours, and about data that Spark has cached.
+ *
  * Four of the last rules are registered twice. As rules of query stages, adaptive execution runs them on a
  * whole plan. As rules before columnar transitions, Spark runs them without adaptive execution, too.
  */
@@ -116,40 +121,41 @@ private object Rules {
     extensions.injectParser((session, inner) => new Parser(session, inner))
     extensions.injectHintResolutionRule(session => EarlyStatements(session))
     extensions.injectHintResolutionRule(_ => ReadBucketSamples)
-    extensions.injectPostHocResolutionRule(_ => ResolveBucketSamples)
+    extensions.injectPostHocResolutionRule(_ => ofOurs(ResolveBucketSamples))
     extensions.injectPostHocResolutionRule(_ => ResolveHashFunctions)
-    extensions.injectPostHocResolutionRule(_ => ShowPartitionValues)
-    extensions.injectPostHocResolutionRule(_ => ExpandDroppedPartitions)
-    extensions.injectPostHocResolutionRule(_ => AnalyzeStatement)
-    extensions.injectPostHocResolutionRule(_ => DynamicOverwrite)
-    extensions.injectPostHocResolutionRule(_ => RepairStatement)
-    extensions.injectPostHocResolutionRule(_ => ShowPartitionsStatement)
-    extensions.injectPostHocResolutionRule(_ => ShowCreateTableStatement)
-    extensions.injectPostHocResolutionRule(_ => DescribeStatement)
-    extensions.injectPostHocResolutionRule(_ => LoadDataStatement)
-    extensions.injectPostHocResolutionRule(_ => SeparateDeleteFromCache)
-    extensions.injectPostHocResolutionRule(_ => UnpadTargets)
-    extensions.injectPostHocResolutionRule(_ => UntypeWrittenChars)
-    extensions.injectPostHocResolutionRule(_ => CheckReplaceWhereRows)
-    extensions.injectPostHocResolutionRule(session => EvolveViewSchemas(session))
+    extensions.injectPostHocResolutionRule(_ => ofOurs(ShowPartitionValues))
+    extensions.injectPostHocResolutionRule(_ => ofOurs(ExpandDroppedPartitions))
+    extensions.injectPostHocResolutionRule(_ => ofOurs(AnalyzeStatement))
+    extensions.injectPostHocResolutionRule(_ => ofOurs(DynamicOverwrite))
+    extensions.injectPostHocResolutionRule(_ => ofOurs(RepairStatement))
+    extensions.injectPostHocResolutionRule(_ => ofOurs(ShowPartitionsStatement))
+    extensions.injectPostHocResolutionRule(_ => ofOurs(ShowCreateTableStatement))
+    extensions.injectPostHocResolutionRule(_ => ofOurs(DescribeStatement))
+    extensions.injectPostHocResolutionRule(_ => ofOurs(LoadDataStatement))
+    extensions.injectPostHocResolutionRule(_ => ofOurs(SeparateDeleteFromCache))
+    extensions.injectPostHocResolutionRule(_ => ofOurs(UnpadTargets))
+    extensions.injectPostHocResolutionRule(_ => ofOurs(UntypeWrittenChars))
+    extensions.injectPostHocResolutionRule(_ => ofOurs(CheckReplaceWhereRows))
+    extensions.injectPostHocResolutionRule(session => ofOurs(EvolveViewSchemas(session)))
     extensions.injectPostHocResolutionRule(session => RegisterLateRules(session))
-    extensions.injectPostHocResolutionRule(_ => MarkStreamedTables)
+    extensions.injectPostHocResolutionRule(_ => ofOurs(MarkStreamedTables))
     extensions.injectCheckRule(_ => CheckStreamingModes)
-    extensions.injectPlanNormalizationRule(_ => PadTargetChars)
-    extensions.injectPlanNormalizationRule(_ => RecordMergeSearch)
-    extensions.injectPlanNormalizationRule(_ => NarrowMergeFiles)
-    extensions.injectPlanNormalizationRule(_ => ReadSourceOnce)
-    extensions.injectPlanNormalizationRule(_ => ExpandRowConditions)
-    extensions.injectPlanNormalizationRule(_ => PadRowConditions)
-    extensions.injectOptimizerRule(_ => GuardRowConditions)
-    extensions.injectOptimizerRule(_ => SplitStructEqualities)
-    extensions.injectPreCBORule(_ => RewriteCharComparisons)
-    extensions.injectPreCBORule(_ => ExpandTupleIn)
-    extensions.injectPreCBORule(_ => ExtractPartitionPredicates)
-    extensions.injectPreCBORule(_ => EvaluateCommandPredicates)
-    extensions.injectPreCBORule(_ => GuardUntranslatablePredicates)
-    extensions.injectPreCBORule(_ => OfferDirectoryPredicates)
-    extensions.injectPreCBORule(_ => PruneStreamColumns)
+    extensions.injectPlanNormalizationRule(_ => ofOurs(PadTargetChars))
+    extensions.injectPlanNormalizationRule(_ => ofOurs(RecordMergeSearch))
+    extensions.injectPlanNormalizationRule(_ => ofOurs(NarrowMergeFiles))
+    extensions.injectPlanNormalizationRule(_ => ofOurs(ReadSourceOnce))
+    extensions.injectPlanNormalizationRule(_ => ofOurs(ExpandRowConditions))
+    extensions.injectPlanNormalizationRule(_ => ofOurs(PadRowConditions))
+    extensions.injectOptimizerRule(_ => ofOurs(GuardRowConditions))
+    extensions.injectOptimizerRule(_ => ofOurs(SplitStructEqualities))
+    extensions.injectPreCBORule(_ => ofOurs(RewriteCharComparisons))
+    extensions.injectPreCBORule(_ => ofOurs(ExpandTupleIn))
+    extensions.injectPreCBORule(_ => ofOurs(ExtractPartitionPredicates))
+    extensions.injectPreCBORule(_ => ofOurs(EvaluateCommandPredicates))
+    extensions.injectPreCBORule(_ => ofOurs(GuardUntranslatablePredicates))
+    extensions.injectPreCBORule(_ => ofOurs(OfferDirectoryPredicates))
+    extensions.injectPreCBORule(_ => ofOurs(PruneStreamColumns))
+    extensions.injectPreCBORule(_ => ofOurs(ForeseeScans))
     extensions.injectPlannerStrategy(_ => StreamedRowsStrategy)
     extensions.injectPlannerStrategy(_ => DeleteStrategy)
     extensions.injectPlannerStrategy(_ => RowsStrategy)
@@ -160,18 +166,19 @@ private object Rules {
     extensions.injectPlannerStrategy(session => TupleStrategy(session))
     extensions.injectQueryStagePrepRule(_ => DisableFloatCachePruning)
     extensions.injectColumnar(_ => prepared(DisableFloatCachePruning))
-    extensions.injectColumnar(_ => prepared(LimitSubqueryWait))
-    extensions.injectColumnar(_ => prepared(PlanTupleSubqueries))
-    extensions.injectQueryStagePrepRule(_ => DisableUnusedSplits)
-    extensions.injectColumnar(_ => prepared(DisableUnusedSplits))
-    extensions.injectQueryStagePrepRule(_ => SortAsFiles)
-    extensions.injectColumnar(_ => prepared(SortAsFiles))
-    extensions.injectQueryStagePrepRule(_ => DisableUnusedBucketing)
-    extensions.injectColumnar(_ => prepared(DisableUnusedBucketing))
-    extensions.injectColumnar(_ => prepared(ReadInOrder))
-    extensions.injectColumnar(_ => prepared(SeparateScans))
+    extensions.injectColumnar(_ => prepared(ofOurs(LimitSubqueryWait)))
+    extensions.injectColumnar(_ => prepared(ofOurs(PlanTupleSubqueries)))
+    extensions.injectQueryStagePrepRule(_ => ofOurs(DisableUnusedSplits))
+    extensions.injectColumnar(_ => prepared(ofOurs(DisableUnusedSplits)))
+    extensions.injectQueryStagePrepRule(_ => ofOurs(SortAsFiles))
+    extensions.injectColumnar(_ => prepared(ofOurs(SortAsFiles)))
+    extensions.injectQueryStagePrepRule(_ => ofOurs(DisableUnusedBucketing))
+    extensions.injectColumnar(_ => prepared(ofOurs(DisableUnusedBucketing)))
+    extensions.injectColumnar(_ => prepared(ofOurs(ReadInOrder)))
+    extensions.injectColumnar(_ => prepared(ofOurs(SeparateScans)))
   }
 
+  private def ofOurs[P <: QueryPlan[P]](rule: Rule[P]): Rule[P] = RuleOfOurs(rule)
   private def prepared(rule: Rule[SparkPlan]): ColumnarRule = new ColumnarRule {
     override def preColumnarTransitions: Rule[SparkPlan] = rule
   }

@@ -7,7 +7,7 @@ import org.apache.spark.sql.parquetry.protocol.{CatalogRef, ParquetryException, 
 import org.apache.spark.sql.parquetry.rows.RowsOperation
 import org.apache.spark.sql.parquetry.scan.ParquetryScanBuilder
 import org.apache.spark.sql.parquetry.streaming.StreamScan
-import org.apache.spark.sql.parquetry.table.{ParquetryTable, TableUse}
+import org.apache.spark.sql.parquetry.table.{ParquetryTable, TableUse, VersionAnswers}
 import org.apache.spark.sql.parquetry.versions.Constraints
 import org.apache.spark.sql.parquetry.write.ParquetryWriteBuilder
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -16,8 +16,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * A table that Spark loads from the catalog. It makes its scans, its writes, and the statements that change
  * its rows.
  */
-class LoadedTable(ref: CatalogRef, answer: TableAnswer, use: TableUse = TableUse()) extends ParquetryTable(ref, answer, use) {
-  override protected def like(answer: TableAnswer, use: TableUse): ParquetryTable = new LoadedTable(ref, answer, use)
+class LoadedTable(ref: CatalogRef, answer: TableAnswer, use: TableUse = TableUse(), answers: VersionAnswers = new VersionAnswers)
+  extends ParquetryTable(ref, answer, use, answers) {
+  override protected def like(answer: TableAnswer, use: TableUse): ParquetryTable = new LoadedTable(ref, answer, use, answers)
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
     if (isStreamed) () => { Settings.check("stream", options); new StreamScan(this, logical, Nil, options) }

@@ -55,9 +55,14 @@ abstract class PlannerCatalog
   override def loadRelation(ident: Identifier): Relation =
     if (ident.namespace().length != 1) load(ident)
     else {
-      val answer = ref.ask("load_relation", at(ident): _*).as[RelationAnswer]
-      answer.view.fold[Relation](new LoadedTable(ref, answer.table.get))(Views.fromAnswer)
+      val known = descriptions.find(ident)
+      val answer = ref.ask("load_relation", at(ident) ++ known.map(each => "known" -> each.table.table.json: JField): _*).as[RelationAnswer]
+      answer.view.fold[Relation] {
+        val newest = if (answer.unchanged) known.get else descriptions.keep(ident, answer.table.get)
+        new LoadedTable(ref, newest.table, answers = newest.answers)
+      }(Views.fromAnswer)
     }
+  private val descriptions = new Descriptions
   override protected def placed(table: Table): Table = table match {
     case ours: ParquetryTable => EvolvedColumns.placed(ours)
     case other => other

@@ -68,7 +68,7 @@ object BucketFunction {
   /** The functions of a table's buckets, by names that Spark looks up in the table's catalog. */
   def transforms(buckets: BucketsAnswer): Seq[Transform] = buckets.columns.zip(buckets.types).zipWithIndex.map { case ((column, raw), i) =>
     val name = s"$prefix${buckets.version}_${buckets.count}_${i + 1}_of_${buckets.columns.length}_${raw.json}"
-    Expressions.apply(name, Expressions.column(Schemas.quoted(column)))
+    Expressions.apply(name, Schemas.reference(column))
   }
 
   /** The function with a name that `transforms` has made, or None for any other name. */

@@ -42,11 +42,11 @@ object EvaluatedDirectoryPredicates {
 
   private def heavyValues(
       table: ParquetryTable, pushed: Seq[PushedPredicate], conditions: Seq[Expression], trees: Seq[Option[JValue]]): Seq[Seq[ValueRows]] =
-    table.ref.ask("heavy_values", table.identity ++ Seq[JField](
+    table.askOnce("heavy_values",
       "predicates" -> JArray(pushed.map(_.tree).toList),
       "conditions" -> JArray(conditions.zip(trees).toList.map { case (condition, tree) =>
         JObject("columns" -> Json.strings(names(condition)), "tree" -> tree.getOrElse(JNull))
-      })): _*).as[HeavyValuesAnswer].values
+      })).as[HeavyValuesAnswer].values
 
   /** The text in a report of an evaluated condition that has no form for sources, else None. */
   def untranslated(tree: JValue): Option[String] = (tree \ "fn", tree \ "tree", tree \ "sql") match {

@@ -63,8 +63,8 @@ object EvaluatedPartitionPredicates {
     if (conditions.isEmpty) Nil
     else {
       val trees = conditions.map(described)
-      val values = table.ref.ask("partition_values", table.identity ++ Seq[JField](
-        "predicates" -> JArray(known.toList), "conditions" -> JArray(trees.toList)): _*).as[PartitionValuesAnswer].values
+      val values = table.askOnce("partition_values",
+        "predicates" -> JArray(known.toList), "conditions" -> JArray(trees.toList)).as[PartitionValuesAnswer].values
       conditions.indices.map(i => over(table, conditions(i), trees(i), values(i)))
     }
 

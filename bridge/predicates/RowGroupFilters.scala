@@ -2,7 +2,7 @@ package org.apache.spark.sql.parquetry.predicates
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.connector.expressions.{Expression, Expressions, GeneralScalarExpression, Literal, LiteralValue, NamedReference}
+import org.apache.spark.sql.connector.expressions.{Expression, GeneralScalarExpression, Literal, LiteralValue, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.internal.connector.PredicateUtils
 import org.apache.spark.sql.sources
@@ -20,7 +20,7 @@ object RowGroupFilters {
 
   /** The readers' filters for ranges of needed values. */
   def fromRanges(ranges: Seq[FoundRanges], table: ParquetryTable): Array[sources.Filter] = ranges.flatMap { range =>
-    val column = Expressions.column(Schemas.quoted(range.column))
+    val column = Schemas.reference(range.column)
     val dataType = table.logical(range.column).dataType match {
       case _: VarcharType => StringType // Spark would refuse a join's values that are too long for the column
       case other => other
@@ -73,8 +73,7 @@ object RowGroupFilters {
   }
 
   private def renamed(e: Expression, table: ParquetryTable): Expression = e match {
-    case r: NamedReference => Expressions.column(
-      Schemas.physicalPath(table.logical, table.physical, r.fieldNames.toSeq).map(Schemas.quoted).mkString("."))
+    case r: NamedReference => Schemas.reference(Schemas.physicalPath(table.logical, table.physical, r.fieldNames.toSeq): _*)
     case l: Literal[_] if l.dataType == BooleanType => LiteralValue(l.value, BooleanType) // it may be a predicate, too
     case other => other
   }

@@ -58,8 +58,8 @@ case class ViewAnswer(
     schema: StructType, text: String, catalog: Option[String], namespace: Seq[String], settings: Map[String, String],
     schemaMode: Option[String], queryColumns: Seq[String], properties: Map[String, String])
 
-/** A table or a view: one of the two. */
-case class RelationAnswer(table: Option[TableAnswer], view: Option[ViewAnswer])
+/** A table or a view, or neither if the version of a table that the session knows is the newest. */
+case class RelationAnswer(table: Option[TableAnswer], view: Option[ViewAnswer], unchanged: Boolean)
 
 case class MetadataTableAnswer(name: String, kind: String, table: TableRef, schema: StructType)
 
@@ -71,8 +71,14 @@ case class MetadataTableAnswer(name: String, kind: String, table: TableRef, sche
  */
 case class PageAnswer(rows: Array[Array[String]], next: Option[JValue], pushed: Seq[String])
 
-/** How the planner uses each predicate of a question, in order; see `PushedPredicate`. */
-case class PushedAnswer(exact: Seq[Boolean], again: Seq[Boolean], rowGroups: Seq[Option[RowGroupPart]])
+/**
+ * How the planner uses each predicate of a question, in order; see `PushedPredicate`.
+ *
+ * @param scan the plan of the scan that the question foresees, or None
+ * @param columns the columns that this plan reads
+ */
+case class PushedAnswer(
+    exact: Seq[Boolean], again: Seq[Boolean], rowGroups: Seq[Option[RowGroupPart]], scan: Option[ScanAnswer], columns: Seq[String])
 
 /**
  * The part of a predicate that readers may apply to row groups: one of its leaves, or parts joined by AND,
@@ -92,6 +98,7 @@ case class ValueRows(columns: Seq[String], rows: Seq[Seq[String]])
  * The files that a scan reads. A file names its partition by its index in `partitions`.
  *
  * @param filterable columns whose runtime values could prune something
+ * @param runtimePruning whether runtime filters are on for the scan
  * @param mostValues the largest set of runtime values that is sent value by value
  * @param mostWait maximum wait, in milliseconds, for values that only a second run gives; None for no maximum
  * @param again for each runtime filter, in order, whether Spark has to evaluate it over the partitions'
@@ -105,8 +112,8 @@ case class ValueRows(columns: Seq[String], rows: Seq[Seq[String]])
  */
 case class ScanAnswer(
     files: FilesAnswer, partitions: Array[Array[String]], statistics: SizesAnswer, metrics: Seq[MetricAnswer], description: String,
-    report: JValue, counts: JValue, buckets: Option[BucketsAnswer], filterable: Seq[String], mostValues: Int, mostWait: Option[Long],
-    again: Seq[Boolean], rowGroups: Seq[FoundRanges], unused: Seq[Option[String]], late: Boolean, decided: Seq[String], order: Option[FileOrder])
+    report: JValue, counts: JValue, buckets: Option[BucketsAnswer], filterable: Seq[String], runtimePruning: Boolean,
+    mostValues: Int, mostWait: Option[Long], again: Seq[Boolean], rowGroups: Seq[FoundRanges], unused: Seq[Option[String]], late: Boolean, decided: Seq[String], order: Option[FileOrder])
 
 /**
  * The reading order of a scan's files, for a query that may end before it has read all of them.

@@ -15,6 +15,13 @@ import py4j.GatewayServer
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.classic.SparkSession
 
+/** A question about a catalog. */
+class PlannerQuestion(private[protocol] val catalog: CatalogRef, private[protocol] val op: String, private[protocol] val fields: Seq[JField]) {
+  /** The question as it is sent. Equal texts about one version of a table have equal answers. */
+  lazy val text: String = Bridge.text(this)
+  def ask(): PlannerAnswer = Bridge.ask(this)
+}
+
 /**
  * The one gateway between Spark and the planner. It is below `org.apache.spark.sql`, since analysis errors
  * and `Dataset.ofRows` are visible only there.
@@ -56,6 +63,8 @@ object Bridge {
     Option.when(words.nonEmpty)(Pattern.compile(words.map(Pattern.quote).mkString("(?i)\\b(?:", "|", ")\\b")))
 
   def installed: Boolean = PlannerInUse.isAttached
+  /** Number of the planner in use: each one that is attached has another. */
+  def planner: Int = PlannerInUse.number
 
   /** Returns the option of a catalog that a question names by a reference, since it is or has a password. */
   def hiddenOption(reference: String): Array[Byte] = HiddenOptions.of(reference)
@@ -76,13 +85,15 @@ object Bridge {
    *
    * What Py4J throws has the whole question in its message, so it never leaves this method.
    *
-   * @param op      the question's name
-   * @param ask     asks it of a planner
-   * @param history where to look whether a statement took effect
+   * @param op       the question's name
+   * @param question the question
+   * @param send     sends it to a planner
+   * @param history  where to look whether a statement took effect
    */
-  private def answered(op: String, ask: Planner => String, history: => String = "the table's history"): PlannerAnswer = {
+  private def answered(
+      op: String, question: String, send: (Planner, String) => String = _.ask(_), history: => String = "the table's history"): PlannerAnswer = {
     val deadline = PlannerInUse.deadline()
-    @tailrec def answer(asked: AttachedPlanner): String = attempt(asked, ask) match {
+    @tailrec def answer(asked: AttachedPlanner): String = attempt(asked, planner => Tracing.question(op, question)(send(planner, _))) match {
       case Right(text) => text
       case Left(lost) =>
         // it is the process that was asked: another thread may have started a new one by now
@@ -136,14 +147,13 @@ object Bridge {
     case _ => new ParquetryException(error.code, error.message, error.sqlstate)
   }
 
-  def ask(catalog: CatalogRef, op: String, fields: JField*): PlannerAnswer = {
-    val text = question(op, about(catalog) ++ fields)
-    answered(op, _.ask(text), historyOf(catalog, fields))
-  }
+  def ask(catalog: CatalogRef, op: String, fields: JField*): PlannerAnswer = new PlannerQuestion(catalog, op, fields).ask()
+  private[protocol] def ask(of: PlannerQuestion): PlannerAnswer = answered(of.op, of.text, history = historyOf(of.catalog, of.fields))
+  private[protocol] def text(of: PlannerQuestion): String = question(of.op, about(of.catalog) ++ of.fields)
 
   def write(catalog: CatalogRef, data: Object, op: String, fields: JField*): PlannerAnswer = {
     val text = question(op, about(catalog) ++ fields)
-    answered(op, _.write(text, data), historyOf(catalog, fields))
+    answered(op, text, _.write(_, data), historyOf(catalog, fields))
   }
 
   private def texts(parts: Seq[JValue]): String = parts.collect { case JString(part) => part }.mkString(".")
@@ -160,7 +170,7 @@ object Bridge {
   /** Has the planner check settings and options, and raises its error. */
   def check(fields: JField*): Unit = {
     val text = question("check_settings", fields)
-    answered("check_settings", _.ask(text))
+    answered("check_settings", text)
   }
 
   /** Returns lines about the joins of a query, made of the facts about its plan. */
@@ -190,6 +200,6 @@ object Bridge {
     if (!words.exists(_.matcher(statement).find())) None
     else {
       val text = question("rewrite_statement", Seq("text" -> JString(statement)) ++ more)
-      answered("rewrite_statement", _.ask(text)).as[RewrittenAnswer].text
+      answered("rewrite_statement", text).as[RewrittenAnswer].text
     }
 }

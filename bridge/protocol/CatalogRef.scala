@@ -11,6 +11,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 /** A catalog as the planner knows it: its name in the session, and the options of its configuration. */
 case class CatalogRef(name: String, options: CaseInsensitiveStringMap) {
   def ask(op: String, fields: JField*): PlannerAnswer = Bridge.ask(this, op, fields: _*)
+  def question(op: String, fields: JField*): PlannerQuestion = new PlannerQuestion(this, op, fields)
 
   /** Without the options, which may have a password. */
   override def toString: String = s"catalog $name"

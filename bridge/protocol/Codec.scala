@@ -21,8 +21,23 @@ import org.apache.spark.sql.types.{DataType, StructType}
 
 /** The planner's answer to a question: JSON that is read as one of the case classes of `Answers.scala`. */
 class PlannerAnswer(op: String, text: String) {
-  /** Returns the answer. A field that the case class lacks, or that the answer lacks, is an error. */
-  def as[A](implicit kind: ClassTag[A]): A =
+  /** Number of characters. */
+  val length: Int = text.length
+  @volatile private var decoded: Any = _
+
+  /**
+   * Returns the answer, which is read once. A field that the case class lacks, or that the answer lacks, is
+   * an error.
+   */
+  def as[A](implicit kind: ClassTag[A]): A = decoded match {
+    case kind(answer) => answer
+    case _ =>
+      val answer = read[A]
+      decoded = answer
+      answer
+  }
+
+  private def read[A](implicit kind: ClassTag[A]): A =
     try Codec.field(text, "ok")(Codec.mapper.readValue(_, kind.runtimeClass.asInstanceOf[Class[A]])).get
     catch { case error: JacksonException => throw new ParquetryException("BRIDGE",
       s"The bridge does not understand the planner's answer to $op (${error.getOriginalMessage}): their versions differ, " +

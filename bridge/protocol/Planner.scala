@@ -89,6 +89,8 @@ private object PlannerInUse extends Logging {
   @volatile private var connected = Option.empty[PlannerGateway]
   @volatile private var arrived = Option.empty[AttachedPlanner]
   @volatile private var isStarting = false
+  @volatile private var count = 0
+  def number: Int = count
   private val starting = new Object
 
   def deadline(): Long = System.nanoTime() + TimeUnit.SECONDS.toNanos(patienceSeconds)
@@ -99,6 +101,7 @@ private object PlannerInUse extends Logging {
   /** Takes a planner: of the process that is starting, or else of a driver. */
   def attach(planner: Planner): Unit = {
     val attached = Some(new AttachedPlanner(planner, connected, None))
+    count += 1
     if (isStarting) arrived = attached else current = attached
   }
 

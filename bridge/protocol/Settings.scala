@@ -4,8 +4,10 @@ import java.util.concurrent.ConcurrentHashMap
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.orc.OrcConf
 import org.json4s._
 
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -13,7 +15,11 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 object Settings {
   private val prefix = "parquetry."
 
-  private def all: Map[String, String] = SQLConf.get.getAllConfs.filter(_._1.startsWith(prefix))
+  // Spark's own method copies all settings of the session
+  private def all: Map[String, String] = {
+    val settings = SQLConf.get.settings
+    settings.synchronized(settings.asScala.iterator.filter(_._1.startsWith(prefix)).toMap)
+  }
   def field: JField = "settings" -> Json.strings(all)
   def isOurs(name: String): Boolean = name.startsWith(prefix)
 
@@ -47,5 +53,16 @@ object Settings {
   def register(texts: java.util.Map[String, String]): Unit = texts.asScala.foreach { case (name, text) =>
     if (!SQLConf.containsConfigKey(name)) SQLConf.buildConf(name).doc(text).stringConf
       .transform { value => checkValue(name, value); value }.createOptional
+  }
+}
+
+/** Whether the session reads ORC files by the position of columns: the planner's statistics are by name. */
+private[protocol] object OrcPositions {
+  private val Name = OrcConf.FORCE_POSITIONAL_EVOLUTION.getAttribute
+
+  def used: Boolean = {
+    val session = SQLConf.get.getConfString(Name, null)
+    val hadoop = SparkSession.getActiveSession.map(_.sparkContext.hadoopConfiguration.get(Name)).orNull
+    Option(session).orElse(Option(hadoop)).exists(_.trim.equalsIgnoreCase("true"))
   }
 }

@@ -47,7 +47,7 @@ object AnswerAggregates extends Rule[LogicalPlan] {
     val calls = Option.unless(below.repeats)(
       all(functions.indices.map(i => call(functions(i).aggregateFunction, below.expressions(i), below)))).flatten
     val sent = calls.map(some => List[JField]("functions" -> JArray(some.toList), "hindrance" -> below.hindrance))
-    val answer = sent.flatMap(fields => below.scan.table.ref.ask("aggregate", below.scan.table.identity ++ Seq[JField](
+    val answer = sent.flatMap(fields => below.scan.table.askOnce("aggregate", Seq[JField](
       "predicates" -> JArray(below.scan.planTimeConditions.toList), "group_by" -> JArray(Nil), "partly" -> JBool(true)) ++ fields: _*)
       .as[MaybeAggregateAnswer].aggregated)
     val first = extreme(functions, below).map("first" -> _: JField).toList

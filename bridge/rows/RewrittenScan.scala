@@ -2,7 +2,7 @@ package org.apache.spark.sql.parquetry.rows
 
 import org.json4s._
 
-import org.apache.spark.sql.connector.expressions.{Expressions, LiteralValue, NamedReference}
+import org.apache.spark.sql.connector.expressions.{LiteralValue, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
@@ -34,7 +34,7 @@ class RewrittenScan(inner: ParquetryScan)
   override def supportedCustomMetrics(): Array[CustomMetric] = inner.supportedCustomMetrics()
   override def reportDriverMetrics(): Array[CustomTaskMetric] = chosen.fold(inner.reportDriverMetrics())(inner.driverMetrics)
 
-  override def filterAttributes(): Array[NamedReference] = Array(Expressions.column(Schemas.quoted(column)))
+  override def filterAttributes(): Array[NamedReference] = Array(Schemas.reference(column))
 
   /**
    * Chooses files once, for all places of the scan in a plan: one place takes matching rows, another the

@@ -3,7 +3,7 @@ package org.apache.spark.sql.parquetry.rows
 import org.json4s._
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
+import org.apache.spark.sql.connector.expressions.NamedReference
 import org.apache.spark.sql.connector.read.{Scan, ScanBuilder}
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.parquetry.protocol.{Bridge, Json, PlannerAnswer, Settings}
@@ -25,7 +25,7 @@ class RowsOperation(val table: ParquetryTable, override val command: RowLevelOpe
   @volatile var searchedBy = Option.empty[Seq[String]]
 
   override def requiredMetadataAttributes(): Array[NamedReference] =
-    Array(Expressions.column(Schemas.quoted(table.fileColumn.name)))
+    Array(Schemas.reference(table.fileColumn.name))
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = new ParquetryScanBuilder(table, options) {
     override def build(): Scan = {

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.predicates.ExpressionTrees
-import org.apache.spark.sql.parquetry.protocol.{Bridge, JoinsAnswer, Json, Outcome, Settings, VerdictAnswer}
+import org.apache.spark.sql.parquetry.protocol.{Bridge, CatalogRef, JoinsAnswer, Json, Outcome, Settings, VerdictAnswer}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
 /** A candidate for a runtime filter, with the planner's verdict. */
@@ -52,7 +52,7 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
     case correlated: Subquery if correlated.correlated => plan
     case _ if !conf.dynamicPartitionPruningEnabled || !plan.containsPattern(TreePattern.JOIN) || plan.isStreaming => plan
     case _ if !plan.exists(ours) => plan
-    case _ => decided(KeepSharedSubqueryScans(RemoveRecursiveFilters(plan), judge), Bridge.terms.limits.planningRounds)
+    case _ => decided(KeepSharedSubqueryScans(RemoveRecursiveFilters(plan), judge(_, knownFirst = false)), Bridge.terms.limits.planningRounds)
   }
 
   /**
@@ -62,11 +62,11 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
   private def decided(plan: LogicalPlan, rounds: Int): LogicalPlan = {
     val joins = RemoveRecursiveFilters.outside(plan).collect { case join: Join if join.getTagValue(judged).isEmpty => join }
     val candidates = if (joins.isEmpty) Nil else new RuntimeCandidates(plan, joins).all
-    val useful = candidates.filter(_.known.exists(_.tree.isDefined))
-    val known = if (rounds == 0) Nil else judge(useful).filter(_.verdict.how == Outcome.Known).map(_.candidate)
+    val each = judge(candidates, knownFirst = rounds > 0)
+    val known = if (rounds == 0) Nil
+      else each.filter(one => one.verdict.how == Outcome.Known && one.candidate.known.exists(_.tree.isDefined)).map(_.candidate)
     if (known.nonEmpty) decided(narrowed(plan, known), rounds - 1)
     else {
-      val each = judge(candidates)
       val sparks = RuntimeTuples.sparks(each)
       val without = if (sparks.isEmpty) plan else RuntimeTuples.without(plan, sparks)
       if (without fastEquals plan) placed(plan, joins, RuntimeTuples.of(each)) else decided(without, rounds)
@@ -96,17 +96,28 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
     case _ => false
   }
 
-  private def judge(candidates: Seq[RuntimeCandidate]): Seq[RuntimeVerdict] =
-    candidates.groupBy(_.source.scan.table.ref).toSeq.flatMap { case (catalog, some) =>
-      val answer = catalog.ask("plan_joins", Settings.field, "candidates" -> JArray(some.map(candidate =>
-        JObject(candidate.source.scan.table.identity.toList ++ List[JField](
-          Json.readOptions(candidate.source.relation.relation.options),
-          "facts" -> candidate.facts.json,
-          "predicates" -> JArray(candidate.source.scan.asked.toList),
-          "columns" -> Json.strings(candidate.source.key.references.toSeq.map(_.name)),
-          "expression" -> (if (candidate.source.form == "function") ExpressionTrees.ofKey(candidate.source.key) else JNull),
-          "values_of" -> candidate.valuesOf.filter(_.table.ref == catalog).fold[JValue](JNull)(scan =>
-            JObject(scan.table.identity.toList :+ ("predicates" -> JArray(scan.asked.toList): JField)))))).toList))
-      some.zip(answer.as[JoinsAnswer].verdicts).map { case (candidate, verdict) => RuntimeVerdict(candidate, verdict) }
+  /**
+   * Asks for the verdicts on the candidates of each catalog, in one question. It leaves out candidates that
+   * cannot gain: the planner says in the report why not.
+   *
+   * @param knownFirst whether plan-time values that can be used are the whole answer, since they come first
+   */
+  private def judge(candidates: Seq[RuntimeCandidate], knownFirst: Boolean): Seq[RuntimeVerdict] =
+    candidates.groupBy(_.source.scan.table.ref).toSeq.flatMap { case (catalog, all) =>
+      val some = all.filter(_.mayGain)
+      val verdicts = some.zip(if (some.isEmpty) Nil else some.head.source.scan.table.askOfSeveral("plan_joins", Settings.field,
+        "known_first" -> JBool(knownFirst), "candidates" -> JArray(some.map(described(_, catalog)).toList)).as[JoinsAnswer].verdicts)
+      all.map(one => RuntimeVerdict(one, verdicts.collectFirst { case (same, verdict) if same eq one => verdict }.getOrElse(hopeless)))
     }
+  private val hopeless = VerdictAnswer(Outcome.Refused, "", None)
+
+  private def described(candidate: RuntimeCandidate, catalog: CatalogRef): JObject =
+    JObject(candidate.source.scan.table.identity.toList ++ List[JField](
+      Json.readOptions(candidate.source.relation.relation.options),
+      "facts" -> candidate.facts.brief,
+      "predicates" -> JArray(candidate.source.scan.asked.toList),
+      "columns" -> Json.strings(candidate.source.key.references.toSeq.map(_.name)),
+      "expression" -> (if (candidate.source.form == "function") ExpressionTrees.ofKey(candidate.source.key) else JNull),
+      "values_of" -> candidate.valuesOf.filter(_.table.ref == catalog).fold[JValue](JNull)(scan =>
+        JObject(scan.table.identity.toList :+ ("predicates" -> JArray(scan.asked.toList): JField)))))
 }

@@ -34,6 +34,13 @@ case class RuntimeCandidate(
     known: Option[PlanTimeValues], valuesOf: Option[ParquetryScan], sparks: Option[DynamicPruningSubquery], facts: CandidateFacts) {
   /** The key that gives the values. */
   def buildKey: Expression = keys(place)
+  /**
+   * Whether values could prune something, since the planner knows something of the column in files. It would
+   * refuse all others. It still decides about groups, whose candidates it takes or refuses together, about
+   * keys that it may understand, and if settings are the reason.
+   */
+  def mayGain: Boolean = facts.filterable || source.form != "column" || facts.together.isDefined || !source.scan.takesRuntimeValues
+
   /** The column of the scan, as SQL. */
   def column: String = LogicalNames.of(source.key)
 

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.parquetry.scan
 
 import org.apache.spark.sql.catalyst.expressions.{Cast, Literal}
-import org.apache.spark.sql.connector.expressions.{Expression, Expressions}
+import org.apache.spark.sql.connector.expressions.Expression
 import org.apache.spark.sql.connector.expressions.aggregate.{AggregateFunc, Aggregation, Count, CountStar, Max, Min}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, Schemas}
@@ -13,7 +13,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * are None if file statistics leave them open, or if the table has no rows.
  */
 class KnownColumn(table: ParquetryTable, name: String) {
-  private val column = Expressions.column(Schemas.quoted(name))
+  private val column = Schemas.reference(name)
 
   def least: Option[String] = value(new Min(column))
   def greatest: Option[String] = value(new Max(column))

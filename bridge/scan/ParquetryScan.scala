@@ -25,7 +25,7 @@ import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, FoundRanges, Json
 import org.apache.spark.sql.parquetry.readers.{
   ConstantFileReaders, ErrorNamingReaderFactory, FileReaders, FileSplits, KeyedFilePartition, LaterFilePartition, OpenedFilesFactory,
   RuntimeFilterPartition, RuntimeFilterReaders}
-import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate, Schemas}
+import org.apache.spark.sql.parquetry.table.{ForeseenPlan, ParquetryTable, PushedPredicate, Schemas}
 import org.apache.spark.sql.parquetry.versions.{ListsFiles, RuntimeFilteredScan}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -80,8 +80,10 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   with RuntimeFilteredScan with ListsFiles with Reported with Asked {
   import plans.request.{hidden, pushed}
 
-  def this(table: ParquetryTable, pushed: Seq[PushedPredicate], required: StructType, options: CaseInsensitiveStringMap) =
-    this(new ScanPlans(ScanRequest(table, pushed, required, options)), ReadMode())
+  def this(
+      table: ParquetryTable, pushed: Seq[PushedPredicate], required: StructType, options: CaseInsensitiveStringMap,
+      foreseen: Option[ForeseenPlan] = None) =
+    this(new ScanPlans(ScanRequest(table, pushed, required, options, foreseen = foreseen)), ReadMode())
 
   private val session = SparkSession.active
   def table: ParquetryTable = plans.request.table
@@ -143,6 +145,8 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   /** The query's conditions that pruned partitions, as text; Spark does not apply them again. */
   def decided: Seq[String] = plans.reported.state.answer.decided
   /** Whether the newest answer comes from the table's totals, and has no files. */
+  /** Whether settings let joins' values prune this scan. */
+  def takesRuntimeValues: Boolean = plans.estimate.runtimePruning
   def isEstimated: Boolean = plans.state.isInstanceOf[Estimated]
   /** Notes that the plan has runtime filters for this scan. */
   def awaitValues(): Unit = awaiting = true
@@ -154,7 +158,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   // predicates only if the query reads all partition columns.
 
   override def filterAttributes(): Array[NamedReference] =
-    plans.estimate.filterable.filter(columnNames).map(n => Expressions.column(Schemas.quoted(n))).toArray
+    plans.estimate.filterable.filter(columnNames).map(n => Schemas.reference(n)).toArray
   /** Does nothing: other nodes of the plan may have this scan, too. `NodeScan` uses the values. */
   override def filter(filters: Array[Expression]): Unit = ()
   /** Why a filter that arrived pruned nothing, or None if it pruned something or has not arrived. */
@@ -200,7 +204,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
     new KeyGroupedPartitioning(BucketFunction.transforms(found).toArray, found.count))
   override def outputOrdering(): Array[SortOrder] = buckets.toArray.flatMap(_.order).map { case OrderAnswer(column, descending) =>
     val direction = if (descending) SortDirection.DESCENDING else SortDirection.ASCENDING
-    Expressions.sort(Expressions.column(Schemas.quoted(column)), direction)
+    Expressions.sort(Schemas.reference(column), direction)
   }
 
   // Variants of this scan

@@ -1,7 +1,13 @@
 package org.apache.spark.sql.parquetry.scan
 
+import scala.collection.mutable
+
 import org.json4s._
 
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Count => CountOf, Max => MaxOf, Min => MinOf}
+import org.apache.spark.sql.catalyst.planning.PhysicalOperation
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate => AggregateNode, LogicalPlan}
+import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.connector.expressions.{Expression, Literal, NamedReference}
 import org.apache.spark.sql.connector.expressions.aggregate._
@@ -9,7 +15,7 @@ import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.parquetry.predicates.{EvaluatedDirectoryPredicates, EvaluatedPartitionPredicates}
 import org.apache.spark.sql.parquetry.protocol.{AggregateAnswer, Json, MaybeAggregateAnswer, PlannerAnswer}
-import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate}
+import org.apache.spark.sql.parquetry.table.{ForeseenPlan, ParquetryTable, PushedPredicate, TableRelation}
 import org.apache.spark.sql.parquetry.versions.Pushdown.{OnPartitions, Repeated}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -23,11 +29,15 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
   with SupportsPushDownAggregates {
 
   protected var pushed = Seq.empty[PushedPredicate]
+  private var plan = Option.empty[ForeseenPlan]
+  /** Whether the scan that follows opens all files, or None if a question of its own is to plan it. */
+  private def foreseen: Option[Boolean] =
+    Option.when(pushed.isEmpty && table.onDirectories.isEmpty)(ScanRequest.skipping(options).isDefined)
   protected var required: StructType = table.logical
   private var aggregate: Option[AggregateAnswer] = None
 
   private def ask(op: String, fields: JField*): PlannerAnswer =
-    table.ref.ask(op, table.identity ++ Seq[JField]("predicates" -> JArray(pushed.map(_.tree).toList)) ++ fields: _*)
+    table.askOnce(op, Seq[JField]("predicates" -> JArray(pushed.map(_.tree).toList)) ++ fields: _*)
 
   /**
    * Returns the predicates that Spark has to evaluate on every row. Spark calls twice: the returned
@@ -39,8 +49,12 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
     val again = offered.collect { case p: OnPartitions => p }
     val (ofHidden, ofRows) = offered.toSeq.partition(_.references().exists(table.isHidden(_)))
     val judged =
-      if (again.isEmpty) table.judge(ofRows, options)
-      else EvaluatedPartitionPredicates.evaluate(table, pushed.map(_.tree), again.toSeq)
+      if (again.nonEmpty) EvaluatedPartitionPredicates.evaluate(table, pushed.map(_.tree), again.toSeq)
+      else {
+        val found = table.judge(ofRows, options, foreseen)
+        plan = plan.orElse(found.plan)
+        found.predicates
+      }
     pushed = (if (again.isEmpty) pushed else pushed.filterNot(_.again)) ++ judged
     (judged.filterNot(_.exact).map(_.predicate) ++ ofHidden).toArray
   }
@@ -90,6 +104,39 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
     case None =>
       table.requireTypes(required)
       new ParquetryScan(
-        table, EvaluatedDirectoryPredicates.evaluate(table, EvaluatedPartitionPredicates.evaluate(table, pushed)), required, options)
+        table, EvaluatedDirectoryPredicates.evaluate(table, EvaluatedPartitionPredicates.evaluate(table, pushed)), required, options, plan)
   }
+}
+
+/**
+ * Notes for each of our tables the columns that the query needs of it, as the last rule before conditions are
+ * pushed down. So the plan of its scan comes with the planner's answer about its conditions. If the query
+ * reads other columns in the end, its scan asks once more.
+ *
+ * The rule leaves out a table that occurs twice with other columns, and a table below an aggregate that the
+ * metastore may answer without a scan.
+ */
+object ForeseeScans extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = {
+    val found = mutable.Map.empty[ParquetryTable, Option[Set[String]]]
+    def note(table: ParquetryTable, columns: Option[Set[String]]): Unit =
+      found(table) = if (found.get(table).forall(_ == columns)) columns else None
+    def visit(plan: LogicalPlan): Unit = plan match {
+      case PhysicalOperation(output, _, TableRelation(table: ParquetryTable)) => note(table, Some(output.flatMap(_.references).map(_.name).toSet))
+      case aggregate: AggregateNode if isAnswerable(aggregate) => aggregate.child match {
+        case PhysicalOperation(_, _, TableRelation(table: ParquetryTable)) => note(table, None)
+        case other => visit(other)
+      }
+      case other => other.children.foreach(visit)
+    }
+    visit(plan)
+    found.foreach { case (table, columns) => table.expect(columns) }
+    plan
+  }
+
+  private def isAnswerable(aggregate: AggregateNode): Boolean =
+    aggregate.aggregateExpressions.flatMap(_.collect { case call: AggregateExpression => call.aggregateFunction }).forall {
+      case _: CountOf | _: MinOf | _: MaxOf => true
+      case _ => false
+    }
 }

@@ -3,8 +3,8 @@ package org.apache.spark.sql.parquetry.scan
 import org.json4s._
 
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, Json, ScanAnswer, Settings}
-import org.apache.spark.sql.parquetry.table.{HiddenColumns, ParquetryTable, PushedPredicate}
+import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, Json, PlannerAnswer, ScanAnswer, Settings}
+import org.apache.spark.sql.parquetry.table.{ForeseenPlan, HiddenColumns, ParquetryTable, PushedPredicate}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -16,11 +16,12 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * @param bucketCount number of buckets to report to Spark, or None for the table's own
  * @param place buckets that the scan is read in place in, or None
  * @param needed what the query needs of the rows, if not all of them: fields of the question
+ * @param foreseen the plan that came with the answer to the conditions, or None
  */
 case class ScanRequest(
     table: ParquetryTable, pushed: Seq[PushedPredicate], required: StructType, options: CaseInsensitiveStringMap,
     planTimeValues: Seq[JValue] = Nil, bucketCount: Option[Int] = None, place: Option[BucketsAnswer] = None,
-    needed: Option[JObject] = None) {
+    needed: Option[JObject] = None, foreseen: Option[ForeseenPlan] = None) {
   // Kept, as the session's settings may change before the next question.
   private val settings = Settings.field
 
@@ -31,13 +32,9 @@ case class ScanRequest(
   }
 
   val conditions: Seq[JValue] = pushed.map(_.tree)
-  /** The setting that has readers skip files that are missing or damaged: then expected rows may not come. */
-  val skipping: Option[String] = {
-    def isOn(name: String, inSession: Boolean) = options.getBoolean(name, inSession)
-    if (isOn("ignoreMissingFiles", SQLConf.get.ignoreMissingFiles)) Some("ignoreMissingFiles")
-    else if (isOn("ignoreCorruptFiles", SQLConf.get.ignoreCorruptFiles)) Some("ignoreCorruptFiles")
-    else None
-  }
+  val skipping: Option[String] = ScanRequest.skipping(options)
+  private val columns: Seq[String] = required.fieldNames.filterNot(hidden.names).toSeq
+  private val opensAll: Boolean = !hidden.isEmpty || skipping.isDefined
   /** All that the planner knows before the query runs. */
   def planTimeConditions: Seq[JValue] = conditions ++ planTimeValues
 
@@ -53,19 +50,40 @@ case class ScanRequest(
   def ask(
       runtimeValues: Seq[JValue] = Nil, before: Option[JValue] = None, mayEstimate: Boolean = false,
       files: Option[Seq[String]] = None, apart: Boolean = false): ScanAnswer =
-    table.ref.ask("plan_scan",
-      table.identity ++ Seq[JField](
+    if (isForeseen(runtimeValues, before, mayEstimate, files, apart)) foreseen.get.answer
+    else planner(files)("plan_scan",
+      Seq[JField](
         "predicates" -> JArray(conditions.toList),
         "joined" -> JArray(planTimeValues.toList),
         "runtime" -> JArray(runtimeValues.toList),
-        "columns" -> Json.strings(required.fieldNames.filterNot(hidden.names)),
+        "columns" -> Json.strings(columns),
         "late" -> JBool(mayEstimate),
-        "opens_all" -> JBool(!hidden.isEmpty || skipping.isDefined),
+        "opens_all" -> JBool(opensAll),
         Json.readOptions(options), settings) ++ before.map("before" -> _: JField)
         ++ files.map("files" -> Json.strings(_): JField)
         ++ Option.when(apart)("apart" -> JBool(true): JField)
         ++ needed.fold(List.empty[JField])(_.obj)
         ++ place.map(buckets => "place" -> JObject("version" -> JString(buckets.version), "count" -> JInt(buckets.count),
           "held" -> JInt(buckets.held), "columns" -> Json.strings(buckets.columns)): JField)
-        ++ bucketCount.map(count => "buckets" -> JInt(count): JField): _*).as[ScanAnswer]
+        ++ bucketCount.map(count => "buckets" -> JInt(count): JField)).as[ScanAnswer]
+
+  /** A statement that rewrites files asks once about each choice of files, so the answer is not kept. */
+  private def planner(files: Option[Seq[String]]): (String, Seq[JField]) => PlannerAnswer =
+    if (files.isDefined) (op, fields) => table.ref.ask(op, table.identity ++ fields: _*) else (op, fields) => table.askOnce(op, fields: _*)
+
+  /** Whether a question is the one that the foreseen plan answers. */
+  private def isForeseen(
+      runtimeValues: Seq[JValue], before: Option[JValue], mayEstimate: Boolean, files: Option[Seq[String]], apart: Boolean): Boolean =
+    foreseen.exists(plan => plan.columns == columns && plan.opensAll == opensAll && plan.conditions == conditions) && mayEstimate && !apart &&
+      runtimeValues.isEmpty && planTimeValues.isEmpty && Seq(before, files, bucketCount, place, needed).forall(_.isEmpty)
+}
+
+object ScanRequest {
+  /** The setting that has readers skip files that are missing or damaged: then expected rows may not come. */
+  def skipping(options: CaseInsensitiveStringMap): Option[String] = {
+    def isOn(name: String, inSession: Boolean) = options.getBoolean(name, inSession)
+    if (isOn("ignoreMissingFiles", SQLConf.get.ignoreMissingFiles)) Some("ignoreMissingFiles")
+    else if (isOn("ignoreCorruptFiles", SQLConf.get.ignoreCorruptFiles)) Some("ignoreCorruptFiles")
+    else None
+  }
 }

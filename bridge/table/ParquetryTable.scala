@@ -13,7 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.Project
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.connector.catalog._
-import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, Transform}
+import org.apache.spark.sql.connector.expressions.{LogicalExpressions, NamedReference, Transform}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.parquetry.protocol._
 import org.apache.spark.sql.parquetry.versions.{Capabilities, Columns, Constraints, Evolution}
@@ -42,7 +42,8 @@ case class TableUse(
  * All packages use this class for tables. The classes that read and write tables are in packages above, so
  * only `LoadedTable` (`catalog`) makes scans and writes.
  */
-abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAnswer, use: TableUse)
+abstract class ParquetryTable(
+    val ref: CatalogRef, protected val answer: TableAnswer, use: TableUse, protected val answers: VersionAnswers)
   extends DefinedTable with SupportsRead with SupportsWrite with SupportsDeleteV2 with SupportsRowLevelOperations
   with SupportsMetadataColumns with SupportsAtomicPartitionManagement with SupportsSchemaEvolution {
 
@@ -114,8 +115,8 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
   override def columns(): Array[Column] =
     if (FieldIds.areCompared) Columns.of(FieldIds.added(logical, physical), withIds = true)
     else Columns.of(logical, withIds = false)
-  override def partitioning(): Array[Transform] = // names are parsed there
-    (partitionColumns.map(n => Expressions.identity(Schemas.quoted(n))) ++ answer.arrangedBy).toArray
+  override def partitioning(): Array[Transform] =
+    (partitionColumns.map(n => LogicalExpressions.identity(Schemas.reference(n))) ++ answer.arrangedBy).toArray
   /** The same table, described as partitioned by columns alone. */
   def byColumns: ParquetryTable = like(answer.byColumns, TableUse())
   override def constraints(): Array[Constraint] = answer.constraints.map(Constraints.fromAnswer).toArray
@@ -159,15 +160,34 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
   override def hashCode(): Int = (id(), version()).hashCode()
 
   protected def ask(op: String, fields: JField*): PlannerAnswer = ref.ask(op, identity ++ fields: _*)
+  /** Asks a question about this version that changes nothing, unless the session has its answer. */
+  def askOnce(op: String, fields: JField*): PlannerAnswer = answers.of(ref.question(op, identity ++ fields: _*))
+  /** Asks a question about several tables of this catalog, unless the session has its answer. */
+  def askOfSeveral(op: String, fields: JField*): PlannerAnswer = answers.of(ref.question(op, fields: _*))
 
   /** The planner's answer to predicates that Spark offers. */
-  def judge(offered: Seq[Predicate], options: CaseInsensitiveStringMap, more: JField*): Seq[PushedPredicate] = {
+  def judge(offered: Seq[Predicate], options: CaseInsensitiveStringMap, more: JField*): Seq[PushedPredicate] =
+    judge(offered, options, None, more: _*).predicates
+
+  /** The same, with the plan of the scan that follows if `opensAll` is set; see `ForeseeScans`. */
+  def judge(offered: Seq[Predicate], options: CaseInsensitiveStringMap, opensAll: Option[Boolean], more: JField*): JudgedPredicates = {
     val trees = offered.map(Json.ofExpression)
-    val answer = ask("push_predicates",
-      Seq[JField]("predicates" -> JArray(trees.toList), Json.readOptions(options), Settings.field) ++ more: _*).as[PushedAnswer]
-    offered.indices.map(i =>
-      PushedPredicate(offered(i), trees(i), answer.exact(i), answer.again(i), answer.rowGroups(i)))
+    val scan = for (opens <- opensAll; output <- expected) yield {
+      val named = output ++ offered.flatMap(_.references()).map(_.fieldNames().head)
+      val opened = opens || output.exists(name => !logical.fieldNames.contains(name))
+      opened -> ("scan" -> JObject("columns" -> Json.strings(logical.fieldNames.filter(named)),
+        "output" -> Json.strings(logical.fieldNames.filter(output)), "opens_all" -> JBool(opened)): JField)
+    }
+    val answer = if (offered.isEmpty) PushedAnswer(Nil, Nil, Nil, None, Nil) else askOnce("push_predicates",
+      Seq[JField]("predicates" -> JArray(trees.toList), Json.readOptions(options), Settings.field) ++ scan.map(_._2) ++ more: _*).as[PushedAnswer]
+    JudgedPredicates(
+      offered.indices.map(i => PushedPredicate(offered(i), trees(i), answer.exact(i), answer.again(i), answer.rowGroups(i))),
+      for ((opened, _) <- scan; plan <- answer.scan) yield ForeseenPlan(trees, answer.columns, opened, plan))
   }
+
+  @volatile private var expected = Option.empty[Set[String]]
+  /** Records the columns that a query needs above its conditions on this table, or None if not known. */
+  def expect(columns: Option[Set[String]]): Unit = expected = columns
 
   // Deleting
 

@@ -3,7 +3,7 @@ package org.apache.spark.sql.parquetry.table
 import org.json4s._
 
 import org.apache.spark.sql.connector.expressions.filter.Predicate
-import org.apache.spark.sql.parquetry.protocol.RowGroupPart
+import org.apache.spark.sql.parquetry.protocol.{RowGroupPart, ScanAnswer}
 
 /**
  * A predicate, and how the planner uses it.
@@ -15,3 +15,15 @@ import org.apache.spark.sql.parquetry.protocol.RowGroupPart
  */
 case class PushedPredicate(
     predicate: Predicate, tree: JValue, exact: Boolean, again: Boolean = false, rowGroups: Option[RowGroupPart] = None)
+
+/**
+ * The plan of a scan that came with the answer to its predicates.
+ *
+ * @param conditions the predicates' trees
+ * @param columns that are read
+ * @param opensAll whether every file is opened
+ */
+case class ForeseenPlan(conditions: Seq[JValue], columns: Seq[String], opensAll: Boolean, answer: ScanAnswer)
+
+/** How the planner uses predicates, and the plan of their scan, if it was foreseen. */
+case class JudgedPredicates(predicates: Seq[PushedPredicate], plan: Option[ForeseenPlan])

@@ -1,12 +1,13 @@
 package org.apache.spark.sql.parquetry.table
 
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
+import org.apache.spark.sql.connector.expressions.{FieldReference, NamedReference}
 import org.apache.spark.sql.types._
 
 /** Logical and physical schemas have the same shape; these walk both at once. */
 object Schemas {
-  /** A name as Spark parses it. */
-  def quoted(part: String): String = s"`${part.replace("`", "``")}`"
+  /** A column, or a field of one by the names on the way to it. Spark's own methods would parse a text. */
+  def reference(path: String*): NamedReference = FieldReference(path)
 
   /**
    * The fields by name, in any letter case. A query may have been resolved before a column was dropped, and

@@ -1,8 +1,8 @@
 """Parquetry: table layouts and scan planning for Spark.
 
 `open` reads a warehouse without Spark. `configure` and `attach` join a Spark session; `explain` and `report`
-show what its queries read. `register_data_source` is for sessions that take no jar. Names are imported on
-first use, so that reading a metastore does not load PySpark.
+show what its queries read, and `trace` where planning takes its time. `register_data_source` is for sessions
+that take no jar. Names are imported on first use, so that reading a metastore does not load PySpark.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from parquetry.catalog import Catalog
-    from parquetry.spark import attach, configure, explain, register_data_source, settings
+    from parquetry.spark import attach, configure, explain, read_trace, register_data_source, settings, trace
     from parquetry.spark.report import report
 
 __all__ = [
@@ -27,9 +27,11 @@ __all__ = [
     "configure",
     "explain",
     "open",
+    "read_trace",
     "register_data_source",
     "report",
     "settings",
+    "trace",
 ]
 
 _ON_SPARK = {
@@ -37,7 +39,9 @@ _ON_SPARK = {
     "configure": "parquetry.spark.session",
     "register_data_source": "parquetry.spark.source.python_source",
     "explain": "parquetry.spark.report",
+    "read_trace": "parquetry.spark.report",
     "report": "parquetry.spark.report",
+    "trace": "parquetry.spark.report",
     "settings": "parquetry.spark.configuration.catalog_settings",
 }
 

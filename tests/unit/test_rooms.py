@@ -73,13 +73,13 @@ FLOORS = {
     ),
     "planner": (
         {"planner"},
-        {"metadata_tables"},
+        {"metadata_tables", "tracing"},
         {"streams", "tables"},
         {"procedures", "scans", "writes"},
         {"lake", "predicates", "statements"},
         {"engine", "estimates"},
         {"protocol", "report_facts"},
-        {"scan_facts"},
+        {"flame_graph", "scan_facts"},
     ),
     "predicate": (
         {"pruning", "reading"},

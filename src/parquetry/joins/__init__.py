@@ -48,7 +48,11 @@ if FOR_TYPE_CHECKERS:
         spread as spread,
     )
     from parquetry.joins.runtime.filterable import filterable as filterable, has_parts as has_parts
-    from parquetry.joins.runtime.judge import TRANSPARENT_JOINS as TRANSPARENT_JOINS, decide as decide
+    from parquetry.joins.runtime.judge import (
+        TRANSPARENT_JOINS as TRANSPARENT_JOINS,
+        decide as decide,
+        reason_against as reason_against,
+    )
     from parquetry.joins.runtime.key_ranges import partition_key_ranges as partition_key_ranges
     from parquetry.joins.runtime.outcomes import CandidateOutcome as CandidateOutcome, reports as reports
     from parquetry.joins.runtime.row_group_ranges import (

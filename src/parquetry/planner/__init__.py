@@ -8,6 +8,7 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
     from parquetry.planner.engine import Failure as Failure, NoEngine as NoEngine
+    from parquetry.planner.flame_graph import draw_flame_graph as draw_flame_graph
     from parquetry.planner.lake import Lake as Lake
     from parquetry.planner.planner import Planner as Planner
     from parquetry.planner.predicates import (
@@ -30,6 +31,14 @@ if FOR_TYPE_CHECKERS:
         STATEMENT_WORDS as STATEMENT_WORDS,
     )
     from parquetry.planner.tables.partitions import agreeing as agreeing, values_of as values_of
+    from parquetry.planner.tracing import (
+        TRACE_VARIABLE as TRACE_VARIABLE,
+        AnsweredQuestion as AnsweredQuestion,
+        Recorder as Recorder,
+        record_by as record_by,
+        record_process as record_process,
+        stop_recording as stop_recording,
+    )
     from parquetry.planner.writes.checks import require_writable_so as require_writable_so
     from parquetry.planner.writes.compact_after_write import compact_after_write as compact_after_write
     from parquetry.planner.writes.destinations import (

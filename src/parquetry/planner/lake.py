@@ -72,6 +72,7 @@ class Lake:
         self.engine = engine
         self._snapshots: OrderedDict[tuple[str, int], TableSnapshot] = OrderedDict()
         self._pinned: dict[tuple[str, int], TableSnapshot] = {}
+        self._described: OrderedDict[tuple[str, int], tuple[TableRef, TableMetadata]] = OrderedDict()
         self._lock = threading.Lock()
         self.recent = PartitionCache()
         self.touched = TouchedPartitions()
@@ -228,9 +229,21 @@ class Lake:
     def described(self, snapshot: TableSnapshot) -> LoadedTable:
         """Return a table as the bridge reads it, and cache it."""
         self.cache(snapshot)
-        return self.described_as(
-            TableRef(snapshot.id.hex(), snapshot.version, snapshot.database, snapshot.name), snapshot
-        )
+        ref = TableRef(snapshot.id.hex(), snapshot.version, snapshot.database, snapshot.name)
+        with self._lock:
+            self._described[ref.id, ref.version] = ref, snapshot.metadata
+            while len(self._described) > _MAX_CACHED_SNAPSHOTS:
+                self._described.popitem(last=False)
+        return self.described_as(ref, snapshot)
+
+    def is_described(self, known: TableRef, snapshot: TableSnapshot) -> bool:
+        """Return whether a description that this catalog gave before is still true of a version.
+
+        A version's metadata are the same object, unless locations were rewritten.
+        """
+        ref, metadata = self._described.get((known.id, known.version), (None, None))
+        now = TableRef(snapshot.id.hex(), snapshot.version, snapshot.database, snapshot.name)
+        return ref == known == now and metadata is snapshot.metadata
 
     def described_as(self, ref: TableRef, snapshot: TableSnapshot) -> LoadedTable:
         """Return a table as the bridge reads it, with the reference that later questions name it by."""

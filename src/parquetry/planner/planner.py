@@ -14,7 +14,7 @@ from typing import Any
 
 from parquetry.errors import ParquetryError, UnsupportedError
 from parquetry.locations import use_file_systems
-from parquetry.planner import metadata_tables, statements
+from parquetry.planner import metadata_tables, statements, tracing
 from parquetry.planner.engine import Engine, Failure
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures import analyze, calls
@@ -125,6 +125,18 @@ class Planner:
 
     def answered(self, text: str, answer: Callable[[Lake, Any], answers.Answer]) -> str:
         """Answer a question by a function of its catalog, if it has one. Errors become answers, too."""
+        recorder = tracing.recorder()
+        if recorder is None:
+            return self._answer(text, answer)[1]
+        with recorder.measure() as measured:
+            question, told = self._answer(text, answer)
+        recorder.record(question, measured, len(text), len(told))
+        return told
+
+    def _answer(
+        self, text: str, answer: Callable[[Lake, Any], answers.Answer]
+    ) -> tuple[questions.Question | None, str]:
+        """Return a question, or None if it cannot be decoded, and its answer."""
         question: questions.Question | None = None
         try:
             question = codec.decode(text)
@@ -137,7 +149,7 @@ class Planner:
                         told = answer(lake, question)
                 else:
                     told = statements.ANSWERS[type(question)](question)
-                return codec.encode(told)
+                return question, codec.encode(told)
         except ParquetryError as error:
             failure = answers.Error(error.code, error.message, _subject(question, error.code), error.sqlstate)
         except RecursionError:  # of the JSON, or of what walks through its trees
@@ -152,7 +164,7 @@ class Planner:
                 _LOG.exception("A question of the bridge could not be answered: %s", _described(question))
                 own = Failure("INTERNAL", shorten(f"{type(error).__name__}: {error}"))
             failure = answers.Error(own.code, own.message, [])
-        return codec.encode(failure)
+        return question, codec.encode(failure)
 
     def _lake(self, question: questions.CatalogQuestion) -> Lake:
         key = (question.catalog, tuple(sorted(question.options.items())))

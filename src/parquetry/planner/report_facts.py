@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from parquetry.joins import CandidateOutcome, JoinFacts, explain_joins, reports
+from parquetry.joins import CandidateOutcome, JoinFacts, explain_joins, reason_against, reports
 from parquetry.planner.scan_facts import scan_reports
 from parquetry.prune import HeavyKeysReport, Report, ScanReport, ValuesReport
 
@@ -26,7 +26,7 @@ def report_from_facts(found: dict[str, Any]) -> Report:
     """Return the report of a query, whose facts are given as the dict that JSON has them as."""
     scans = scan_reports(found["scans"])
     joins = msgspec.convert(found["joins"], tuple[JoinFacts, ...])
-    values = reports(msgspec.convert(found["values"], tuple[CandidateOutcome, ...]))
+    values = reports(tuple(map(_with_reason, msgspec.convert(found["values"], tuple[CandidateOutcome, ...]))))
     return Report(
         scans,
         explain_joins(joins, found["settings"]),
@@ -34,6 +34,18 @@ def report_from_facts(found: dict[str, Any]) -> Report:
         not_run=bool(scans) and found.get("run") == "none",
         heavy_keys=msgspec.convert(found.get("splits", ()), tuple[HeavyKeysReport, ...]),
     )
+
+
+def _with_reason(outcome: CandidateOutcome) -> CandidateOutcome:
+    """Return a candidate with the reason of its refusal.
+
+    The bridge refuses a candidate by itself, and without words, if the planner knows nothing of its column.
+    """
+    verdict = outcome.verdict
+    if verdict.how != "refused" or verdict.reason:
+        return outcome
+    reason = reason_against(outcome.candidate) or ""
+    return msgspec.structs.replace(outcome, verdict=msgspec.structs.replace(verdict, reason=reason))
 
 
 def _without_effect(values: ValuesReport, scans: Sequence[ScanReport]) -> ValuesReport:

@@ -14,7 +14,7 @@ if FOR_TYPE_CHECKERS:
         version_of_home as version_of_home,
     )
     from parquetry.spark.publishing import publish_table as publish_table
-    from parquetry.spark.report import explain as explain
+    from parquetry.spark.report import explain as explain, read_trace as read_trace, trace as trace
     from parquetry.spark.session import attach as attach, configure as configure
     from parquetry.spark.source.python_source import register_data_source as register_data_source
 

@@ -1,15 +1,24 @@
-"""Report what a query's scans read and prune, and which joins shuffle and why, before and after a run."""
+"""Report what a query's scans read and prune, and which joins shuffle and why, before and after a run.
+
+Also take a profile of the questions that a session asks to plan its queries.
+"""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
+import msgspec
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from parquetry.errors import UnsupportedError
 from parquetry.joins import SETTINGS
-from parquetry.planner import report_from_json
+from parquetry.planner import TRACE_VARIABLE, AnsweredQuestion, report_from_json
 from parquetry.prune import Report
+from parquetry.spark.configuration.catalog_settings import BRIDGE_PACKAGE
 from parquetry.spark.connect import report_of_frame, report_of_sql
+from parquetry.spark.serving.trace import Trace
 from parquetry.spark.session import attach
 from parquetry.texts import shorten
 
@@ -66,6 +75,42 @@ def report(query: DataFrame | str) -> Report:
     if not hasattr(frame, "_jdf"):
         return report_of_frame(frame)
     return report_from_json(_door(attach(frame.sparkSession)).of(frame._jdf, list(SETTINGS)))
+
+
+def trace(*, functions: bool = False) -> Trace:
+    """Measure what the queries of a `with` block ask the planner, and the rules that plan them.
+
+    The result is complete after the block. It has a table of the questions (`rows`, or `print` it), the rules
+    that ran (`rules`), folded stacks (`stack_lines`) and a flame graph (`flame_graph`).
+
+    Args:
+        functions: whether the flame graph has the planner's functions, too. The planner is several times as
+            slow then: the times show which functions take it, and not how long it takes.
+
+    Raises:
+        BridgeError: the session has no bridge.
+        UnsupportedError: the session is a client of a server, whose process an environment variable traces.
+    """
+    spark = attach(SparkSession.active())
+    if not hasattr(spark, "_jsparkSession"):
+        raise UnsupportedError(
+            f"This session is a client of Spark Connect, and its planner runs beside the server: start the server with {TRACE_VARIABLE}=FILE."
+        )
+    return Trace(getattr(spark._jvm, BRIDGE_PACKAGE).protocol.Tracing, functions=functions)
+
+
+def read_trace(path: str | os.PathLike[str]) -> Trace:
+    """Return the trace that processes wrote because of the environment variable PARQUETRY_TRACE.
+
+    Its times are of the planner alone: `ms` is `planner_ms`, and it has no `rules`.
+
+    Args:
+        path: of the file.
+    """
+    read = Trace(None, functions=False)
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    read.put([msgspec.json.decode(line, type=AnsweredQuestion) for line in lines], [])
+    return read
 
 
 def _require_frame(frame: Any, function: str) -> DataFrame:

@@ -135,7 +135,7 @@ def attach_to(context: SparkContext) -> None:
         )
     with _ATTACH_LOCK:
         if not door.installed():
-            install(context._gateway, door)
+            install(context._gateway, getattr(jvm, BRIDGE_PACKAGE).protocol)
             getattr(jvm, BRIDGE_PACKAGE).protocol.Settings.register(
                 {
                     f"{SESSION_PREFIX}{each.name}": each.text

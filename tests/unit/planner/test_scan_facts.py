@@ -130,3 +130,20 @@ def test_inner_names_are_written_as_a_user_knows_them() -> None:
         "t: partitions 2 of 5 (run-time values f IN (1.0D, 2.0D))",
         "  run time: f → 2 values, x IS NULL: partitions 5 → 2",
     ]
+
+
+def test_the_reason_of_a_join_that_cannot_gain() -> None:
+    """The report gives the reason against a candidate that the bridge has refused by itself."""
+    candidate = {
+        "scan": 0, "report": SCAN.to_dict(), "bytes": 4500, "column": "v", "form": "column", "filterable": False,
+        "join": 1, "type": "INNER", "side": "left", "steps": [], "equality": True, "null_aware": False,
+        "build": {"name": "lake.db.d", "key": "k"}, "source": 2, "narrowed": False, "shared": True,
+    }  # fmt: skip
+    verdict = {"how": "refused", "reason": "", "tuple": None}
+    found = {
+        "scans": [facts()], "joins": [], "run": "own", "settings": {}, "spark": "4.3.0",
+        "values": [{"candidate": candidate, "verdict": verdict, "gathered": None}],
+    }  # fmt: skip
+    assert [values.reason for values in report_from_facts(found).values] == [
+        "nothing is known of the values of v"
+    ]

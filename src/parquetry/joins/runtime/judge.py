@@ -106,7 +106,7 @@ def decide(
             continue
         if by_cost[position].used and not alone[position].used:  # ineffective at any cost
             continue
-        if _barred(candidate) is not None:
+        if reason_against(candidate) is not None:
             continue
         part = (
             key_range_part(candidates, alone, position, spread, key_files)
@@ -202,7 +202,7 @@ def _before(one: Candidate, other: Candidate) -> bool:
 def _own_verdict(candidate: Candidate, limit: int | None) -> Verdict:
     if limit is None:
         return Verdict("refused", "runtime-pruning is false")
-    barred = _barred(candidate)
+    barred = reason_against(candidate)
     if barred is not None:
         return Verdict("refused", barred)
     known = candidate.known
@@ -214,7 +214,7 @@ def _own_verdict(candidate: Candidate, limit: int | None) -> Verdict:
     return cost_verdict(candidate, limit)
 
 
-def _barred(candidate: Candidate) -> str | None:
+def reason_against(candidate: Candidate) -> str | None:
     """Return why a candidate is useless at any cost, or None."""
     reasons = (
         refusal(candidate)

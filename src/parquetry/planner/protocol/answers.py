@@ -127,10 +127,17 @@ class LoadedTable(Answer, frozen=True, kw_only=True):
 
 
 class Relation(Answer, frozen=True, kw_only=True):
-    """A table or a view: one of the two is set."""
+    """A table or a view: one of the two is set, unless the version that the session knows is the newest.
+
+    Attributes:
+        table: a table.
+        view: a view.
+        unchanged: whether the known version of a table is still the newest.
+    """
 
     table: LoadedTable | None = None
     view: View | None = None
+    unchanged: bool = False
 
 
 class MetadataTable(Answer, frozen=True):
@@ -150,11 +157,15 @@ class Pushed(Answer, frozen=True):
         again: whether it is about partition columns alone but not understood, so that Spark can evaluate it
             on their values.
         row_groups: the part that Spark's readers may apply to row groups, or None if there is no such part.
+        scan: the plan of the scan that the question foresees, or None.
+        columns: that this plan reads.
     """
 
     exact: list[bool]
     again: list[bool]
     row_groups: list[Usable | None]
+    scan: PlannedScan | None = None
+    columns: list[str] = []
 
 
 class PartitionValueRows(Answer, frozen=True):
@@ -312,6 +323,7 @@ class PlannedScan(Answer, frozen=True):
         counts: what its steps kept.
         buckets: the buckets that contain all rows, or None if the scan has no such buckets.
         filterable: the columns whose runtime filters can prune something.
+        runtime_pruning: whether settings let runtime filters prune the scan.
         most_values: how many values of one set the bridge may send one by one.
         most_wait: how many milliseconds to wait for a build side that runs only for its values, or None for
             no limit.
@@ -335,6 +347,7 @@ class PlannedScan(Answer, frozen=True):
     counts: ScanCounts
     buckets: ReportedBuckets | None = None
     filterable: list[str] = []
+    runtime_pruning: bool = True
     most_values: int = 0
     most_wait: int | None = None
     again: list[bool] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -14,6 +14,7 @@ from parquetry.joins import (
     Candidate,
     KeyFiles,
     Spread,
+    Verdict,
     choose_bucket_counts,
     choose_placement,
     decide,
@@ -44,19 +45,38 @@ def plan_joins(lake: Lake, q: questions.PlanJoins) -> answers.PlannedJoins:
     """
     requests = [_CandidateRequest(lake, each) for each in q.candidates]
     return answers.PlannedJoins(
-        verdicts=decide(
-            [each.candidate() for each in requests],
-            [each.limit(q.settings) for each in requests],
-            lambda position: requests[position].spread(),
-            lambda position: requests[position].dense_key_count(),
-            lambda position: requests[position].key_files(),
-            lambda position: placement_columns(requests[position].scan.snapshot.metadata),
-        ),
+        verdicts=(_usable_known(requests, q.settings) if q.known_first else None)
+        or _verdicts(requests, q.settings),
         bucket_counts=[] if q.buckets is None else choose_bucket_counts(q.buckets),
         in_place=[] if q.placement is None else choose_placement(q.placement),
         splits=[decide_split(each) for each in q.splits],
         skew_splits=split_joins(lake, q.skewed, q.settings),
     )
+
+
+def _verdicts(requests: Sequence[_CandidateRequest], settings: dict[str, str]) -> list[Verdict]:
+    return decide(
+        [each.candidate() for each in requests],
+        [each.limit(settings) for each in requests],
+        lambda position: requests[position].spread(),
+        lambda position: requests[position].dense_key_count(),
+        lambda position: requests[position].key_files(),
+        lambda position: placement_columns(requests[position].scan.snapshot.metadata),
+    )
+
+
+def _usable_known(requests: Sequence[_CandidateRequest], settings: dict[str, str]) -> list[Verdict] | None:
+    """Return `known` for candidates whose plan-time values prune something, and a refusal for all others.
+
+    Return None if there are no such candidates.
+    """
+    useful = [position for position, each in enumerate(requests) if each.has_useful_values]
+    verdicts = _verdicts([requests[position] for position in useful], settings)
+    known = {position for position, verdict in zip(useful, verdicts, strict=True) if verdict.how == "known"}
+    if not known:
+        return None
+    later = Verdict("refused", "plan-time values of other candidates come first")
+    return [Verdict("known") if position in known else later for position in range(len(requests))]
 
 
 class _CandidateRequest:
@@ -75,6 +95,12 @@ class _CandidateRequest:
         self.build = (
             None if candidate.values_of is None else ScanRequest.from_question(lake, candidate.values_of)
         )
+
+    @property
+    def has_useful_values(self) -> bool:
+        """Return whether plan-time values may prune something that is not pruned yet."""
+        known = self._candidate.facts.known
+        return known is not None and known.useful
 
     def limit(self, session: dict[str, str]) -> int | None:
         """Return the most bytes of a build side that runs only for its values, or None if the setting is off.

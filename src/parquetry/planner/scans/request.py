@@ -96,6 +96,8 @@ class ScanRequest:
     @cached_property
     def pruning(self) -> list[Condition]:
         """Return all conditions that no other one implies, of the query and of joins."""
+        if not self.joined and not self.runtime:
+            return [self.conditions[position] for position in self.telling]
         every = self.conditions + [each.condition for each in self.runtime_conditions]
         return [every[position] for position in without_implied([condition.predicate for condition in every])]
 

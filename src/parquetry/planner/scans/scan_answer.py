@@ -124,6 +124,7 @@ def answer_without_files(
         report=report_of(shown or report),
         counts=_counts(report),
         filterable=values,
+        runtime_pruning=settings[RUNTIME_PRUNING],
         most_values=LIMITS.set_values,
         most_wait=settings[RUNTIME_PRUNING_MAX_WAIT],
         decided=_decided(report),

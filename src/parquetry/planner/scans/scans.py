@@ -57,7 +57,7 @@ from parquetry.prune import (
 
 
 def push(lake: Lake, q: questions.PushPredicates) -> answers.Pushed:
-    """Return how Spark can use each predicate.
+    """Return how Spark can use each predicate, and the plan of the scan that the question foresees.
 
     For each: whether Spark need not evaluate it on rows, whether it can evaluate it on partition values, and
     the part that its readers may apply to row groups.
@@ -87,7 +87,35 @@ def push(lake: Lake, q: questions.PushPredicates) -> answers.Pushed:
         else usable(tree, metadata.columns, metadata.partition_by, metadata.format)
         for tree, done in zip(q.predicates, settled, strict=True)
     ]
-    return answers.Pushed(settled, again, on_row_groups)
+    judged = answers.Pushed(settled, again, on_row_groups)
+    if q.scan is None or any(again):  # more conditions follow, so the scan is another one
+        return judged
+    read = set(q.scan.output).union(
+        *(each.about for each, done in zip(asked, settled, strict=True) if not done)
+    )
+    columns = [name for name in q.scan.columns if name in read]
+    plan = _plan(request, _foreseen(q, q.scan, columns))
+    return msgspec.structs.replace(judged, scan=plan, columns=columns)
+
+
+def _foreseen(
+    q: questions.PushPredicates, scan: questions.ForeseenScan, columns: list[str]
+) -> questions.PlanScan:
+    """Return the question that the bridge would ask next about a scan of some columns."""
+    return questions.PlanScan(
+        protocol=q.protocol,
+        by_position=q.by_position,
+        catalog=q.catalog,
+        options=q.options,
+        table=q.table,
+        predicates=q.predicates,
+        read_options=q.read_options,
+        settings=q.settings,
+        runtime=[],
+        columns=columns,
+        late=True,
+        opens_all=scan.opens_all,
+    )
 
 
 def partition_values(lake: Lake, q: questions.PartitionValues) -> answers.PartitionValueRows:
@@ -130,7 +158,10 @@ def heavy_values(lake: Lake, q: questions.HeavyValues) -> answers.HeavyValueRows
 
 def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.PlannedScan:
     """Return the files that a scan reads, the values of their partitions, and the description for Spark."""
-    request = ScanRequest.from_question(lake, q)
+    return _plan(ScanRequest.from_question(lake, q), q)
+
+
+def _plan(request: ScanRequest, q: questions.PlanScan) -> answers.PlannedScan:
     snapshot = request.snapshot
     settings = settle(q.read_options, q.settings, snapshot.metadata.properties, names_checked=False)
     late = late_scan(request, q, settings)

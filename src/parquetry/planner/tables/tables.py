@@ -135,15 +135,24 @@ def discard(lake: Lake, q: questions.DiscardTable) -> answers.Done:
 
 def load(lake: Lake, q: questions.LoadTable) -> answers.LoadedTable:
     """Return a table, in its newest or in an earlier version."""
+    return lake.described(find_version(lake, q))
+
+
+def find_version(lake: Lake, q: questions.LoadTable) -> TableSnapshot:
+    """Return the version of a table that a question names: the newest, or an earlier one.
+
+    Raises:
+        TableNotFoundError: there is no such table or version.
+        OtherKindError: the name belongs to a view.
+    """
     if len(q.namespace) != 1:
         raise TableNotFoundError(f"{'.'.join([*q.namespace, q.name])} is not a table of catalog {lake.name}.")
     version = None if q.version is None else _version(q.version)
     as_of = None if q.as_of is None else q.as_of // 1000
     try:
-        snapshot = lake.metastore.table(q.namespace[0], q.name, version=version, as_of=as_of)
+        return lake.metastore.table(q.namespace[0], q.name, version=version, as_of=as_of)
     except NamespaceNotFoundError as error:
         raise TableNotFoundError(error.message) from None  # Spark asks so for IF EXISTS
-    return lake.described(snapshot)
 
 
 def _version(text: str) -> int:

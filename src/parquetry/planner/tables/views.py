@@ -21,7 +21,7 @@ from parquetry.metastore import TableMetadata, TableSnapshot, Transaction, ViewD
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.tables.create import new_database
-from parquetry.planner.tables.tables import load, rename_target
+from parquetry.planner.tables.tables import find_version, rename_target
 
 _COMMENT, _OWNER, _TYPE = "comment", "owner", "table_type"
 _MAX_ATTEMPTS = 10
@@ -29,9 +29,13 @@ _MAX_ATTEMPTS = 10
 
 def _load_relation(lake: Lake, q: questions.LoadRelation) -> answers.Relation:
     try:
-        return answers.Relation(table=load(lake, q))
+        snapshot = find_version(lake, q)
     except OtherKindError:
         return answers.Relation(view=_view_answer(lake.metastore.table(q.namespace[0], q.name, kind="view")))
+    if q.known is not None and lake.is_described(q.known, snapshot):
+        lake.cache(snapshot)
+        return answers.Relation(unchanged=True)
+    return answers.Relation(table=lake.described(snapshot))
 
 
 def _view_answer(snapshot: TableSnapshot) -> questions.View:

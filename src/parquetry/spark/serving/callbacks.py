@@ -12,13 +12,14 @@ is secret.
 
 from __future__ import annotations
 
+import os
 import secrets
 from typing import Any, ClassVar
 
 from py4j.java_gateway import JavaObject
 from pyspark.java_gateway import ensure_callback_server_started
 
-from parquetry.planner import Lake, Planner, terms
+from parquetry.planner import Lake, Planner, record_process, terms
 from parquetry.planner.protocol import answers, questions
 from parquetry.spark.engine import SparkEngine
 from parquetry.spark.write import insert, rewrite_rows
@@ -55,13 +56,14 @@ _TOKEN_BYTES = 32
 """Random bytes in a token, and in the planner's name: as many as in PySpark's own token."""
 
 
-def install(gateway: Any, bridge: Any) -> None:
+def install(gateway: Any, protocol: Any) -> None:
     """Give a JVM a planner, which it calls over connections with a token.
 
     Args:
         gateway: PySpark's, to the JVM.
-        bridge: the object `Bridge` in that JVM.
+        protocol: the bridge's package of that name in that JVM.
     """
+    bridge = protocol.Bridge
     parameters = gateway.callback_server_parameters
     token = (
         parameters.auth_token or gateway.gateway_parameters.auth_token or secrets.token_urlsafe(_TOKEN_BYTES)
@@ -72,5 +74,6 @@ def install(gateway: Any, bridge: Any) -> None:
     server.callback_server_parameters.auth_token = token  # PySpark may have started it with other parameters
     name = gateway.gateway_property.pool.put(PlannerGateway(), force_id=secrets.token_urlsafe(_TOKEN_BYTES))
     bridge.connect(JavaObject("GATEWAY_SERVER", gateway._gateway_client), server.get_listening_port(), token)
+    protocol.Tracing.switch(record_process(os.environ))
     bridge.agree(terms())
     bridge.install(name)

@@ -20,7 +20,7 @@ from parquetry.joins.runtime.candidates import (
     Verdict,
 )
 from parquetry.joins.runtime.estimates import KeyFiles, Spread
-from parquetry.joins.runtime.judge import decide
+from parquetry.joins.runtime.judge import decide, reason_against
 from parquetry.joins.runtime.outcomes import CandidateOutcome, reports
 from parquetry.prune.report.join_values import How, ValuesReport
 from parquetry.prune.report.report import Report
@@ -580,3 +580,30 @@ def test_why_values_known_in_planning_leave_nothing_out(partitions: Counted, rea
     (line,) = reports([CandidateOutcome(one, Verdict("known"))])
     assert (line.values, line.reason) == (2, reason)
     assert (" leave nothing out: " in str(line)) == bool(reason)
+
+
+@pytest.mark.parametrize("joins", [(1, 1), (1, 2)])
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("narrowed", [False, True])
+def test_candidates_of_unknown_columns_change_no_other_verdict(
+    joins: tuple[int, int], shared: bool, narrowed: bool
+) -> None:
+    """The planner refuses candidates of unknown columns, and decides about the others as without them.
+
+    So the bridge leaves them out.
+    """
+    first, second = joins
+    others = [
+        candidate(join=first, shared=shared, narrowed=narrowed),
+        candidate(join=second, column="o", build=build(size=10 * MB, cost=10 * MB)),
+        candidate(join=second, side="right", scan=7, bytes=9 * MB),
+    ]
+    hopeless = [
+        candidate(join=first, side="right", scan=9, filterable=False, shared=True),
+        candidate(join=second, column="o", filterable=False),
+    ]
+    mixed = [hopeless[0], *others, hopeless[1]]
+    verdicts = decide(mixed, [LIMIT] * len(mixed))
+    assert {verdicts[0].how, verdicts[-1].how} == {"refused"}
+    assert verdicts[1:-1] == decide(others, [LIMIT] * len(others))
+    assert verdicts[0].reason == reason_against(hopeless[0])

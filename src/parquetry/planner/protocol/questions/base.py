@@ -5,16 +5,25 @@ from __future__ import annotations
 import msgspec
 
 
+class QuestionTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The number of a question in a trace, and what of the bridge asks it, the outermost first."""
+
+    number: int
+    path: list[str]
+
+
 class Question(msgspec.Struct, frozen=True, kw_only=True, tag_field="op", forbid_unknown_fields=True):
     """Base of all questions. A field that a question does not know is an error.
 
     Attributes:
         protocol: version of this protocol.
         by_position: whether the session reads ORC files by the position of columns.
+        trace: set while a trace is taken; it changes no answer.
     """
 
     protocol: int
     by_position: bool = False
+    trace: QuestionTrace | None = None
 
 
 class CatalogQuestion(Question, tag="catalog_question", frozen=True):

@@ -246,7 +246,14 @@ class View(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class LoadRelation(LoadTable, tag="load_relation", frozen=True):
-    """Answer: `Relation`, the table or the view with this name."""
+    """Answer: `Relation`, the table or the view with this name.
+
+    Attributes:
+        known: the version whose description the session has, or None. If it is still the newest, it is not
+            described again.
+    """
+
+    known: TableRef | None = None
 
 
 class ListViews(CatalogQuestion, tag="list_views", frozen=True):

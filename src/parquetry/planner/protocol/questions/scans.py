@@ -32,14 +32,31 @@ class Reading(Predicates, tag="reading", frozen=True, kw_only=True):
     settings: dict[str, str] = {}
 
 
+class ForeseenScan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The columns that a scan is likely to read, before the planner has judged its predicates.
+
+    Attributes:
+        columns: that the query's nodes and its predicates name, in the order of the table.
+        output: those among them that the query reads in any case. Columns of predicates alone are read only
+            if Spark has to evaluate them on rows.
+        opens_all: see `PlanScan`.
+    """
+
+    columns: list[str]
+    output: list[str]
+    opens_all: bool
+
+
 class PushPredicates(Reading, tag="push_predicates", frozen=True):
     """Answer: `Pushed`.
 
     Attributes:
         streaming: whether they belong to a stream, which reads other versions, too.
+        scan: the scan that follows, so that its plan comes with the answer; None to plan it later.
     """
 
     streaming: bool = False
+    scan: ForeseenScan | None = None
 
 
 class PartitionValues(Predicates, tag="partition_values", frozen=True):
@@ -288,6 +305,8 @@ class PlanJoins(CatalogQuestion, tag="plan_joins", frozen=True):
 
     Attributes:
         candidates: for runtime filters of tables of this catalog.
+        known_first: whether plan-time values that can be used are the whole answer. They narrow their scans,
+            and the bridge asks again about the narrowed plan.
         buckets: the joins by buckets, of tables of any catalog.
         placement: the joins with a side in buckets, of tables of any catalog.
         splits: the joins in buckets whose hot buckets might be split.
@@ -296,6 +315,7 @@ class PlanJoins(CatalogQuestion, tag="plan_joins", frozen=True):
     """
 
     candidates: list[RuntimeCandidate] = []
+    known_first: bool = False
     buckets: BucketGraph | None = None
     placement: PlacementGraph | None = None
     splits: list[SplitCandidate] = []

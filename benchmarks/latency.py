@@ -1,0 +1,107 @@
+"""The processor's time from a query's text to its plan, beside Spark on the same files, and its questions.
+
+Most of a short query is its planning. A point query reads one partition of 400; a star joins a fact of 400
+days with three small tables. Each turn has new values in its conditions, so that no answer of the turn before
+serves it, or the same query again, as a dashboard sends it. Spark's side reads views of the same files, which
+it has listed already.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+import parquetry
+from benchmarks.lake import CATALOG, files, processor_seconds, start
+from benchmarks.measure import BenchmarkFinding, Result, take_turns
+
+DAYS, ROWS_PER_DAY, ITEMS, SHOPS = 400, 500, 5000, 100
+_TABLES = ("days", "items", "shops", "sales")
+_CALLS, _ROUNDS, _WARMUPS = 20, 9, 10
+_POINT = "SELECT amount FROM {sales} WHERE day = {day} AND id = {id}"
+_STAR = """
+SELECT brand, city, sum(amount) FROM {sales} sales JOIN {days} ON day = d JOIN {items} items ON sales.item = items.item
+JOIN {shops} shops ON sales.shop = shops.shop WHERE month = {month} AND brand = 'b{brand}' AND city = 'c{city}'
+GROUP BY brand, city
+"""
+_TARGETS = {"point query": 1.15, "star": 1.3}
+_TEXTS = {"point query": _POINT, "star": _STAR}
+
+
+def run(folder: Path, _scale: float) -> Result:
+    """Plan both queries through Parquetry and through Spark, and count Parquetry's questions."""
+    result = Result("latency")
+    spark = start(folder)
+    _make(spark)
+    _views(spark, folder)
+    for name, text in _TEXTS.items():
+        for kind, values in (("new", _values), ("repeated", partial(itertools.repeat, next(_values())))):
+            job = f"{kind} {name}"
+            variants = {side: _planning(spark, text, tables, values()) for side, tables in _sides().items()}
+            clock = partial(processor_seconds, spark)
+            timing = take_turns(job, variants, _ROUNDS, _WARMUPS, _CALLS, clock)
+            result.timings.append(timing)
+            result.findings.append(
+                BenchmarkFinding(
+                    f"processor's time of planning a {job}, beside Spark",
+                    timing.ratio("parquetry", "spark"),
+                    _TARGETS[name],
+                )
+            )
+            with parquetry.trace() as trace:
+                variants["parquetry"]()
+            result.findings.append(
+                BenchmarkFinding(f"questions to plan a {job}", len(trace.rows), None, "questions")
+            )
+            result.details[job] = {"questions": trace.rows, "rules": trace.rules}
+    spark.stop()
+    return result
+
+
+def _sides() -> dict[str, dict[str, str]]:
+    return {
+        "parquetry": {table: f"{CATALOG}.bench.{table}" for table in _TABLES},
+        "spark": {table: f"latency_{table}" for table in _TABLES},
+    }
+
+
+def _values() -> Iterator[dict[str, int]]:
+    for number in itertools.count(7, 13):
+        day = number % DAYS
+        yield {"day": day, "id": day + DAYS, "month": day // 30, "brand": number % 100, "city": number % 7}
+
+
+def _planning(
+    spark: SparkSession, text: str, tables: dict[str, str], values: Iterator[dict[str, int]]
+) -> Callable[[], object]:
+    return lambda: spark.sql(text.format(**tables, **next(values)))._jdf.queryExecution().executedPlan()
+
+
+def _make(spark: SparkSession) -> None:
+    """Make the tables, unless an earlier run has left them."""
+    if spark.catalog.tableExists(f"{CATALOG}.bench.sales"):
+        return
+    day, item, shop = f"cast(id % {DAYS} AS int)", f"id * 7 % {ITEMS}", f"cast(id * 13 % {SHOPS} AS int)"
+    rows = {
+        "days (d int, month int)": f"SELECT id, id div 30 FROM range({DAYS})",
+        "items (item bigint, brand string)": f"SELECT id, concat('b', id % 100) FROM range({ITEMS})",
+        "shops (shop int, city string)": f"SELECT id, concat('c', id % 7) FROM range({SHOPS})",
+        "sales (id bigint, item bigint, shop int, amount double, day int) PARTITIONED BY (day)": (
+            f"SELECT id, {item}, {shop}, id * 0.01, {day} FROM range({DAYS * ROWS_PER_DAY})"
+        ),
+    }
+    for definition, query in rows.items():
+        spark.sql(f"CREATE TABLE {CATALOG}.bench.{definition}")
+        spark.sql(f"INSERT INTO {CATALOG}.bench.{definition.split()[0]} {query}")
+
+
+def _views(spark: SparkSession, folder: Path) -> None:
+    """Make a view of the files of each table, for Spark's own readers."""
+    for table in _TABLES:
+        paths = files(folder, table)
+        frame = spark.read.option("basePath", str(Path(paths[0]).parents[1])).parquet(*paths)
+        frame.createOrReplaceTempView(f"latency_{table}")

@@ -1,0 +1,112 @@
+"""How many questions a query asks the planner, what it asks again, and what a trace says of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pyspark
+import pytest
+from pyspark.sql import SparkSession
+
+import parquetry
+from parquetry import metastore as ms
+from parquetry.config import series_of
+
+Rows = Callable[[str], list[tuple[object, ...]]]
+LOADS = 1 if series_of(pyspark.__version__) == "4.0" else 2
+"""Spark loads a query's tables when it analyses the query, and since Spark 4.1 once more when it runs it."""
+
+
+@pytest.fixture
+def star(spark: SparkSession, db: str) -> str:
+    """A fact `sales` of eight days, and three small tables."""
+    spark.sql(f"CREATE TABLE {db}.sales (id bigint, item int, shop int, day int) PARTITIONED BY (day)")
+    spark.sql(f"INSERT INTO {db}.sales SELECT id, id % 5, id % 3, id % 8 FROM range(80)")
+    for name, count in (("days", 8), ("items", 5), ("shops", 3)):
+        spark.sql(f"CREATE TABLE {db}.{name} (k int, name string)")
+        spark.sql(f"INSERT INTO {db}.{name} SELECT id, concat('{name}', id) FROM range({count})")
+    return db
+
+
+def questions(run: Callable[[], object]) -> Counter[str]:
+    """Return how often each question is asked while something runs."""
+    with parquetry.trace() as trace:
+        run()
+    return Counter(row["question"] for row in trace.rows)
+
+
+def test_a_point_query_asks_once(spark: SparkSession, rows: Rows, star: str, store: ms.Metastore) -> None:
+    """A point query asks for the version and for its scan, and the same query again for the version alone.
+
+    Another session's commit is seen by the next query, which then asks about the new version.
+    """
+    query = "SELECT id FROM {}.sales WHERE day = {} AND id > {}"
+    loads = {"load_relation": LOADS}
+    first = questions(lambda: rows(query.format(star, 1, 50)))
+    assert first == {**loads, "push_predicates": 1}
+    assert questions(lambda: rows(query.format(star, 1, 50))) == loads
+    assert questions(lambda: rows(query.format(star, 2, 20))) == first
+    assert rows(query.format(star, 1, 50)) == [(57,), (65,), (73,)]
+    table = store.table(star.removeprefix("lake."), "sales")
+    transaction = ms.Transaction(table, "delete")
+    transaction.drop((1,))
+    ms.commit(transaction)
+    assert questions(lambda: rows(query.format(star, 1, 50))) == first
+    assert rows(query.format(star, 1, 50)) == []
+
+
+def test_a_star_asks_once_for_each_scan(rows: Rows, star: str) -> None:
+    """A star asks once for each version, each scan and all joins, and the next time for versions alone."""
+    query = f"""SELECT count(*), min(items.name) FROM {star}.sales JOIN {star}.days ON day = days.k
+        JOIN {star}.items ON item = items.k JOIN {star}.shops ON shop = shops.k
+        WHERE days.name = 'days3' AND items.name < 'items4' AND shops.name > 'shops0'"""
+    answer = rows(query)
+    again = questions(lambda: rows(query))
+    assert again == {"load_relation": 4 * LOADS}
+    asked = questions(lambda: rows(query.replace("days3", "days4")))
+    # new are the scan of the changed table, the joins, and the scan of the fact by other values
+    assert asked == {"load_relation": 4 * LOADS, "push_predicates": 1, "plan_joins": 1, "plan_scan": 1}
+    assert rows(query) == answer
+
+
+def test_a_table_that_is_made_again_is_another(rows: Rows, spark: SparkSession, db: str) -> None:
+    """Nothing that a session learned of a dropped table is true of the next one of its name."""
+    for value in (1, 2):
+        spark.sql(f"CREATE TABLE {db}.t (a int, p int) PARTITIONED BY (p)")
+        spark.sql(f"INSERT INTO {db}.t VALUES ({value}, 0)")
+        assert [rows(f"SELECT a FROM {db}.t WHERE p = 0") for _ in range(2)] == [[(value,)]] * 2
+        spark.sql(f"DROP TABLE {db}.t")
+
+
+def test_other_plans_are_looked_at_and_left(spark: SparkSession, stock: str) -> None:
+    """A query of Spark's own tables asks nothing, and no rule of ours runs."""
+    spark.sql(f"CREATE TABLE {stock}.t USING parquet AS SELECT id, id % 3 AS p FROM range(9)")
+    with parquetry.trace() as trace:
+        spark.sql(
+            f"SELECT p, count(*) FROM {stock}.t JOIN {stock}.t u USING (p) WHERE p > 0 GROUP BY p"
+        ).collect()
+    assert (trace.rows, trace.rules) == ([], [])
+
+
+def test_a_trace_has_a_table_and_a_flame_graph(
+    spark: SparkSession, rows: Rows, star: str, tmp_path: Path
+) -> None:
+    """A trace says what asked each question and how long the answer took, and draws its stacks."""
+    with parquetry.trace(functions=True) as trace:
+        rows(
+            f"SELECT max(s.id) FROM {star}.sales s JOIN {star}.days ON s.day = days.k WHERE days.name = 'days3'"
+        )
+    frame = spark.createDataFrame(trace.rows)
+    asked = {row["question"]: row["asked_by"] for row in frame.collect()}
+    assert asked["plan_joins"].endswith("AddRuntimeFilters")
+    assert asked["push_predicates"].endswith("ParquetryScanBuilder.pushPredicates")
+    assert all(row["ms"] >= row["planner_ms"] > 0 for row in trace.rows)
+    assert {"AddRuntimeFilters", "ForeseeScans"} <= {rule["rule"] for rule in trace.rules}
+    assert str(trace).endswith(f"{len(trace.rows)} questions")
+    assert any(";planner;planner._answer" in line for line in trace.stack_lines())
+    svg = ElementTree.fromstring(trace.flame_graph(tmp_path / "trace.svg").read_text())
+    titles = [title.text or "" for title in svg.iter("{http://www.w3.org/2000/svg}title")]
+    assert any(title.startswith("AddRuntimeFilters: ") for title in titles)
