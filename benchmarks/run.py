@@ -27,12 +27,13 @@ ALONE = (
     "metastore",
     "requests",
     "iceberg",
+    "native",
 )
 """Run only when named: they take long, or need more than Spark."""
 MODULES = {
     **{
         name: f"benchmarks.{name}"
-        for name in ("planning", "paths", "loading", "history", "readers", "iceberg")
+        for name in ("planning", "paths", "loading", "history", "readers", "iceberg", "native")
     },
     **{
         name: f"benchmarks.queries.{name}"

@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.parquetry.buckets.{
   BucketStrategy, DisableUnusedBucketing, ReadBucketSamples, ResolveBucketSamples, ResolveHashFunctions}
+import org.apache.spark.sql.parquetry.filescans.UseFileScans
 import org.apache.spark.sql.parquetry.joingraph.SplitStructEqualities
 import org.apache.spark.sql.parquetry.ordering.SortAsFiles
 import org.apache.spark.sql.parquetry.predicates.{
@@ -91,10 +92,11 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               SortAsFiles                    sorts only what the order of files leaves unsorted; before the next rule
  *                               DisableUnusedBucketing         reads files in unused buckets like other files
  *                               ReadInOrder                    a top-k reads files by their bounds, and stops when it has its rows
+ *                               UseFileScans                   scans become Spark's own scans of files, which native engines know; after rules of our scans
  *                               SeparateScans                  a node with runtime filters has a scan of its own; last, as others change scans
  * }}}
  *
- * Four of the last rules are registered twice. As rules of query stages, adaptive execution runs them on a
+ * Five of the last rules are registered twice. As rules of query stages, adaptive execution runs them on a
  * whole plan. As rules before columnar transitions, Spark runs them without adaptive execution, too.
  */
 class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
@@ -166,6 +168,8 @@ private object Rules {
     extensions.injectQueryStagePrepRule(_ => DisableUnusedBucketing)
     extensions.injectColumnar(_ => prepared(DisableUnusedBucketing))
     extensions.injectColumnar(_ => prepared(ReadInOrder))
+    extensions.injectQueryStagePrepRule(session => UseFileScans(session))
+    extensions.injectColumnar(session => prepared(UseFileScans(session)))
     extensions.injectColumnar(_ => prepared(SeparateScans))
   }
 

@@ -2,6 +2,8 @@ package org.apache.spark.sql.parquetry.scan
 
 import org.json4s._
 
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, Json, ScanAnswer, Settings}
 import org.apache.spark.sql.parquetry.table.{HiddenColumns, ParquetryTable, PushedPredicate}
@@ -23,6 +25,7 @@ case class ScanRequest(
     needed: Option[JObject] = None) {
   // Kept, as the session's settings may change before the next question.
   private val settings = Settings.field
+  private val engine = NativeEngine.question(SparkSession.active)
 
   val hidden: HiddenColumns = new HiddenColumns(table, required)
   val (partitionSchema, dataSchema) = {
@@ -61,11 +64,44 @@ case class ScanRequest(
         "columns" -> Json.strings(required.fieldNames.filterNot(hidden.names)),
         "late" -> JBool(mayEstimate),
         "opens_all" -> JBool(!hidden.isEmpty || skipping.isDefined),
-        Json.readOptions(options), settings) ++ before.map("before" -> _: JField)
+        engine, Json.readOptions(options), settings) ++ before.map("before" -> _: JField)
         ++ files.map("files" -> Json.strings(_): JField)
         ++ Option.when(apart)("apart" -> JBool(true): JField)
         ++ needed.fold(List.empty[JField])(_.obj)
         ++ place.map(buckets => "place" -> JObject("version" -> JString(buckets.version), "count" -> JInt(buckets.count),
           "held" -> JInt(buckets.held), "columns" -> Json.strings(buckets.columns)): JField)
         ++ bucketCount.map(count => "buckets" -> JInt(count): JField): _*).as[ScanAnswer]
+}
+
+/**
+ * An engine that runs plans outside of the JVM. Each takes a scan for its own if it is Spark's scan of files.
+ *
+ * @param name for reports
+ * @param classes the package of its rules
+ * @param setting turns it off if it is `false`
+ */
+case class NativeEngine(name: String, classes: String, setting: String)
+
+object NativeEngine {
+  private val all = Seq(
+    NativeEngine("Comet", "org.apache.comet.", "spark.comet.enabled"),
+    NativeEngine("Gluten", "org.apache.gluten.", "spark.gluten.enabled"),
+    NativeEngine("RAPIDS", "com.nvidia.spark.rapids.", "spark.rapids.sql.enabled"))
+
+  /** The engine whose rules a session has, unless a setting turns it off. */
+  def of(session: SparkSession): Option[NativeEngine] = session match {
+    case classic: ClassicSession =>
+      val rules = classic.sessionState.columnarRules.map(_.getClass.getName)
+      all.find(engine => rules.exists(_.startsWith(engine.classes)) &&
+        classic.sessionState.conf.getConfString(engine.setting, "true").trim.toLowerCase != "false")
+    case _ => None
+  }
+
+  /** Settings of Spark that change which column of a file is read for a column of a table. */
+  private val matching = Seq(SQLConf.CASE_SENSITIVE, SQLConf.PARQUET_FIELD_ID_READ_ENABLED)
+
+  /** The question's field about the engine. The planner decides which scans it may read. */
+  def question(session: SparkSession): JField = "engine" -> JObject(
+    "name" -> of(session).fold[JValue](JNull)(engine => JString(engine.name)),
+    "matching" -> Json.strings(matching.filter(SQLConf.get.getConf(_)).map(_.key)))
 }

@@ -96,6 +96,19 @@ class ScanCounts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     by_totals: bool
 
 
+class NativeEngine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The native engine of a session, and settings of Spark that it might follow otherwise.
+
+    Attributes:
+        name: the engine whose rules the session has, such as `Comet`, or None.
+        matching: settings of Spark that are on, and change which column of a file is read for a column of a
+            table.
+    """
+
+    name: str | None = None
+    matching: list[str] = []
+
+
 class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
     """Answer: `PlannedScan`.
 
@@ -117,6 +130,7 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
             Files that are in this answer are left out.
         opens_all: whether every file has to be opened, since columns of files themselves are read, or since
             readers skip files that are missing or damaged.
+        engine: the session's native engine.
     """
 
     runtime: list[dict[str, Any]]
@@ -131,6 +145,7 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
     first: FirstRows | None = None
     answered: WholeAggregate | None = None
     opens_all: bool = False
+    engine: NativeEngine = NativeEngine()
 
 
 class FileKeyRanges(Reading, tag="file_ends", frozen=True, kw_only=True):
