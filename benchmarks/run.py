@@ -29,13 +29,23 @@ ALONE = (
     "iceberg",
     "upkeep",
     "latency",
+    "native",
 )
 """Run only when named: they take long, or need more than Spark."""
 MODULES = {
     **{
         name: f"benchmarks.{name}"
-        for name in ("planning", "paths", "loading", "history", "readers", "iceberg", "upkeep")
-        for name in ("planning", "paths", "loading", "history", "readers", "iceberg", "latency")
+        for name in (
+            "planning",
+            "paths",
+            "loading",
+            "history",
+            "readers",
+            "iceberg",
+            "upkeep",
+            "latency",
+            "native",
+        )
     },
     **{
         name: f"benchmarks.queries.{name}"

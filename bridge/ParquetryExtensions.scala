@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.parquetry.buckets.{
   BucketStrategy, DisableUnusedBucketing, ReadBucketSamples, ResolveBucketSamples, ResolveHashFunctions}
+import org.apache.spark.sql.parquetry.filescans.UseFileScans
 import org.apache.spark.sql.parquetry.joingraph.SplitStructEqualities
 import org.apache.spark.sql.parquetry.ordering.SortAsFiles
 import org.apache.spark.sql.parquetry.predicates.{
@@ -95,13 +96,14 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               SortAsFiles                    sorts only what the order of files leaves unsorted; before the next rule
  *                               DisableUnusedBucketing         reads files in unused buckets like other files
  *                               ReadInOrder                    a top-k reads files by their bounds, and stops when it has its rows
+ *                               UseFileScans                   scans become Spark's own scans of files, which native engines know; after rules of our scans
  *                               SeparateScans                  a node with runtime filters has a scan of its own; last, as others change scans
  * }}}
  *
  * Nearly all rules leave a plan at once that names no table of ours (`RuleOfOurs`). The others are about
  * statements whose tables are not known yet, about functions of ours, and about data that Spark has cached.
  *
- * Four of the last rules are registered twice. As rules of query stages, adaptive execution runs them on a
+ * Five of the last rules are registered twice. As rules of query stages, adaptive execution runs them on a
  * whole plan. As rules before columnar transitions, Spark runs them without adaptive execution, too.
  */
 class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
@@ -175,6 +177,8 @@ private object Rules {
     extensions.injectQueryStagePrepRule(_ => ofOurs(DisableUnusedBucketing))
     extensions.injectColumnar(_ => prepared(ofOurs(DisableUnusedBucketing)))
     extensions.injectColumnar(_ => prepared(ofOurs(ReadInOrder)))
+    extensions.injectQueryStagePrepRule(session => ofOurs(UseFileScans(session)))
+    extensions.injectColumnar(session => prepared(ofOurs(UseFileScans(session))))
     extensions.injectColumnar(_ => prepared(ofOurs(SeparateScans)))
   }
 

@@ -109,11 +109,15 @@ case class ValueRows(columns: Seq[String], rows: Seq[Seq[String]])
  * @param late whether the listing of files and partitions is deferred
  * @param decided conditions of the query that pruned partitions, as text
  * @param order the reading order of the files, or None if any will do
+ * @param native whether Spark's scan of files may read the files, or None if that is not wanted
  */
 case class ScanAnswer(
     files: FilesAnswer, partitions: Array[Array[String]], statistics: SizesAnswer, metrics: Seq[MetricAnswer], description: String,
     report: JValue, counts: JValue, buckets: Option[BucketsAnswer], filterable: Seq[String], runtimePruning: Boolean,
-    mostValues: Int, mostWait: Option[Long], again: Seq[Boolean], rowGroups: Seq[FoundRanges], unused: Seq[Option[String]], late: Boolean, decided: Seq[String], order: Option[FileOrder])
+    mostValues: Int, mostWait: Option[Long], again: Seq[Boolean], rowGroups: Seq[FoundRanges], unused: Seq[Option[String]], late: Boolean,
+    decided: Seq[String], order: Option[FileOrder], native: Option[NativeAnswer])
+/** @param reason why Spark's scan of files must not read them, or None if it may */
+case class NativeAnswer(reason: Option[String])
 
 /**
  * The reading order of a scan's files, for a query that may end before it has read all of them.

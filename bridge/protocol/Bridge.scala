@@ -176,7 +176,7 @@ object Bridge {
   /** Returns lines about the joins of a query, made of the facts about its plan. */
   def explainJoins(fields: JField*): Seq[String] = {
     val text = question("explain_joins", fields)
-    answered("explain_joins", _.ask(text)).as[JoinLinesAnswer].lines
+    answered("explain_joins", text).as[JoinLinesAnswer].lines
   }
 
   /**

@@ -13,6 +13,7 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.parquetry.filescans.ScanNode
 import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ReusedExchangeExec, ShuffleExchangeLike}
 import org.apache.spark.sql.execution.joins.{BaseJoinExec, BroadcastHashJoinExec}
 import org.apache.spark.sql.parquetry.buckets.{BucketPartitioning, ZipBucketsExec, ZippedUnionExec}
@@ -80,8 +81,8 @@ object JoinFacts {
   private def typeOf(join: BaseJoinExec): String = LogicalNames.of(join.joinType)
 
   private def side(plan: SparkPlan, keys: Seq[Expression]): JValue = {
-    def collect(plan: SparkPlan): Seq[(BatchScanExec, Reported)] = (plan match {
-      case scan: BatchScanExec => Seq(scan.scan).collect { case ours: Reported => scan -> ours }
+    def collect(plan: SparkPlan): Seq[(SparkPlan, Reported)] = (plan match {
+      case ScanNode(ours: Reported, _) => Seq(plan -> ours)
       case _ => Nil
     }) ++ (plan match {
       case parts: ZipBucketsExec => collect(parts.children.head) // one scan in two parts

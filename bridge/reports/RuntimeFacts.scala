@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
-import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.parquetry.filescans.ScanNode
 import org.apache.spark.sql.parquetry.joingraph.JoinRanges
 import org.apache.spark.sql.parquetry.protocol.Codec
 import org.apache.spark.sql.parquetry.runtime.{AddRuntimeFilters, RuntimeVerdict, TimedSubquery, TupleSubquery}
@@ -96,12 +96,9 @@ object RuntimeFacts {
 
     private def visit(plan: SparkPlan): Unit = if (seen.add(plan)) {
       plan match {
-        case node: BatchScanExec => node.scan match {
-          case scan: ParquetryScan =>
-            scans += scan
-            node.runtimeFilters.foreach(add(_, scan))
-          case _ =>
-        }
+        case ScanNode(scan: ParquetryScan, filters) =>
+          scans += scan
+          filters.foreach(add(_, scan))
         case _ =>
       }
       (plan match {

@@ -9,7 +9,7 @@ import org.json4s._
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.columnar.{InMemoryRelation, InMemoryTableScanExec}
-import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.parquetry.filescans.ScanNode
 import org.apache.spark.sql.parquetry.protocol.Json
 import org.apache.spark.sql.parquetry.scan.{ParquetryScan, Reported}
 
@@ -20,8 +20,7 @@ import org.apache.spark.sql.parquetry.scan.{ParquetryScan, Reported}
  * @param filled whether the run filled a cache itself
  */
 class ScansInRun(plan: SparkPlan, val filled: InMemoryRelation => Boolean) {
-  private val scans: Seq[ParquetryScan] = ScansInRun.nodes(plan).collect { case node: BatchScanExec => node.scan }
-    .collect { case scan: ParquetryScan => scan }
+  private val scans: Seq[ParquetryScan] = ScansInRun.nodes(plan).collect { case ScanNode(scan: ParquetryScan, _) => scan }
 
   /** Whether the plan has scans of ours. */
   def any: Boolean = scans.nonEmpty

@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.{DynamicPruningExpression, Expr
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.parquetry.filescans.FilesOfValues
 import org.apache.spark.sql.parquetry.joingraph.LogicalNames
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
@@ -21,6 +22,8 @@ object LimitSubqueryWait extends Rule[SparkPlan] {
         changed
       case _ => node
     }
+  }.transformAllExpressions { case found: FilesOfValues if found.shown.exists(limited(_, found.files.scan).isDefined) =>
+    found.mapFilters(filter => limited(filter, found.files.scan).getOrElse(filter))
   }
 
   private def limited(filter: Expression, scan: ParquetryScan): Option[Expression] = (filter, scan.mostWait) match {

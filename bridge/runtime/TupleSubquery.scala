@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2Strategy}
+import org.apache.spark.sql.parquetry.filescans.FilesOfValues
 import org.apache.spark.sql.parquetry.joingraph.{KeyTuple, TupleColumn}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 import org.apache.spark.sql.parquetry.versions.{PruningSubquery, ScanRelation}
@@ -38,12 +39,14 @@ case class TupleStrategy(session: SparkSession) extends SparkStrategy {
 object PlanTupleSubqueries extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = plan.transform {
     case scan: BatchScanExec if scan.runtimeFilters.exists(_.exists(_.isInstanceOf[KeyTuple])) =>
-      val changed = scan.copy(runtimeFilters = scan.runtimeFilters.map(_.transform {
-        case in @ InSubqueryExec(tuple: KeyTuple, values, _, _, _, _) if values.output.length == tuple.keys.length =>
-          in.copy(child = tuple.value, plan = TupleSubquery(in.plan, tuple.columns))
-      }))
+      val changed = scan.copy(runtimeFilters = scan.runtimeFilters.map(tupled))
       changed.copyTagsFrom(scan)
       changed
+  }.transformAllExpressions { case found: FilesOfValues if found.exists(_.isInstanceOf[KeyTuple]) => found.mapFilters(tupled) }
+
+  private def tupled(filter: Expression): Expression = filter.transform {
+    case in @ InSubqueryExec(tuple: KeyTuple, values, _, _, _, _) if values.output.length == tuple.keys.length =>
+      in.copy(child = tuple.value, plan = TupleSubquery(in.plan, tuple.columns))
   }
 }
 

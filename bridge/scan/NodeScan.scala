@@ -20,6 +20,11 @@ class NodeScan(shared: ParquetryScan) extends ParquetryScan(shared.plans, shared
   @volatile private var narrowed = Option.empty[Narrowed]
 
   override def filter(filters: Array[Expression]): Unit = narrowed = plans.narrow(filters.toSeq)
+  /** The files that filters keep, whose values have arrived. */
+  def filesOf(filters: Seq[Expression]): ScanAnswer = {
+    filter(filters.toArray)
+    narrowed.fold(listed)(_.answer)
+  }
   override def toBatch: Batch = {
     val state = narrowed
     new PlannedBatch(this, state.fold(listed)(_.answer))

@@ -9,6 +9,7 @@ import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, SortDirection, SortOrder}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
@@ -341,6 +342,32 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   }
 
   private lazy val readers = new FileReaders(session, table, partitionSchema, dataSchema, hidden, options)
+
+  // Spark's own scan of files (`UseFileScans`)
+
+  /** Whether the planner allows Spark's scan of files, as far as is known without files. */
+  def mayBeFileScan: Boolean = getClass == classOf[ParquetryScan] && plans.state.answer.native.exists(_.reason.isEmpty)
+  /**
+   * Whether Spark's scan of files reads this scan's files. The report says so, or why not.
+   *
+   * @param inBuckets whether a scan of files may report buckets
+   */
+  def becomesFileScan(inBuckets: Boolean): Boolean = {
+    val form =
+      if (mode.part != AllFiles || split.isDefined || (buckets.isDefined && !(inBuckets && fileBuckets.isDefined))) Some("the plan uses its buckets")
+      else Option.when(mode.wholeFiles)("the plan uses the order of its files")
+    val reason = form.orElse(plans.listed.native.flatMap(_.reason))
+    plans.recordFileScan(reason)
+    reason.isEmpty
+  }
+  /** The buckets, if they have Spark's hash and the names of files have their numbers. */
+  def fileBuckets: Option[BucketsAnswer] = buckets.filter(found => found.version == "spark" && found.held == found.count &&
+    mode.merging != Merging.Separate && listed.files.eachName.zipWithIndex.forall { case (name, i) =>
+      BucketingUtils.getBucketId(name).contains(listed.files.bucket(i))
+    })
+  /** The columns of files, without the partition columns. */
+  def fileSchema: StructType = CharVarcharUtils.replaceCharVarcharWithStringInSchema(
+    StructType(table.physical.fields.zip(table.logical.fields).collect { case (p, l) if !table.partitionColumns.contains(l.name) => p }))
 
   // What Spark's UI shows
 

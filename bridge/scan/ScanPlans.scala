@@ -183,12 +183,15 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
     case _ => false
   }
 
+  /** The counts of the steps without runtime values. Spark's scan of files has listed the files before. */
+  private def counts: JValue = if (base.asFileScan.isRight) listed.counts else estimate.counts
+
   /** Copies that Spark makes of a node have the same values: only the first one asks. */
   private def narrowBy(values: Seq[JValue]): Narrowed = synchronized {
     current match {
       case same: Narrowed if same.values == values => same
       case earlier =>
-        val narrowed = Narrowed(estimate, earlier.listing, values, request.ask(values, before.orElse(Some(estimate.counts))))
+        val narrowed = Narrowed(estimate, earlier.listing, values, request.ask(values, before.orElse(Some(counts))))
         current = narrowed
         narrowed
     }
@@ -259,13 +262,13 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
 
   /** The plans for the bucket count that was chosen last: the report describes these. */
   def reported: ScanPlans = base.chosen
-  def report: JValue = reported.narrowedOrListed.report merge timedOutFilters
+  def report: JValue = reported.narrowedOrListed.report merge timedOutFilters merge formOfNode
   /**
    * The report by a question of its own, if the plan's report names several conditions. Some of them may have
    * pruned nothing. If the version is no longer there, it is the plan's report.
    */
   def reportLater: () => JValue = {
-    val (described, known, missed) = (reported, report, timedOutFilters)
+    val (described, known, missed) = (reported, report, timedOutFilters merge formOfNode)
     val (request, before) = (described.request, described.before)
     val (values, compared) = described.state match {
       case narrowed: Narrowed => (narrowed.values, before.orElse(Some(described.estimate.counts)))
@@ -306,6 +309,12 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
     base.counted = Some(files)
     files
   })
+
+  @volatile private var asFileScan: Either[Option[String], Unit] = Left(None)
+  /** Records for the report why Spark's scan of files does not read the files, or None if it does. */
+  def recordFileScan(reason: Option[String]): Unit = base.asFileScan = reason.fold[Either[Option[String], Unit]](Right(()))(why => Left(Some(why)))
+  private def formOfNode: JObject =
+    base.asFileScan.fold(_.orElse(base.estimate.native.flatMap(_.reason)), _ => None).fold(JObject())(reason => JObject("native" -> JObject("reason" -> JString(reason))))
 
   @volatile private var timeouts = Seq.empty[(String, Long)]
   def recordTimeout(of: String, milliseconds: Long): Unit =

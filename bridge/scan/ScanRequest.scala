@@ -2,8 +2,9 @@ package org.apache.spark.sql.parquetry.scan
 
 import org.json4s._
 
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, Json, PlannerAnswer, ScanAnswer, Settings}
+import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, Json, NativeEngine, PlannerAnswer, ScanAnswer, Settings}
 import org.apache.spark.sql.parquetry.table.{ForeseenPlan, HiddenColumns, ParquetryTable, PushedPredicate}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -24,6 +25,7 @@ case class ScanRequest(
     needed: Option[JObject] = None, foreseen: Option[ForeseenPlan] = None) {
   // Kept, as the session's settings may change before the next question.
   private val settings = Settings.field
+  private val engine = NativeEngine.question(SparkSession.active)
 
   val hidden: HiddenColumns = new HiddenColumns(table, required)
   val (partitionSchema, dataSchema) = {
@@ -59,7 +61,7 @@ case class ScanRequest(
         "columns" -> Json.strings(columns),
         "late" -> JBool(mayEstimate),
         "opens_all" -> JBool(opensAll),
-        Json.readOptions(options), settings) ++ before.map("before" -> _: JField)
+        engine, Json.readOptions(options), settings) ++ before.map("before" -> _: JField)
         ++ files.map("files" -> Json.strings(_): JField)
         ++ Option.when(apart)("apart" -> JBool(true): JField)
         ++ needed.fold(List.empty[JField])(_.obj)

@@ -176,7 +176,8 @@ abstract class ParquetryTable(
       val named = output ++ offered.flatMap(_.references()).map(_.fieldNames().head)
       val opened = opens || output.exists(name => !logical.fieldNames.contains(name))
       opened -> ("scan" -> JObject("columns" -> Json.strings(logical.fieldNames.filter(named)),
-        "output" -> Json.strings(logical.fieldNames.filter(output)), "opens_all" -> JBool(opened)): JField)
+        "output" -> Json.strings(logical.fieldNames.filter(output)), "opens_all" -> JBool(opened),
+        NativeEngine.question(SparkSession.active)): JField)
     }
     val answer = if (offered.isEmpty) PushedAnswer(Nil, Nil, Nil, None, Nil) else askOnce("push_predicates",
       Seq[JField]("predicates" -> JArray(trees.toList), Json.readOptions(options), Settings.field) ++ scan.map(_._2) ++ more: _*).as[PushedAnswer]

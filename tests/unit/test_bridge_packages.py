@@ -27,6 +27,7 @@ PACKAGES = {
     "readers": "Spark's readers, and the files that they are given",
     "merging": "files of a bucket that are read as one, or of which only a part of the rows is read",
     "scan": "what a query reads of a table",
+    "filescans": "scans in the form of Spark's own scan of files",
     "joingraph": "what a plan joins, and where the keys of its joins come from",
     "splitting": "hot buckets that several tasks of a join read",
     "buckets": "joins by buckets without a shuffle",

@@ -9,4 +9,5 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
  */
 object UnavailableValues {
   def rows: Array[InternalRow] = Array(new GenericInternalRow(InSubqueryExecResultState.unavailableResult))
+  def areIn(found: InSubqueryExec): Boolean = found.isResultUnavailable
 }

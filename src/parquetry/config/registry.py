@@ -49,6 +49,7 @@ ISOLATION = "isolation"
 RUNTIME_PRUNING = "runtime-pruning"
 RUNTIME_PRUNING_MAX_BUILD_SIZE = "runtime-pruning-max-build-size"
 RUNTIME_PRUNING_MAX_WAIT = "runtime-pruning-max-wait"
+NATIVE_SCANS = "native-scans"
 HIVE_COMPATIBLE = "hive-compatible"
 PARTITION_COLUMNS_IN_FILES = "partition-columns-in-files"
 WRITERS = ("parquet.", "orc.")
@@ -361,6 +362,15 @@ TABLE_SETTINGS = (
         of_reads=True,
     ),
     Setting(
+        NATIVE_SCANS,
+        "auto",
+        choice_parser("auto", "on", "off"),
+        "Whether plain scans take the form of Spark's own scan of files, which native engines read by themselves. `auto` "
+        "does it where a session has such an engine, `on` always, `off` never. See [accelerators](accelerators.md).",
+        levels=EVERYWHERE,
+        of_reads=True,
+    ),
+    Setting(
         BUCKET_BEGIN_PARTITION,
         None,
         str,
@@ -481,6 +491,12 @@ def _nearest(name: str, names: Iterable[str]) -> str | None:
 
 def _kebab(name: str) -> str:
     return name.lower().replace("_", "-").replace(".", "-").removeprefix(SESSION_PREFIX.replace(".", "-"))
+
+
+def is_of_reads(name: str) -> bool:
+    """Return whether an option, in any letter case, is one of our options of reads."""
+    setting = _SETTINGS.get(name.lower())
+    return setting is not None and setting.of_reads
 
 
 def is_fixed(name: str) -> bool:

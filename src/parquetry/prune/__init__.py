@@ -53,6 +53,7 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.prune.report.scan import (
         IneffectiveCondition as IneffectiveCondition,
+        NativeReport as NativeReport,
         ScanReport as ScanReport,
         Step as Step,
     )

@@ -46,6 +46,7 @@ TEXTS = {
     "runtime-pruning": ("false", "true"),
     "runtime-pruning-max-build-size": ("1mb", "2mb"),
     "runtime-pruning-max-wait": ("1s", "none"),
+    "native-scans": ("on", "off"),
     "bucket-begin-partition": ("2024-01-01", "ds > '2024-01-01'"),
 }
 OF_TABLES = {
@@ -74,7 +75,7 @@ def test_every_setting_is_tested() -> None:
     Each setting but the settings of tables alone can be given at every level.
     """
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 17 * 6 + 16 * 1
+    assert len(PAIRS) == 18 * 6 + 16 * 1
     for setting in TABLE_SETTINGS:
         assert setting.levels == (("property",) if setting.name in OF_TABLES else EVERYWHERE)
         assert setting.name in OF_TABLES or not setting.fixed
@@ -113,6 +114,7 @@ def test_defaults_hold_where_nothing_is_given() -> None:
         "runtime-pruning": "true",
         "runtime-pruning-max-build-size": "10mb",
         "runtime-pruning-max-wait": "60s",
+        "native-scans": "auto",
         "auto-compact": "false",
         "auto-compact-min-files": "50",
         "auto-compact-max-bytes": "1gb",
@@ -165,7 +167,7 @@ def test_an_option_cannot_give_what_is_fixed_with_the_table() -> None:
         (
             "parquetry.anything",
             "is unknown: known are parquetry.auto-compact, parquetry.auto-compact-max-bytes, parquetry.auto-compact-min-files, parquetry.bloom-filter-columns, parquetry.bucket-join, parquetry.compression, parquetry.distribution, "
-            "parquetry.empty-buckets, parquetry.hot-bucket-rows, parquetry.isolation, parquetry.light-values, parquetry.runtime-pruning, "
+            "parquetry.empty-buckets, parquetry.hot-bucket-rows, parquetry.isolation, parquetry.light-values, parquetry.native-scans, parquetry.runtime-pruning, "
             "parquetry.runtime-pruning-max-build-size, parquetry.runtime-pruning-max-wait, parquetry.skew-join, parquetry.sort-by, parquetry.target-file-size",
         ),
         ("parquetry.", "is unknown: known are "),

@@ -112,6 +112,7 @@ CASE_CLASSES = {
     answers.Confirmation: "HeldAnswer",
     answers.Error: "PlannerError",
     answers.FileList: "FilesAnswer",
+    answers.FileScan: "NativeAnswer",
     answers.HeavyValueRows: "HeavyValuesAnswer",
     answers.JoinLines: "JoinLinesAnswer",
     answers.KeyRangeRows: "RowsAnswer",

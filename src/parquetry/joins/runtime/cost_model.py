@@ -115,6 +115,8 @@ class Limits(msgspec.Struct, frozen=True):
             value of an expression would need its own implied condition.
         expanded_tuples: tuples of an IN list that become conditions on columns, which prune files. Rows are
             then tested by one condition after the other, whereas Spark looks a tuple up in a set.
+        native_files: files of a scan; with more, no native engine reads them. Its scan lists each file by
+            itself before the query runs, and tests each by runtime values. Chosen, not measured.
         boxes: rows that become conditions one by one, of a build side whose values bound columns
             (`f.day BETWEEN d.first AND d.last`). If there are more, neighbours become one condition.
     """
@@ -134,6 +136,7 @@ class Limits(msgspec.Struct, frozen=True):
     key_ranges: int = 100
     looked_up_values: int = 10_000
     sparse_numbers: int = 20
+    native_files: int = 10_000
     row_group_bytes: int = 32 << 20
     likely_rows: int = 5
     likely_repeated_rows: int = 50

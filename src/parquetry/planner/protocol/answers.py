@@ -310,6 +310,16 @@ class ReadingOrder(msgspec.Struct, frozen=True):
     column: str | None = None
 
 
+class FileScan(msgspec.Struct, frozen=True):
+    """Whether Spark's own scan of files may read the files of a scan.
+
+    Attributes:
+        reason: why it must not, or None if it may.
+    """
+
+    reason: str | None = None
+
+
 class PlannedScan(Answer, frozen=True):
     """The plan of a scan.
 
@@ -336,6 +346,7 @@ class PlannedScan(Answer, frozen=True):
         decided: conditions of the query that pruned partitions, as text. Spark need not apply a condition
             that these decide.
         order: the reading order of the files, or None if any will do.
+        native: whether Spark's own scan of files may read them, or None if that is not wanted.
     """
 
     files: FileList
@@ -356,6 +367,7 @@ class PlannedScan(Answer, frozen=True):
     late: bool = False
     decided: list[str] = []
     order: ReadingOrder | None = None
+    native: FileScan | None = None
 
 
 class StreamPosition(Answer, frozen=True):

@@ -31,6 +31,7 @@ from parquetry.planner.protocol.answers import FileList
 from parquetry.planner.protocol.questions import ScanCounts, StepCount
 from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans import file_subset
+from parquetry.planner.scans.native import native_scan
 from parquetry.planner.scans.request import ScanRequest
 from parquetry.predicate import IsNull, Not
 from parquetry.prune import Condition, ConstantFiles, Report, ScanReport, condition_text, steps
@@ -245,5 +246,8 @@ def late_scan(request: ScanRequest, q: questions.PlanScan, settings: Settings) -
     if found is None or not has_parts(snapshot.metadata, found.files, found.bytes):
         return None
     sizes = statistics(found.bytes, found.rows, found.files)
-    answer = answer_without_files(request, settings, found.report, sizes, values)
-    return msgspec.structs.replace(answer, late=True)
+    native = native_scan(snapshot, q, settings, found.files)
+    shown = msgspec.structs.replace(found.report, native=native)
+    answer = answer_without_files(request, settings, found.report, sizes, values, shown=shown)
+    form = None if native is None else answers.FileScan(native.reason)
+    return msgspec.structs.replace(answer, late=True, native=form)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +29,7 @@ from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans.aggregates import aggregate
 from parquetry.planner.scans.file_order import columns_for_order, reported_order, reported_threshold
 from parquetry.planner.scans.file_subset import only_chosen, with_matches
+from parquetry.planner.scans.native import native_columns, native_scan
 from parquetry.planner.scans.request import ScanRequest
 from parquetry.planner.scans.runtime_values import runtime_report, unused
 from parquetry.planner.scans.scan_answer import (
@@ -43,6 +44,7 @@ from parquetry.planner.scans.scan_answer import (
 from parquetry.predicate import columns_of, filter_from_json, opaque_parts
 from parquetry.prune import (
     Condition,
+    ConstantFiles,
     DirectoryValues,
     Selection,
     candidates,
@@ -54,6 +56,7 @@ from parquetry.prune import (
     usable,
     without_buckets,
 )
+from parquetry.texts import quantity
 
 
 def push(lake: Lake, q: questions.PushPredicates) -> answers.Pushed:
@@ -115,6 +118,7 @@ def _foreseen(
         columns=columns,
         late=True,
         opens_all=scan.opens_all,
+        engine=scan.engine,
     )
 
 
@@ -167,7 +171,7 @@ def _plan(request: ScanRequest, q: questions.PlanScan) -> answers.PlannedScan:
     late = late_scan(request, q, settings)
     if late is not None:
         return late
-    selection = _selected(request, q)
+    selection = _selected(request, q, native_columns(snapshot, q, settings))
     block = selection.block
     partitions, numbers = _partitions_with_files(selection)
     buckets = (
@@ -184,9 +188,10 @@ def _plan(request: ScanRequest, q: questions.PlanScan) -> answers.PlannedScan:
     ranges = ranges_for_readers(
         snapshot.metadata, [one.condition for one in request.runtime_conditions], selection
     )
-    counted = None
-    if buckets is None and not q.opens_all:
-        counted = constant_files(snapshot, selection.partitions, block, q.columns)
+    may_count = buckets is None and not q.opens_all
+    counted = constant_files(snapshot, selection.partitions, block, q.columns) if may_count else None
+    order = reported_order(request, q.columns, selection)
+    native = native_scan(snapshot, q, settings, block.files, hindrance=_own_form(counted, order))
     waits = settings[RUNTIME_PRUNING] and has_parts(snapshot.metadata, block.count, selection.bytes)
     answer = answer_without_files(
         request,
@@ -200,11 +205,11 @@ def _plan(request: ScanRequest, q: questions.PlanScan) -> answers.PlannedScan:
             buckets=of_buckets,
             run_time=of_values,
             counted=0 if counted is None else counted.file_count,
+            native=native,
         ),
     )
     locations = PartitionSnapshot.locations(partitions)
     files = file_list(block.files, numbers, locations, None if buckets is None else buckets.of_files)
-    order = reported_order(request, q.columns, selection)
     if counted is not None and order is None:
         files = with_values(files, counted, [request.types[name] for name in counted.columns])
     return msgspec.structs.replace(
@@ -216,12 +221,22 @@ def _plan(request: ScanRequest, q: questions.PlanScan) -> answers.PlannedScan:
         row_groups=_ranges(ranges) + reported_threshold(request, selection),
         unused=unused(request.arrived, selection.report, {each.column for each in ranges}),
         order=order,
+        native=None if native is None else answers.FileScan(native.reason),
     )
 
 
-def _selected(request: ScanRequest, q: questions.PlanScan) -> Selection:
+def _own_form(counted: ConstantFiles | None, order: answers.ReadingOrder | None) -> str | None:
+    """Return why a scan needs its own form, or None."""
+    if order is not None:
+        return "it reads files in an order, and may end before the last"
+    if counted is not None and counted.file_count:
+        return f"rows of {quantity(counted.file_count, 'file')} come from the metastore"
+    return None
+
+
+def _selected(request: ScanRequest, q: questions.PlanScan, native: Collection[str]) -> Selection:
     """Return the scan's selection, restricted to the files that the question or the read's options name."""
-    about = {name for each in request.runtime_conditions for name in each.condition.about}
+    about = set(native) | {name for each in request.runtime_conditions for name in each.condition.about}
     about |= columns_for_order(request, q.columns)
     selection = request.select(q.columns, about, apart=q.apart)
     if q.files is not None:

@@ -51,6 +51,8 @@ def _scan(scan: ScanReport) -> str:
         f"<li>not by <code>{escape(condition_text(note.condition, note.origin))}</code>: {escape(note.reason)}</li>"
         for note in scan.unused()
     )
+    if scan.native is not None and not scan.not_read:
+        notes = f"<li>{escape(str(scan.native))}</li>{notes}"
     if scan.counted:
         notes = f"<li>{escape(counted_text(scan))}</li>{notes}"
     if scan.not_read:

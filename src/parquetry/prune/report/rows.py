@@ -17,7 +17,8 @@ class ReportRow(NamedTuple):
             one number.
         table: that it is about; of a join what is joined, and of its values the column that they are for.
         step: the step of pruning: `partitions`, `directories`, `buckets`, `files`, `bytes`. Other lines have
-            `run time`, `not used` (a condition that left out nothing), `not read` (a scan), `join`, or
+            `run time`, `not used` (a condition that left out nothing), `not read` (a scan), `native` or
+            `not native` (whether a native engine reads a scan), `join`, or
             `values` (of a join). `not run` is the first line for a query that has not run.
         kept: how many are read. None if the line counts nothing.
         total: how many there were. None if the line counts nothing.
@@ -49,6 +50,9 @@ def report_rows(report: Report) -> Iterator[ReportRow]:
             yield ReportRow(part, scan.table, step.name, step.kept, step.of, reason_text(step))
         if scan.counted:
             yield ReportRow(part, scan.table, "not opened", scan.counted, None, counted_text(scan))
+        if scan.native is not None and not scan.not_read:
+            name, _, why = str(scan.native).partition(": ")
+            yield ReportRow(part, scan.table, name, None, None, why)
         if scan.run_time is not None:
             why = run_time_text(scan.run_time).removeprefix("run time: ")
             yield ReportRow(part, scan.table, "run time", None, None, why)

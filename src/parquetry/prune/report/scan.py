@@ -90,6 +90,29 @@ class Step(ReportPart, frozen=True):
         return plain
 
 
+class NativeReport(ReportPart, frozen=True):
+    """Whether a scan has the form of Spark's own scan of files, which native engines read.
+
+    Attributes:
+        engine: the session's native engine, such as `Comet`, or None if it has none.
+        reason: why the scan has a form of its own, or None if it has Spark's.
+    """
+
+    engine: str | None = None
+    reason: str | None = None
+
+    def __str__(self) -> str:
+        """Return it as a line of a report.
+
+        >>> print(NativeReport("Comet"), NativeReport("Comet", "its files are orc"), NativeReport(), sep="; ")
+        native: Comet reads it; not native: its files are orc; native: Spark's scan of files reads it
+        """
+        if self.reason is not None:
+            return f"not native: {self.reason}"
+        reader = self.engine or "Spark's scan of files"
+        return f"native: {reader} reads it"
+
+
 class ScanReport(ReportPart, frozen=True):
     """One scan of one table.
 
@@ -104,6 +127,7 @@ class ScanReport(ReportPart, frozen=True):
             the query has not run.
         counted: files that are not opened, since the metastore has their number of rows, and the one value
             that each column has in them.
+        native: whether a native engine can read it, or None if there is none and the scan has its own form.
     """
 
     table: str
@@ -113,6 +137,7 @@ class ScanReport(ReportPart, frozen=True):
     by_totals: bool = False
     not_read: str = ""
     counted: int = 0
+    native: NativeReport | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scan as part of `Report.to_dict`."""

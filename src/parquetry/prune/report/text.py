@@ -110,6 +110,7 @@ def _lines(scan: ScanReport) -> list[str]:
     return [
         f"{scan.table}: {steps}",
         *(() if scan.run_time is None else (f"  {run_time_text(scan.run_time)}",)),
+        *(() if scan.native is None or scan.not_read else (f"  {scan.native}",)),
         *(f"  not by {condition_text(note.condition, note.origin)}: {note.reason}" for note in scan.unused()),
     ]
 

@@ -32,6 +32,19 @@ class Reading(Predicates, tag="reading", frozen=True, kw_only=True):
     settings: dict[str, str] = {}
 
 
+class NativeEngine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The native engine of a session, and settings of Spark that it might follow otherwise.
+
+    Attributes:
+        name: the engine whose rules the session has, such as `Comet`, or None.
+        matching: settings of Spark that are on, and change which column of a file is read for a column of a
+            table.
+    """
+
+    name: str | None = None
+    matching: list[str] = []
+
+
 class ForeseenScan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The columns that a scan is likely to read, before the planner has judged its predicates.
 
@@ -40,11 +53,13 @@ class ForeseenScan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         output: those among them that the query reads in any case. Columns of predicates alone are read only
             if Spark has to evaluate them on rows.
         opens_all: see `PlanScan`.
+        engine: see `PlanScan`.
     """
 
     columns: list[str]
     output: list[str]
     opens_all: bool
+    engine: NativeEngine = NativeEngine()
 
 
 class PushPredicates(Reading, tag="push_predicates", frozen=True):
@@ -142,6 +157,7 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
             Files that are in this answer are left out.
         opens_all: whether every file has to be opened, since columns of files themselves are read, or since
             readers skip files that are missing or damaged.
+        engine: the session's native engine.
     """
 
     runtime: list[dict[str, Any]]
@@ -156,6 +172,7 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
     first: FirstRows | None = None
     answered: WholeAggregate | None = None
     opens_all: bool = False
+    engine: NativeEngine = NativeEngine()
 
 
 class FileKeyRanges(Reading, tag="file_ends", frozen=True, kw_only=True):
