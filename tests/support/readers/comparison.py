@@ -40,6 +40,7 @@ _REASONS = (
     "cannot be read by Iceberg's readers",
     "PyIceberg takes",
     "PyIceberg finds no row",
+    "PyIceberg reads NULL",
 )
 """Parts of our refusals, in errors of clients."""
 _FAILURES = {
