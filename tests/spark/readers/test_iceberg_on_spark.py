@@ -129,7 +129,7 @@ def test_views(session: OtherSpark, spark: SparkSession, db: str, store: Metasto
     spark.sql(f"CREATE TABLE {db}.t AS SELECT id, concat('s', id) AS s FROM range(5)")
     spark.sql(f"CREATE VIEW {db}.full AS SELECT * FROM {db}.t WHERE id > 1")
     spark.sql(f"USE {db}")
-    spark.sql("CREATE VIEW bare (number COMMENT 'few', word) AS SELECT id, upper(s) FROM t WHERE id < 3")
+    spark.sql("CREATE VIEW bare (number COMMENT 'few', word) AS SELECT id, upper(s) AS s FROM t WHERE id < 3")
     spark.catalog.setCurrentCatalog("spark_catalog")
     with served(IcebergCatalog(store, name="lake")) as address:
         catalog = attach(session, address)
