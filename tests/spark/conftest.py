@@ -20,6 +20,7 @@ from tests.support.costs import count_statements
 from tests.support.encryption import key_server_jars
 from tests.support.jvm import quick_start
 from tests.support.jvm.savings import remember_missing_classes, set_permissions_without_processes
+from tests.support.readers.sweep import watch_drops
 from tests.support.s3.launcher import s3a_jars
 from tests.support.spark import series
 
@@ -83,6 +84,7 @@ def spark(warehouse: Path, _quick_jvms: None) -> Iterator[SparkSession]:
     parquetry.configure(builder, "pond", warehouse / "pond")
     remember_missing_classes(builder)
     count_statements(SparkSession)
+    watch_drops(SparkSession, {name: warehouse / name for name in ("lake", "pond")})
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     set_permissions_without_processes(session)

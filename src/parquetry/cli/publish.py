@@ -183,15 +183,9 @@ def serve_iceberg(
     manifests into the folder `_iceberg` of the table.
     """
     from parquetry.iceberg import ServedWarehouse, serve
-    from parquetry.locations import ArrowFileSystems, use_file_systems
-    from parquetry.metastore import open_metastore
     from parquetry.warehouse import find_warehouse
 
     source, options = find_warehouse(warehouse, store), storage_options(storage_option)
-    with (
-        use_file_systems(ArrowFileSystems(options)),
-        open_metastore(source.location, source.store) as metastore,
-    ):  # fails here, and not in each worker
-        print(f"Iceberg REST catalog of {metastore.warehouse} at http://{host}:{port}", file=sys.stderr)
     served = ServedWarehouse(source.location, source.store, options, planning.value, token, catalog)
+    print(f"Iceberg REST catalog of {served.location()} at http://{host}:{port}", file=sys.stderr)
     serve(served, host, port, workers)

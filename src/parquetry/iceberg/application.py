@@ -159,15 +159,16 @@ def _missing_kind(path: list[str]) -> str:
 
 
 async def _read_body(receive: Receive) -> bytes | None:
-    """Return the body of a request, or None if it is too long."""
+    """Return the body of a request, or None if it is too long. It is read to its end in any case."""
     parts, length, more = [], 0, True
     while more:
         message = await receive()
         part = message.get("body", b"")
         more, length = message.get("more_body", False), length + len(part)
-        if length > _MAX_BODY_BYTES:
-            return None
-        parts.append(part)
+        if length <= _MAX_BODY_BYTES:
+            parts.append(part)
+    if length > _MAX_BODY_BYTES:
+        return None
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 

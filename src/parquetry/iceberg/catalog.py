@@ -16,7 +16,7 @@ from parquetry.errors import (
     UnsupportedError,
     VersionNotFoundError,
 )
-from parquetry.iceberg.clients import Client, require_filter_columns
+from parquetry.iceberg.clients import Client, require_filter_columns, require_whole_values
 from parquetry.iceberg.manifests import has_manifests, write_manifests
 from parquetry.iceberg.metadata import ServedVersions, table_metadata
 from parquetry.iceberg.plan import FILES_PER_PAGE, ScanPosition, page
@@ -210,6 +210,7 @@ class IcebergCatalog:
             )
         table = self._served_version(namespace, name, request.get("snapshot-id"))
         require_filter_columns(table, client, request)
+        require_whole_values(table, client, request.get("select"))
         position = ScanPosition(
             table.version, request.get("filter"), bool(request.get("case-sensitive", True))
         )

@@ -6,6 +6,7 @@
 | DuckDB 1.5 | opens no table without the region of an object store | for tables on a local disk it gets one |
 | PyIceberg 0.12, if the server plans | takes partition values of dates and timestamps for texts | it gets the numbers that it stores |
 | | has no partition values of decimals, of bytes, and no NULL | the plan is refused |
+| PyIceberg 0.12 | reads NULL as an empty list or map where elements or values are structs | the column is refused |
 | PyIceberg 0.12 | a condition on a partition column that is not in the file and not selected is true of no row | the plan is refused; tables that it plans itself need `partition-columns-in-files` |
 """
 
@@ -106,6 +107,41 @@ def require_filter_columns(table: TableSnapshot, client: Client, request: Mappin
                 f"Table {table.label}: PyIceberg finds no row by a condition on partition column {name} unless the column is "
                 f"selected: add {name} to selected_fields."
             )
+
+
+def require_whole_values(table: TableSnapshot, client: Client, selected: Collection[str] | None) -> None:
+    """Make sure that a client reads all values of the columns that it selects.
+
+    Args:
+        table: the version.
+        client: that asks.
+        selected: names of columns, or of fields within, or None for all columns.
+
+    Raises:
+        UnsupportedError: PyIceberg would read NULL as an empty list or map.
+    """
+    if client is not Client.PYICEBERG:
+        return
+    names = None if selected is None else {name.lower() for name in selected}
+    for column in table.metadata.data_columns:
+        name = column.name.lower()
+        is_selected = names is None or any(each == name or each.startswith(f"{name}.") for each in names)
+        if is_selected and _has_structs_within(column.type):
+            raise UnsupportedError(
+                f"Table {table.label}: PyIceberg reads NULL of column {column.name}, a list or map of structs, as empty: leave it out by "
+                "selected_fields, or read the table by another engine."
+            )
+
+
+def _has_structs_within(kind: Any) -> bool:
+    """Return whether a type has a list or a map whose elements or values are structs."""
+    match kind:
+        case {"type": "struct", "fields": fields}:
+            return any(_has_structs_within(field["type"]) for field in fields)
+        case {"type": "array", "elementType": inner} | {"type": "map", "valueType": inner}:
+            is_struct = isinstance(inner, dict) and inner.get("type") == "struct"
+            return is_struct or _has_structs_within(inner)
+    return False
 
 
 def _partition_columns_in(expression: Any, partition_by: Collection[str]) -> Iterator[str]:

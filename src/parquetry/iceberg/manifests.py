@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow.fs as pafs
 
 from parquetry.errors import UnsupportedError
-from parquetry.iceberg.clients import Client, manifest_refusal
+from parquetry.iceberg.clients import Client, manifest_refusal, require_whole_values
 from parquetry.iceberg.metadata import file_uri, manifest_folder, manifest_list
 from parquetry.locations import join_location, open_location
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
@@ -57,6 +57,7 @@ def write_manifests(table: TableSnapshot, metadata: dict[str, Any], client: Clie
 
 def _require_readable(table: TableSnapshot, client: Client) -> None:
     """Make sure that a client reads all files right that other clients read right."""
+    require_whole_values(table, client, None)
     for partition in table.partitions():
         for file in partition.each_file():
             if (reason := manifest_refusal(table, client, file)) is not None:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from parquetry.errors import ConfigurationError
 from parquetry.iceberg.application import Application
 from parquetry.iceberg.catalog import IcebergCatalog
-from parquetry.locations import ArrowFileSystems, set_file_systems
+from parquetry.locations import ArrowFileSystems, set_file_systems, use_file_systems
 from parquetry.metastore import open_metastore
 
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
@@ -40,6 +40,18 @@ class ServedWarehouse:
     planning: Literal["server", "client"] = "server"
     token: str | None = None
     catalog: str | None = None
+
+    def location(self) -> str:
+        """Return the warehouse's location, once its metastore could be opened.
+
+        Raises:
+            WarehouseError: there is no such warehouse. The processes of a server would fail one by one.
+        """
+        with (
+            use_file_systems(ArrowFileSystems(self.storage_options)),
+            open_metastore(self.warehouse, self.store) as metastore,
+        ):
+            return metastore.warehouse
 
     def open(self) -> Application:
         """Open the warehouse, and return the application that answers the requests of this process."""

@@ -17,7 +17,10 @@ from pyspark.sql import SparkSession
 import parquetry
 from parquetry.catalog import Catalog
 from parquetry.errors import ConfigurationError
-from tests.support.readers.scans import READERS, comparable, rows_or_refusal
+from parquetry.iceberg import IcebergCatalog
+from parquetry.metastore import Metastore
+from tests.support.readers.comparison import READERS, Comparison, table_readers
+from tests.support.readers.values import comparable
 from tests.support.tables.bucketed_tables import settings
 
 ROOT = Path(__file__).parents[3]
@@ -38,6 +41,7 @@ _VALUES = (
     "named_struct('x', CAST(NULL AS INT), 'y', CAST(NULL AS STRUCT<z: STRING>))), "
     "(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)"
 )
+_COMMON = _ALL.replace("padded CHAR(4)", "padded VARCHAR(4)").replace("b: CHAR(3)", "b: STRING")
 _IN_ORC = _VALUES.replace("2999-12-31", "2199-12-31")  # PyArrow reads ORC's times in nanoseconds
 _EVOLVED = [
     "CREATE TABLE {t} (a INT, b STRING, c FLOAT, d DECIMAL(5,2), s STRUCT<x: INT, y: INT>, gone INT, k CHAR(2)) USING {f}",
@@ -62,6 +66,10 @@ _PARTITIONED = [
 ]
 TABLES: dict[str, list[str]] = {
     "types": [f"CREATE TABLE {{t}} ({_ALL}) USING parquet", f"INSERT INTO {{t}} VALUES {_VALUES}"],
+    "types_of_formats": [
+        f"CREATE TABLE {{t}} ({_COMMON}) USING parquet",
+        f"INSERT INTO {{t}} VALUES {_VALUES}",
+    ],
     "types_in_orc": [f"CREATE TABLE {{t}} ({_ALL}) USING orc", f"INSERT INTO {{t}} VALUES {_IN_ORC}"],
     "evolved": [each.replace("{f}", "parquet") for each in _EVOLVED],
     "evolved_in_orc": [
@@ -115,17 +123,21 @@ WRITTEN_WITH: dict[str, dict[str, str]] = {
     },
 }
 """Tables like `types`, written with other settings."""
-_ALL_READERS = set(READERS)
+_SCANS = {name for name in READERS if name.startswith("scan ")}
+_BY_FORMATS = {name for name in READERS if name not in _SCANS}
+_DATASET_AND_FORMATS = {"scan dataset", *_BY_FORMATS}
 REFUSED: dict[str, set[str]] = {
-    **{key: {"dataset"} for key in ("types", *WRITTEN_WITH)},  # a CHAR is padded
-    **{key: {"dataset"} for key in ("types_in_orc", "evolved_in_orc", "partitioned_orc")},
-    **{key: {"dataset"} for key in ("evolved", "partitioned", "foreign")},  # other names than in the files
-    "intervals": {"dataset"},  # numbers in the files
-    "expression_default": _ALL_READERS,
-    "lacking_struct": _ALL_READERS,
-    "months": _ALL_READERS,
-    "old_days": _ALL_READERS,
-    "old_days_in_orc": _ALL_READERS,
+    **dict.fromkeys(("types", *WRITTEN_WITH), _DATASET_AND_FORMATS),  # a CHAR is padded
+    **dict.fromkeys(("types_in_orc", "evolved_in_orc", "partitioned_orc"), _DATASET_AND_FORMATS),
+    **dict.fromkeys(("evolved", "partitioned", "foreign"), _DATASET_AND_FORMATS),  # other names, types
+    "intervals": _DATASET_AND_FORMATS,  # numbers in the files
+    "types_of_formats": {
+        "iceberg pyiceberg",
+        "iceberg polars",
+    },  # PyIceberg reads NULL as an empty list of structs
+    "partition_first": {"iceberg pyiceberg", "iceberg polars"},  # which take no NULL of a partition
+    "lacking_struct": _SCANS,
+    **{key: set(READERS) for key in ("expression_default", "months", "old_days", "old_days_in_orc")},
 }
 """The readers that refuse a table. All others give Spark's rows."""
 
@@ -208,28 +220,16 @@ def catalog(warehouse: Path) -> Iterator[Catalog]:
 
 
 def test_each_reader_gives_sparks_rows_or_refuses(
-    spark: SparkSession, database: str, foreign: str, catalog: Catalog
+    spark: SparkSession, database: str, foreign: str, catalog: Catalog, store: Metastore
 ) -> None:
-    """Every reader has Spark's rows of every table, or names a column and a remedy."""
-    wrong: dict[str, str] = {}
-    refused: dict[str, set[str]] = {}
-    for each in spark.sql(f"SHOW TABLES IN {database}").collect():
-        name = each.tableName
-        expected: list[str] | None = None
-        scan = catalog.scan(f"without_spark.{name}", time_zone="UTC")
-        for reader in READERS:
-            given = rows_or_refusal(reader, scan)
-            if isinstance(given, str):
-                refused.setdefault(name, set()).add(reader)
-                continue
-            if expected is None:
-                expected = comparable(spark.sql(f"SELECT * FROM {database}.{name}").toArrow())
-            if given != expected:
-                wrong[f"{name} {reader}"] = str(
-                    [pair for pair in zip(given, expected, strict=False) if pair[0] != pair[1]][:2]
-                )
-    assert wrong == {}
-    assert refused == REFUSED
+    """Every reader has Spark's rows of every table, or refuses it with a reason and a remedy."""
+    comparison = Comparison()
+    with table_readers(catalog, IcebergCatalog(store)) as readers:
+        for name in store.tables("without_spark"):
+            rows = None if name == "months" else spark.table(f"{database}.{name}").toArrow()
+            readers.compare(store.table("without_spark", name), rows, comparison)
+    assert comparison.wrong == {}
+    assert {name: set(reasons) for name, reasons in comparison.refused.items()} == REFUSED
 
 
 CONDITIONS: dict[str, list[str]] = {
@@ -278,12 +278,11 @@ def test_orc_times_are_of_the_javas_zone(spark: SparkSession, database: str, cat
             f"INSERT INTO {table} VALUES (TIMESTAMP'2024-07-01 12:00:00.123456', TIMESTAMP_NTZ'2024-07-01 12:00:00'), "
             "(TIMESTAMP'1950-01-01 00:00:00', TIMESTAMP_NTZ'1950-01-01 00:00:00.5'), (NULL, NULL)"
         )
-        expected = comparable(spark.table(table).toArrow())
+        expected = comparable(spark.table(table).toArrow().to_pylist())
     finally:
         zones.setDefault(before)
-    given = rows_or_refusal(
-        "arrow", catalog.scan("without_spark.times_in_new_york", time_zone="America/New_York")
-    )
+    scan = catalog.scan("without_spark.times_in_new_york", time_zone="America/New_York")
+    given = comparable(scan.to_arrow().to_pylist())
     spark.sql(f"DROP TABLE {table}")
     assert given == expected
 
@@ -292,7 +291,7 @@ _PROGRAM = """
 import sys
 from pyspark.sql import SparkSession
 import parquetry
-from tests.support.readers.scans import comparable
+from tests.support.readers.values import comparable
 
 spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
 spark.conf.set("spark.sql.session.timeZone", "UTC")
@@ -307,7 +306,7 @@ def show(name, value):
     print("=", name, value)
 
 for table in ("types", "evolved", "partitioned", "directories"):
-    show(table, comparable(source(table).toArrow()))
+    show(table, comparable(source(table).toArrow().to_pylist()))
 frame = source("bucketed", columns="v, id", where="p = 1")
 show("columns", frame.columns)
 show("pushed", sorted(row.id for row in frame.where("id < 10").collect()))
@@ -342,7 +341,7 @@ def test_a_session_without_the_jar_reads_by_the_python_source(
     with pytest.raises(ConfigurationError, match="This session has Parquetry's jar"):
         parquetry.register_data_source(spark)
     expected = {
-        table: str(comparable(spark.table(f"{database}.{table}").toArrow()))
+        table: str(comparable(spark.table(f"{database}.{table}").toArrow().to_pylist()))
         for table in ("types", "evolved", "partitioned", "directories")
     }
     expected |= {

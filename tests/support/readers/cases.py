@@ -97,6 +97,16 @@ def nested(lake: PythonLake) -> None:
     )
 
 
+PAIR = {"type": "struct", "fields": [{"name": "v", "type": "integer", "nullable": True, "metadata": {}}]}
+PAIRS = {"type": "array", "elementType": PAIR, "containsNull": True}
+NAMED = {"type": "map", "keyType": "string", "valueType": PAIR, "valueContainsNull": True}
+
+
+def structs_within(lake: PythonLake) -> None:
+    lake.create("t", {"l": PAIRS, "m": NAMED})
+    lake.write("t", "a.parquet", [{"l": [{"v": 1}], "m": [("k", {"v": 2})]}, {"l": None, "m": None}])
+
+
 TYPES = {
     "boolean": True, "byte": -1, "short": 2, "integer": 3, "long": 4, "float": 0.5, "double": -0.25, "string": "x",
     "varchar(3)": "abc", "binary": b"\0\xff", "date": dt.date(1969, 12, 31), "decimal(20,3)": Decimal("-1.250"),
@@ -187,6 +197,8 @@ CASES = {
     "changed": ReaderCase(changed, [{"q": "u", "n": None, "b": 1, "a": 10, "c": None}, {"q": "v", "n": "n", "b": 2, "a": 20, "c": 200}],
         filter=("c IS NULL AND q = 'u'", [0])),
     "nested": ReaderCase(nested, [{"s": {"x": 1, "y": ["u", None]}, "m": {"k": 7}, "a": 1}, {"s": None, "m": None, "a": 2}]),
+    "structs within": ReaderCase(structs_within, [{"l": [{"v": 1}], "m": {"k": {"v": 2}}}, {"l": None, "m": None}],
+        refusals={"pyiceberg": "reads NULL of column l", "polars": "reads NULL of column l"}),
     "types": ReaderCase(types, [{f"c{n}": value for n, value in enumerate(TYPES.values())}, dict.fromkeys(f"c{n}" for n in range(len(TYPES)))]),
     "texts": ReaderCase(partitioned("string", "a%2Fb%3D", "é x"), [{"p": "a/b=", "a": 0}, {"p": "é x", "a": 1}], filter=("p = 'a/b='", [0])),
     "an equals sign in a folder": ReaderCase(partitioned("string", "a%2Fb=", "é x"), [{"p": "a/b=", "a": 0}, {"p": "é x", "a": 1}], filter=("p = 'a/b='", [0])),
