@@ -67,7 +67,7 @@ class _KeyRange:
     """A range of a version.
 
     Attributes:
-        first: position of its first partition among those of the plan.
+        first: position of its first partition in the sequence.
         number: its position in the list.
         manifest: its entry in the list.
         stop: the key at which the next range begins, or None.
