@@ -8,7 +8,8 @@ ticket may be forgotten only if no row of it can come any more. Two things make 
   that the machine sleeps. So what it sends was sent at most five minutes after the ticket was aborted.
 - **A ticket is forgotten late.** A version's record says which tickets had been aborted by then. A vacuum
   goes by a version that is as old as the grace period, at least an hour, by the earliest of the known clocks.
-  It forgets the aborted tickets of this version. A ticket with a row that this vacuum has found stays until the next one.
+  It forgets the aborted tickets of this version. A ticket with a row that this vacuum has found stays until
+  the next one.
 
 A row that comes after that would have been under way for 55 minutes. Stores give up far earlier: SQLite
 writes in one call, and the clients of PostgreSQL and HBase end requests after minutes. Readers are not
