@@ -33,7 +33,7 @@ from parquetry.metastore.versions.file_blocks import Chooses, FileBlock, file_bl
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.scan import ScanPlan
-from parquetry.store import Range
+from parquetry.store import Range, in_batches
 
 _ROWS_PER_READ = 32
 _BYTES_PER_READ = 4 << 20
@@ -141,24 +141,30 @@ class RangedPartitions(Sequence[PartitionSnapshot]):
             TableNotFoundError: the table was dropped, or a vacuum retired this version.
         """
         wanted = np.asarray(positions, np.int64)
-        of_range = np.searchsorted(self._firsts, wanted, side="right") - 1
+        if not len(wanted):
+            return []
+        used, back = np.unique(wanted, return_inverse=True)
         # empty ranges share their first position with the next one, which `side` prefers
-        self._read_partitions([self._ranges[each] for each in np.unique(of_range).tolist()])
-        taken = []
-        for number, position in zip(of_range.tolist(), wanted.tolist(), strict=True):
-            each = self._ranges[number]
-            assert each.partitions is not None
-            taken.append(each.partitions[position - each.first])
-        return taken
+        of_range, starts = np.unique(np.searchsorted(self._firsts, used, side="right") - 1, return_index=True)
+        parts = dict(zip(of_range.tolist(), np.split(used, starts[1:]), strict=True))
+        taken: dict[int, PartitionSnapshot] = {}
+        for number, partitions in self._partitions_of(of_range.tolist()):
+            first = self._ranges[number].first
+            taken.update((each, partitions[each - first]) for each in parts[number].tolist())
+        ordered = [taken[position] for position in used.tolist()]
+        return [ordered[index] for index in back.tolist()]
 
-    def _read_partitions(self, ranges: Iterable[_KeyRange]) -> None:
-        """Make the partitions of ranges that have none yet."""
-        unread = [each for each in ranges if each.partitions is None]
-        for first in range(0, len(unread), _ROWS_PER_READ):
-            some = unread[first : first + _ROWS_PER_READ]
-            values = self._rows(each.manifest.row_keys(self.snapshot.id)[1] for each in some)
-            for each, value in zip(some, values, strict=True):
-                each.partitions = self._decode_keys(each, value)
+    def _partitions_of(self, numbers: Sequence[int]) -> Iterator[tuple[int, Sequence[PartitionSnapshot]]]:
+        """Yield the partitions of ranges, which are not kept: a view of a million may be cached."""
+        for some in in_batches(numbers, _ROWS_PER_READ):
+            unread = [number for number in some if self._ranges[number].partitions is None]
+            values = self._rows(
+                self._ranges[number].manifest.row_keys(self.snapshot.id)[1] for number in unread
+            )
+            for number, value in zip(unread, values, strict=True):
+                yield number, self._decode_keys(self._ranges[number], value)
+            for number in set(some).difference(unread):
+                yield number, self._ranges[number].partitions or ()
 
     def _decode_keys(self, range: _KeyRange, value: bytes | None) -> list[PartitionSnapshot]:
         try:
