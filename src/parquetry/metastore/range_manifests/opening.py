@@ -1,4 +1,4 @@
-"""Opening the partitions of a version by range manifests: which ranges are read in columns, and which by rows."""
+"""Opening a version by range manifests: which ranges are read in columns, and which by rows."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from itertools import accumulate
 
 import numpy as np
 
+from parquetry.metastore.manifest.inline import decode_files
 from parquetry.metastore.range_manifests.records import decode_state, read_list
 from parquetry.metastore.range_manifests.view import KeyRange, RangedPartitions, read_range
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.scan import ScanPlan
 from parquetry.store import Range
@@ -26,7 +28,8 @@ def different_ranges(ranged: RangedPartitions) -> Iterator[bytes]:
         listed = ranged.decode(each)
         if own and listed is not None:
             keys, files = listed
-            records = [file for partition in own for file in partition.files]
+            entries = PartitionSnapshot.entries(own)  # none has chunks, as its range is in columns
+            records = list(decode_files([entry.inline for entry in entries]).records())
             if keys != [(partition.key, partition.ticket) for partition in own] or files != records:
                 yield own[0].key
 
