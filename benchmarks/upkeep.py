@@ -1,6 +1,6 @@
 """Upkeep, and plans, of tables of very many small partitions; and many small writes with `auto-compact`.
 
-Metastores are built without data files, as in `benchmarks.files`; `fsck` has a table of real files of one byte.
+Metastores are built without data files, as in `benchmarks.files`; `fsck` has real files of one byte.
 What was there before is measured beside it in the same process: plans by the partitions' own rows, and upkeep
 that looks at everything. All seconds are of the processor.
 """

@@ -1,4 +1,4 @@
-"""Many small writes into one partition with `auto-compact`: the decisions and the commits, without data files."""
+"""Many small writes into one partition with `auto-compact`: decisions and commits, without data files."""
 
 from __future__ import annotations
 

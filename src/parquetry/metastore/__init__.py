@@ -120,11 +120,9 @@ if FOR_TYPE_CHECKERS:
     from parquetry.metastore.ownership.handover import (
         Claimed as Claimed,
     )
+    from parquetry.metastore.range_manifests.opening import open_ranges as open_ranges
     from parquetry.metastore.range_manifests.upkeep import refresh_ranges as refresh_ranges
-    from parquetry.metastore.range_manifests.view import (
-        RangedPartitions as RangedPartitions,
-        open_ranges as open_ranges,
-    )
+    from parquetry.metastore.range_manifests.view import RangedPartitions as RangedPartitions
     from parquetry.metastore.results import (
         Check as Check,
         Compacted as Compacted,

@@ -32,8 +32,9 @@ class Finding:
             ``unreadable row``, ``missing file list``, ``unneeded file list``, ``missing commit``, ``missing
             metadata``, ``unreadable version``, ``unreadable record``, ``journal``, ``dead commit``,
             ``newest rows`` or ``range manifest``. For indexes, ``missing index entry``, ``unneeded index
-            entry`` or ``unfinished index``. ``foreign warehouse`` if another metastore owns the warehouse: then
-            nothing else is checked. For other tables than the checked one, ``lost table`` or ``lost view``.
+            entry`` or ``unfinished index``. ``foreign warehouse`` if another metastore owns the warehouse:
+            then nothing else is checked. For other tables than the checked one, ``lost table`` or ``lost
+            view``.
         partition: such as ``d=1/s=a``, or None if the finding is about the table.
         path: the path of a file, or None.
         detail: what is wrong, and what to do if it cannot be repaired.

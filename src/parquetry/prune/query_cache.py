@@ -124,10 +124,12 @@ def _covers(projected: frozenset[str] | None, wanted: frozenset[str] | None) -> 
 
 
 def _same(one: Sequence[PartitionSnapshot], other: Sequence[PartitionSnapshot]) -> bool:
-    if isinstance(one, RangedPartitions) and isinstance(other, RangedPartitions):
-        return one.plan == other.plan
     if isinstance(one, RangedPartitions) or isinstance(other, RangedPartitions):
-        return False
+        return (
+            isinstance(one, RangedPartitions)
+            and isinstance(other, RangedPartitions)
+            and one.plan == other.plan
+        )
     key = attrgetter("key")
     return len(one) == len(other) and all(map(bytes.__eq__, map(key, one), map(key, other)))
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from parquetry.metastore.range_manifests.opening import different_ranges, open_ranges
 from parquetry.metastore.range_manifests.upkeep import refresh_ranges
-from parquetry.metastore.range_manifests.view import different_ranges, open_ranges
 from parquetry.metastore.results import Finding
 from parquetry.metastore.storage.head import Head, edit_head, live_head
 from parquetry.metastore.versions.snapshot import TableSnapshot, load

@@ -7,8 +7,9 @@ ticket may be forgotten only if no row of it can come any more. Two things make 
   ticket pending, it reads the head again before it writes rows (`commits.attempt`). Its clock counts the time
   that the machine sleeps. So what it sends was sent at most five minutes after the ticket was aborted.
 - **A ticket is forgotten late.** A version's record says which tickets had been aborted by then. A vacuum
-  forgets those of a version that is as old as the grace period, and at least an hour old, by the earliest of
-  the known clocks. A ticket with a row that this vacuum has found stays until the next one.
+  goes by a version that is as old as the grace period, at least an hour, by the earliest of the known clocks.
+  It forgets the aborted tickets of this version. A ticket with a row that this vacuum has found stays until
+  the next one.
 
 A row that comes after that would have been under way for 55 minutes. Stores give up far earlier: SQLite
 writes in one call, and the clients of PostgreSQL and HBase end requests after minutes. Readers are not
@@ -36,7 +37,7 @@ def forget_tickets(store: Store, table: bytes, head: Head, seen: Collection[int]
         table: id of the table.
         head: the head that this vacuum began with, after it retired versions.
         seen: aborted tickets with rows, which this vacuum has found and deleted.
-        time: the time by which the tickets must have been aborted, in milliseconds since the epoch.
+        time: tickets that were aborted later stay; in milliseconds since the epoch.
 
     Raises:
         TableNotFoundError: the table was dropped meanwhile.

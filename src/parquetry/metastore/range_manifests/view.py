@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, count
+from itertools import count
 from typing import overload
 
 import msgspec
@@ -23,8 +23,6 @@ from parquetry.metastore.manifest.columns import ChunkColumns
 from parquetry.metastore.range_manifests.records import (
     SUMMARY,
     RangeManifest,
-    decode_state,
-    read_list,
     row_key,
 )
 from parquetry.metastore.storage.keyspace import TICKET_BYTES
@@ -33,14 +31,10 @@ from parquetry.metastore.versions.file_blocks import Chooses, FileBlock, file_bl
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.scan import ScanPlan
-from parquetry.store import Range
+from parquetry.store import Range, in_batches
 
 _ROWS_PER_READ = 32
 _BYTES_PER_READ = 4 << 20
-_MAX_KEY_RANGES = 64
-"""Ranges of keys of a plan; one with more reads partitions from all over, mostly one by one."""
-_MAX_STALE = 0.5
-"""Part of the partitions in stale ranges beyond which all partitions are read by their own rows."""
 
 
 class FilesRow(msgspec.Struct, frozen=True, array_like=True):
@@ -63,11 +57,11 @@ class KeysRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 @dataclass(slots=True)
-class _KeyRange:
+class KeyRange:
     """A range of a version.
 
     Attributes:
-        first: position of its first partition among those of the plan.
+        first: position of its first partition in the sequence.
         number: its position in the list.
         manifest: its entry in the list.
         stop: the key at which the next range begins, or None.
@@ -84,6 +78,7 @@ class _KeyRange:
 
     @property
     def count(self) -> int:
+        """Return the number of partitions."""
         return self.manifest.partitions if self.partitions is None else len(self.partitions)
 
 
@@ -105,7 +100,7 @@ class RangedPartitions(Sequence[PartitionSnapshot]):
     def __init__(
         self,
         snapshot: TableSnapshot,
-        ranges: Sequence[_KeyRange],
+        ranges: Sequence[KeyRange],
         list: bytes,
         listed: int,
         plan: ScanPlan | None,
@@ -141,32 +136,38 @@ class RangedPartitions(Sequence[PartitionSnapshot]):
             TableNotFoundError: the table was dropped, or a vacuum retired this version.
         """
         wanted = np.asarray(positions, np.int64)
-        of_range = np.searchsorted(self._firsts, wanted, side="right") - 1
+        if not len(wanted):
+            return []
+        used, back = np.unique(wanted, return_inverse=True)
         # empty ranges share their first position with the next one, which `side` prefers
-        self._read_partitions([self._ranges[each] for each in np.unique(of_range).tolist()])
-        taken = []
-        for number, position in zip(of_range.tolist(), wanted.tolist(), strict=True):
-            each = self._ranges[number]
-            assert each.partitions is not None
-            taken.append(each.partitions[position - each.first])
-        return taken
+        of_range, starts = np.unique(np.searchsorted(self._firsts, used, side="right") - 1, return_index=True)
+        parts = dict(zip(of_range.tolist(), np.split(used, starts[1:]), strict=True))
+        taken: dict[int, PartitionSnapshot] = {}
+        for number, partitions in self._partitions_of(of_range.tolist()):
+            first = self._ranges[number].first
+            taken.update((each, partitions[each - first]) for each in parts[number].tolist())
+        ordered = [taken[position] for position in used.tolist()]
+        return [ordered[index] for index in back.tolist()]
 
-    def _read_partitions(self, ranges: Iterable[_KeyRange]) -> None:
-        """Make the partitions of ranges that have none yet."""
-        unread = [each for each in ranges if each.partitions is None]
-        for first in range(0, len(unread), _ROWS_PER_READ):
-            some = unread[first : first + _ROWS_PER_READ]
-            values = self._rows(each.manifest.row_keys(self.snapshot.id)[1] for each in some)
-            for each, value in zip(some, values, strict=True):
-                each.partitions = self._decode_keys(each, value)
+    def _partitions_of(self, numbers: Sequence[int]) -> Iterator[tuple[int, Sequence[PartitionSnapshot]]]:
+        """Yield the partitions of ranges, which are not kept: a view of a million may be cached."""
+        for some in in_batches(numbers, _ROWS_PER_READ):
+            unread = [number for number in some if self._ranges[number].partitions is None]
+            values = self._rows(
+                self._ranges[number].manifest.row_keys(self.snapshot.id)[1] for number in unread
+            )
+            for number, value in zip(unread, values, strict=True):
+                yield number, self._decode_keys(self._ranges[number], value)
+            for number in set(some).difference(unread):
+                yield number, self._ranges[number].partitions or ()
 
-    def _decode_keys(self, range: _KeyRange, value: bytes | None) -> list[PartitionSnapshot]:
+    def _decode_keys(self, range: KeyRange, value: bytes | None) -> list[PartitionSnapshot]:
         try:
             row: KeysRow | None = None if value is None else decoder(KeysRow).decode(value)
         except MetastoreDamagedError:
             row = None
         if row is None or len(row.keys) != range.count:
-            return _read_range(self.snapshot, range.manifest.start, range.stop)
+            return read_range(self.snapshot, range.manifest.start, range.stop)
         width = TICKET_BYTES
         return [
             PartitionSnapshot(self.snapshot, key, row.ages[start : start + width], b"")
@@ -203,11 +204,11 @@ class RangedPartitions(Sequence[PartitionSnapshot]):
         for each in by_rows:
             yield from self._blocks_by_rows(each, names, chooses)
 
-    def in_columns(self) -> list[_KeyRange]:
+    def in_columns(self) -> list[KeyRange]:
         """Return the ranges that are read by their manifests."""
         return [each for each in self._ranges if each.partitions is None and each.manifest.has_rows]
 
-    def decode(self, range: _KeyRange) -> tuple[list[tuple[bytes, int]], list[FileRecord]] | None:
+    def decode(self, range: KeyRange) -> tuple[list[tuple[bytes, int]], list[FileRecord]] | None:
         """Return the keys and tickets of a range's partitions, and the files; None if rows are missing."""
         of_files, of_keys = self._rows(range.manifest.row_keys(self.snapshot.id))
         files = _decode_files(of_files, range.manifest)
@@ -216,7 +217,7 @@ class RangedPartitions(Sequence[PartitionSnapshot]):
         keys = [(partition.key, partition.ticket) for partition in self._decode_keys(range, of_keys)]
         return keys, list(ChunkColumns(files.columns).records())
 
-    def _choose(self, ranges: Sequence[_KeyRange], chooses: Chooses) -> tuple[list[_KeyRange], int]:
+    def _choose(self, ranges: Sequence[KeyRange], chooses: Chooses) -> tuple[list[KeyRange], int]:
         """Return the ranges whose files may have rows of the result, and the number of the others' files."""
         summaries = self._summaries
         if summaries is None:
@@ -235,7 +236,7 @@ class RangedPartitions(Sequence[PartitionSnapshot]):
             return None
         return None if summaries is None or summaries.count != self._listed else summaries
 
-    def _block(self, ranges: Sequence[_KeyRange]) -> tuple[FileBlock | None, list[_KeyRange]]:
+    def _block(self, ranges: Sequence[KeyRange]) -> tuple[FileBlock | None, list[KeyRange]]:
         """Return the files of ranges in one block, and the ranges whose rows are missing or damaged."""
         values = self._rows(each.manifest.row_keys(self.snapshot.id)[0] for each in ranges)
         parts, columns, unreadable = [], [], []
@@ -252,12 +253,12 @@ class RangedPartitions(Sequence[PartitionSnapshot]):
         return FileBlock(np.concatenate(parts), ChunkColumns(*columns)), unreadable
 
     def _blocks_by_rows(
-        self, range: _KeyRange, names: Collection[str] | None, chooses: Chooses | None
+        self, range: KeyRange, names: Collection[str] | None, chooses: Chooses | None
     ) -> Iterator[FileBlock]:
         """Yield the files of a range by the partitions' own rows."""
         partitions = range.partitions
         if partitions is None:
-            partitions = _read_range(self.snapshot, range.manifest.start, range.stop)
+            partitions = read_range(self.snapshot, range.manifest.start, range.stop)
 
         def shift(block: FileBlock) -> FileBlock:
             return FileBlock(block.parts + np.int32(range.first), block.files, block.skipped)
@@ -273,18 +274,6 @@ class RangedPartitions(Sequence[PartitionSnapshot]):
         return map(shift, blocks)
 
 
-def different_ranges(ranged: RangedPartitions) -> Iterator[bytes]:
-    """Yield the first key of each range whose rows are not what its partitions' own rows say."""
-    for each in ranged.in_columns():
-        own = _read_range(ranged.snapshot, each.manifest.start, each.stop)
-        listed = ranged.decode(each)
-        if own and listed is not None:
-            keys, files = listed
-            records = [file for partition in own for file in partition.files]
-            if keys != [(partition.key, partition.ticket) for partition in own] or files != records:
-                yield own[0].key
-
-
 def _decode_files(value: bytes | None, manifest: RangeManifest) -> FilesRow | None:
     """Return the files of a range, or None if the row is missing, damaged or another range's."""
     try:
@@ -296,9 +285,9 @@ def _decode_files(value: bytes | None, manifest: RangeManifest) -> FilesRow | No
     return row if (manifest.partitions if row.counts is None else sum(row.counts)) == manifest.files else None
 
 
-def _read_batches(ranges: Sequence[_KeyRange]) -> Iterator[Sequence[_KeyRange]]:
+def _read_batches(ranges: Sequence[KeyRange]) -> Iterator[Sequence[KeyRange]]:
     """Yield groups of ranges whose rows are read together."""
-    some: list[_KeyRange] = []
+    some: list[KeyRange] = []
     size = 0
     for each in ranges:
         some.append(each)
@@ -310,7 +299,7 @@ def _read_batches(ranges: Sequence[_KeyRange]) -> Iterator[Sequence[_KeyRange]]:
         yield some
 
 
-def _read_range(snapshot: TableSnapshot, start: bytes, stop: bytes | None) -> list[PartitionSnapshot]:
+def read_range(snapshot: TableSnapshot, start: bytes, stop: bytes | None) -> list[PartitionSnapshot]:
     """Return the partitions of a range of keys by their own rows.
 
     Raises:
@@ -320,71 +309,3 @@ def _read_range(snapshot: TableSnapshot, start: bytes, stop: bytes | None) -> li
     partitions = [PartitionSnapshot(snapshot, *row) for row in rows]
     snapshot.check_kept()
     return partitions
-
-
-def open_ranges(snapshot: TableSnapshot, plan: ScanPlan | None = None) -> RangedPartitions | None:
-    """Return the partitions of a version by its range manifests, or None if they do not help.
-
-    Args:
-        snapshot: the version.
-        plan: selects the partitions; None selects all.
-
-    Raises:
-        TableNotFoundError: the table was dropped, or a vacuum retired this version.
-    """
-    wanted = _key_ranges(plan)
-    state = decode_state(snapshot.ranges)
-    if wanted is None or state is None or state.version > snapshot.version:
-        return None
-    manifests = read_list(snapshot.store, snapshot.id, state.id)
-    if not manifests:
-        return None
-    stale = state.flags(len(manifests)) | np.array([not each.has_rows for each in manifests], np.bool_)
-    stops = [*(each.start for each in manifests[1:]), None]
-    ranges: list[_KeyRange] = []
-    of, in_columns = 0, 0
-    for number, (each, stop, changed) in enumerate(zip(manifests, stops, stale.tolist(), strict=True)):
-        parts = _intersect((each.start, stop), wanted)
-        of += each.partitions if parts else 0
-        if parts == [(each.start, stop)] and not changed:
-            in_columns += each.partitions
-            ranges.append(_KeyRange(0, number, each, stop))
-        elif parts:
-            ranges.append(_KeyRange(0, number, each, stop, rows=parts))
-    added = max(0, snapshot.totals.partitions - sum(each.partitions for each in manifests))
-    of += added if plan is None else 0
-    if not in_columns or of - in_columns > _MAX_STALE * of:
-        return None
-    for range in ranges:
-        if range.rows is not None:
-            range.partitions = [p for part in range.rows for p in _read_range(snapshot, *part)]
-    counts = [range.count for range in ranges]
-    for range, first in zip(ranges, accumulate(counts, initial=0), strict=False):
-        range.first = first
-    snapshot.check_kept()
-    if plan is None and sum(counts) != snapshot.totals.partitions:
-        return None  # a list that does not add up is not used: no answer may depend on it
-    return RangedPartitions(snapshot, ranges, state.id, len(manifests), plan)
-
-
-def _key_ranges(plan: ScanPlan | None) -> list[Range] | None:
-    """Return the ranges of keys of a plan, in order, or None if ranges of its own keys do not decide it."""
-    if plan is None:
-        return [(b"", None)]
-    if plan.index is not None or plan.by_indexes or not plan.exact:
-        return None
-    if len(plan.scans) > _MAX_KEY_RANGES or any(scan.residual is not None for scan in plan.scans):
-        return None
-    return [(scan.start, scan.stop) for scan in plan.scans]
-
-
-def _intersect(range: Range, others: Sequence[Range]) -> list[Range]:
-    """Return the parts of a range of keys that are in one of some others."""
-    start, stop = range
-    parts: list[Range] = []
-    for first, end in others:
-        low = max(start, first)
-        high = end if stop is None else stop if end is None else min(stop, end)
-        if high is None or low < high:
-            parts.append((low, high))
-    return parts

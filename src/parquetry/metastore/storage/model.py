@@ -365,7 +365,7 @@ class CommitRecord(msgspec.Struct, frozen=True, omit_defaults=True):
         written_at: the writer's time in milliseconds since the epoch, if it was before the previous version's
             time: the clock of an earlier writer was ahead. None: `committed_at`.
         ranges: the list of range manifests, and which of them are stale; see `range_manifests.records`.
-        aborted: those of `invisible` that had been aborted.
+        aborted: the ranges among `invisible` whose commits had been aborted.
     """
 
     version: int

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from parquetry.data_files import BoundsInFiles, bounds_in_files
-from parquetry.metastore import FileBlock, PartitionSnapshot, TableMetadata
+from parquetry.metastore import FileBlock, PartitionSnapshot, RangedPartitions, TableMetadata
 from parquetry.predicate import Bounds, Knowledge
 
 _BY_POSITION = ContextVar("by_position", default=False)
@@ -76,7 +76,12 @@ class FileKnowledge(Knowledge):
     def _values(self, position: int) -> Bounds:
         parts = self._block.parts.tolist()
         used = list(set(parts))
-        rows = PartitionSnapshot.all_values([self._partitions[part] for part in used])
+        partitions = (
+            self._partitions.take(used)
+            if isinstance(self._partitions, RangedPartitions)
+            else [self._partitions[part] for part in used]
+        )
+        rows = PartitionSnapshot.all_values(partitions)
         values = {part: row[position] for part, row in zip(used, rows, strict=True)}
         return Bounds.from_values([values[part] for part in parts])
 
