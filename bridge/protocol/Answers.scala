@@ -22,7 +22,8 @@ case class WrittenAnswer(files: Long, partitions: Long, rows: Long, bytes: Long)
 
 /** Names a version of a table in questions. */
 case class TableRef(id: String, version: Long, database: String, table: String) {
-  def json: JObject = Codec.encode(this)
+  def json: JObject = JObject(
+    "id" -> JString(id), "version" -> JInt(version), "database" -> JString(database), "table" -> JString(table))
 }
 
 /** One version of a table. */

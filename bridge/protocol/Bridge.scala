@@ -121,7 +121,7 @@ object Bridge {
   private def question(op: String, fields: Seq[JField]): String =
     compact(JObject(List[JField]("protocol" -> JInt(protocol), "op" -> JString(op)) ++ fields))
   private def about(catalog: CatalogRef): Seq[JField] =
-    Seq[JField]("catalog" -> JString(catalog.name), "options" -> Json.strings(HiddenOptions.hidden(catalog.options.asScala.toMap))) ++
+    Seq[JField]("catalog" -> JString(catalog.name), "options" -> catalog.shownOptions) ++
       Option.when(OrcPositions.used)("by_position" -> JBool(true))
 
   private val thrown = new ConcurrentHashMap[String, Throwable]()

@@ -4,12 +4,16 @@ import java.nio.charset.StandardCharsets
 import java.util.{Locale, UUID}
 import java.util.concurrent.ConcurrentHashMap
 
+import scala.jdk.CollectionConverters._
+
 import org.json4s._
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** A catalog as the planner knows it: its name in the session, and the options of its configuration. */
 case class CatalogRef(name: String, options: CaseInsensitiveStringMap) {
+  /** The options as questions have them, without passwords. */
+  private[protocol] lazy val shownOptions: JObject = Json.strings(HiddenOptions.hidden(options.asScala.toMap))
   def ask(op: String, fields: JField*): PlannerAnswer = Bridge.ask(this, op, fields: _*)
   def question(op: String, fields: JField*): PlannerQuestion = new PlannerQuestion(this, op, fields)
 

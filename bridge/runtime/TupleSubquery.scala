@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2Strategy}
@@ -21,6 +22,7 @@ import org.apache.spark.sql.parquetry.versions.{PruningSubquery, ScanRelation}
  */
 case class TupleStrategy(session: SparkSession) extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case other if !other.containsPattern(TreePattern.DYNAMIC_PRUNING_SUBQUERY) => Nil // the next line costs more
     case PhysicalOperation(_, filters, ScanRelation(_, _: ParquetryScan, _, _, _))
         if filters.exists(_.exists(_.isInstanceOf[KeyTuple])) =>
       new DataSourceV2Strategy(session.asInstanceOf[ClassicSession])(plan).map(_.transform {

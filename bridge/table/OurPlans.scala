@@ -1,7 +1,6 @@
 package org.apache.spark.sql.parquetry.table
 
 import java.lang.ref.WeakReference
-import java.util.concurrent.atomic.AtomicLong
 
 import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.plans.logical.View
@@ -18,14 +17,10 @@ import org.apache.spark.sql.connector.write.RowLevelOperationTable
  */
 object OurPlans {
   private val last = new ThreadLocal[(WeakReference[AnyRef], Boolean)]
-  private val plans = new AtomicLong
-  /** Number of plans that have been looked at, in all sessions. */
-  def looks: Long = plans.get()
 
   def contain(plan: QueryPlan[_]): Boolean = last.get() match {
     case (same, answer) if same.get() eq plan => answer
     case _ =>
-      plans.incrementAndGet()
       val answer = names(plan)
       last.set((new WeakReference[AnyRef](plan), answer))
       answer

@@ -90,14 +90,15 @@ class Recorder:
     def measure(self) -> Iterator[Measured]:
         """Measure what runs in this context, in this thread."""
         measured = Measured()
-        calls = _Calls() if self._functions else None
+        calls, others = _Calls() if self._functions else None, sys.getprofile()
         wall, processor = time.perf_counter(), time.thread_time()
         if calls is not None:
             sys.setprofile(calls)
         try:
             yield measured
         finally:
-            sys.setprofile(None)
+            if calls is not None:
+                sys.setprofile(others)
             measured.seconds = time.perf_counter() - wall
             measured.cpu_seconds = time.thread_time() - processor
             measured.functions = {} if calls is None else calls.microseconds()
