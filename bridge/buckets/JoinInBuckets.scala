@@ -109,7 +109,7 @@ object JoinInBuckets extends Rule[LogicalPlan] {
   private def solved(join: PlacedJoin, one: BucketSource, other: BucketSource): Boolean =
     conf.v2BucketingPushPartValuesEnabled &&
       (!conf.getConf(SQLConf.REQUIRE_ALL_CLUSTER_KEYS_FOR_CO_PARTITION) || one.columns.length == join.left.keys.length) &&
-      (one.buckets.count == other.buckets.count ||
+      one.buckets.types == other.buckets.types && (one.buckets.count == other.buckets.count ||
         (conf.v2BucketingAllowCompatibleTransforms && !conf.v2BucketingPartiallyClusteredDistributionEnabled)) &&
       Seq(one, other).forall(each => each.plain && each.relation.keyGroupedPartitioning.isDefined && each.buckets.outside == 0)
 }
