@@ -21,10 +21,17 @@ ROUNDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Seconds of the variants of one job, round by round."""
+    """Seconds of the variants of one job, round by round.
+
+    Attributes:
+        job: what the variants do.
+        seconds: by the clock, for each variant.
+        processor: the processor's seconds in the same rounds; empty if they were not measured.
+    """
 
     job: str
     seconds: dict[str, list[float]]
+    processor: dict[str, list[float]] = field(default_factory=dict)
 
     def median(self, variant: str) -> float:
         """Return a variant's median, in seconds."""
@@ -33,6 +40,10 @@ class Timing:
     def ratio(self, variant: str, of: str) -> float:
         """Return how many times as long a variant takes as another."""
         return self.median(variant) / self.median(of)
+
+    def processor_ratio(self, variant: str, of: str) -> float:
+        """Return how many times as much of the processor's time a variant takes as another."""
+        return statistics.median(self.processor[variant]) / statistics.median(self.processor[of])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +107,7 @@ def take_turns(
     warmups: int = 1,
     calls: int = 1,
     clock: Callable[[], float] = time.perf_counter,
+    processor: Callable[[], float] | None = None,
 ) -> Timing:
     """Run all variants to warm up, then all in every round, each round beginning with another.
 
@@ -107,20 +119,24 @@ def take_turns(
         calls: of a variant in each of its turns; the time of a turn is the time of the mean call. Otherwise a
             variant of microseconds would run with the processor's caches full of what ran before.
         clock: in seconds, such as the processor's.
+        processor: the processor's clock, if it is to be read in the same turns.
     """
     for _ in range(warmups):
         for run in variants.values():
             run()
     seconds: dict[str, list[float]] = {name: [] for name in variants}
+    of_processor: dict[str, list[float]] = {name: [] for name in variants if processor}
     names = list(variants)
     for number in range(rounds):
         shift = number % len(names)
         for name in names[shift:] + names[:shift]:
-            started = clock()
+            before, started = processor() if processor else 0.0, clock()
             for _ in range(calls):
                 variants[name]()
             seconds[name].append((clock() - started) / calls)
-    return Timing(job, seconds)
+            if processor:
+                of_processor[name].append((processor() - before) / calls)
+    return Timing(job, seconds, of_processor)
 
 
 def geometric_mean(ratios: Sequence[float]) -> float:

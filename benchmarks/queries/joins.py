@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
-from benchmarks.lake import CATALOG, files, start
+from benchmarks.lake import CATALOG, files, processor_seconds, start
 from benchmarks.measure import BenchmarkFinding, Result, take_turns
 from demo import tpcds
 
@@ -169,16 +169,16 @@ def _measure(spark: SparkSession, name: str, shape: _BucketJoin, result: Result)
         raise AssertionError(f"{name}: the answers differ: {answers}")
     # each has run once by now, for its answer
     turns = {variant: partial(_run, spark, sql) for variant, sql in asked.items()}
-    timing = take_turns(name, turns, rounds=3, warmups=0)
+    timing = take_turns(name, turns, rounds=3, warmups=0, processor=partial(processor_seconds, spark))
     result.timings.append(timing)
-    result.findings.append(
-        BenchmarkFinding(f"{name}: buckets / shuffled", timing.ratio("buckets", "shuffled"), shape.target)
-    )
-    if "spark's" in asked:
-        target = 1.05 if shape.target is not None else None
-        result.findings.append(
-            BenchmarkFinding(f"{name}: buckets / spark's", timing.ratio("buckets", "spark's"), target)
-        )
+    for other in [variant for variant in asked if variant != "buckets"]:
+        target = shape.target
+        if other == "spark's" and target is not None:
+            target = 1.05
+        result.findings += [
+            BenchmarkFinding(f"{name}: buckets / {other}, time", timing.ratio("buckets", other), target),
+            BenchmarkFinding(f"{name}: buckets / {other}, CPU", timing.processor_ratio("buckets", other)),
+        ]
     for key in shape.settings or {}:
         spark.conf.unset(key)
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from benchmarks.lake import CATALOG, start
+from benchmarks.lake import CATALOG, processor_seconds, start
 from benchmarks.measure import BenchmarkFinding, Result, take_turns
 
 _ROWS = 20_000_000
@@ -84,13 +84,20 @@ def _compare(spark: SparkSession, name: str, variants: tuple[str, ...], result: 
     if len(set(answers.values())) != 1:
         raise AssertionError(f"{name}: the answers differ: {answers}")
     timing = take_turns(
-        name, {each: partial(_run, spark, sql) for each, sql in asked.items()}, rounds=3, warmups=0
+        name,
+        {each: partial(_run, spark, sql) for each, sql in asked.items()},
+        rounds=3,
+        warmups=0,
+        processor=partial(processor_seconds, spark),
     )
     result.timings.append(timing)
     for each in variants[:-1]:
-        result.findings.append(
-            BenchmarkFinding(f"{name}: {each} / {variants[-1]}", timing.ratio(each, variants[-1]))
-        )
+        result.findings += [
+            BenchmarkFinding(f"{name}: {each} / {variants[-1]}, time", timing.ratio(each, variants[-1])),
+            BenchmarkFinding(
+                f"{name}: {each} / {variants[-1]}, CPU", timing.processor_ratio(each, variants[-1])
+            ),
+        ]
 
 
 def _measure_hot_key(spark: SparkSession, result: Result) -> None:

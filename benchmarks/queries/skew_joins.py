@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from benchmarks.lake import CATALOG, start
+from benchmarks.lake import CATALOG, processor_seconds, start
 from benchmarks.measure import BenchmarkFinding, Result, take_turns
 
 _ROWS = 20_000_000
@@ -97,13 +97,16 @@ def _measure(spark: SparkSession, name: str, kind: str, result: Result) -> None:
     if len(set(answers.values())) != 1:
         raise AssertionError(f"{name}, {kind}: the answers differ: {answers}")
     turns = {variant: partial(_run, spark, *each) for variant, each in asked.items()}
-    timing = take_turns(f"{name}, {kind}", turns, rounds=3, warmups=0)
+    timing = take_turns(
+        f"{name}, {kind}", turns, rounds=3, warmups=0, processor=partial(processor_seconds, spark)
+    )
     result.timings.append(timing)
     for other in ("adaptive", "adaptive, directories"):
         target = _TARGET if other == "adaptive" else None
-        result.findings.append(
-            BenchmarkFinding(f"{name}, {kind}: apart / {other}", timing.ratio("apart", other), target)
-        )
+        result.findings += [
+            BenchmarkFinding(f"{name}, {kind}: apart / {other}, time", timing.ratio("apart", other), target),
+            BenchmarkFinding(f"{name}, {kind}: apart / {other}, CPU", timing.processor_ratio("apart", other)),
+        ]
 
 
 def _run(spark: SparkSession, sql: str, mode: str) -> str:

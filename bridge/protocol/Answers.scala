@@ -118,8 +118,9 @@ case class NativeAnswer(reason: Option[String])
  * @param ranks the rank of each file; lower ranks come first
  * @param bounds for each rank, the best value of the sort key in its files, or nothing if it is not known;
  *   empty without a sort key
+ * @param column the sort key, if readers may skip row groups by the worst value that is still wanted
  */
-case class FileOrder(ranks: Array[Int], bounds: Seq[Seq[String]])
+case class FileOrder(ranks: Array[Int], bounds: Seq[Seq[String]], column: Option[String])
 
 case class SizesAnswer(bytes: Long, rows: Option[Long], files: Int)
 case class MetricAnswer(name: String, text: String, value: Option[Long])

@@ -17,6 +17,14 @@ trait HasReaders {
 class RuntimeFilterPartition(index: Int, files: Array[PartitionedFile], override val readers: Option[PartitionReaderFactory])
   extends FilePartition(index, files) with HasReaders
 
+/**
+ * Files that are read when a query may know by then which rows it still needs.
+ *
+ * @param readers changes between the jobs of a query: it is sent to executors with each task
+ */
+class LaterFilePartition(index: Int, files: Array[PartitionedFile], @volatile var readers: Option[PartitionReaderFactory])
+  extends FilePartition(index, files) with HasReaders
+
 /** The scan's reader factory, except for partitions that have their own. */
 class RuntimeFilterReaders(inner: PartitionReaderFactory) extends PartitionReaderFactory {
   override def supportColumnarReads(partition: InputPartition): Boolean = factoryOf(partition).supportColumnarReads(partition)

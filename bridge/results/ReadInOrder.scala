@@ -84,12 +84,21 @@ private[results] object Waves {
   }
 
   /**
-   * @param values the best values of all tasks
+   * @param plan the plan
+   * @param values the best values of all its tasks
    * @param ties whether a task is needed that has no better value than the last one, but an equal one
    * @param run runs some tasks, and returns the last value that the query needs of the rows so far, or None
    *   if it needs more rows
    */
-  def run(values: Seq[Option[Any]], key: SortOrder, ties: Boolean)(run: Seq[Int] => Option[Any]): Unit = {
+  def run(plan: SparkPlan, values: Seq[Option[Any]], key: SortOrder, ties: Boolean)(run: Seq[Int] => Option[Any]): Unit =
+    scanOf(plan).map(_.scan).foreach { case scan: ParquetryScan =>
+      scan.later.synchronized(inWaves(values, key, ties) { (tasks, last) =>
+        scan.needOnly(tasks, key.direction == Descending, last)
+        run(tasks)
+      })
+    }
+
+  private def inWaves(values: Seq[Option[Any]], key: SortOrder, ties: Boolean)(run: (Seq[Int], Option[Any]) => Option[Any]): Unit = {
     val order = new InterpretedOrdering(
       Seq(SortOrder(BoundReference(0, key.dataType, nullable = true), key.direction, key.nullOrdering, Nil)))
     var waiting: Seq[Int] = values.indices
@@ -99,7 +108,7 @@ private[results] object Waves {
       // where the rows so far exclude almost nothing, more waves only cost time
       val isUseful = last.isEmpty || waiting.length * 10 < values.length * 9
       val (wave, others) = if (isUseful) waiting.splitAt(width) else (waiting, Nil)
-      last = run(wave)
+      last = run(wave, last)
       waiting = last.fold(others)(value => others.filter(task => values(task).forall { best =>
         val compared = order.compare(InternalRow(best), InternalRow(value))
         compared < 0 || (compared == 0 && ties)
@@ -131,7 +140,7 @@ case class FirstRowsExec(limit: Int, sortOrder: Seq[SortOrder], child: SparkPlan
     val ordering = new LazilyGeneratedOrdering(sortOrder, child.output)
     val key = BindReferences.bindReference(sortOrder.head.child, child.output)
     var found = Array.empty[InternalRow]
-    Waves.run(values, sortOrder.head, ties = sortOrder.length > 1) { tasks =>
+    Waves.run(child, values, sortOrder.head, ties = sortOrder.length > 1) { tasks =>
       val next = PartitionPruningRDD.create(rows, tasks.toSet).takeOrdered(limit)(ordering)
       found = (found ++ next).sorted(ordering).take(limit)
       Option.when(found.length == limit)(key.eval(found.last))
@@ -157,7 +166,7 @@ case class ExtremeExec(key: SortOrder, position: Int, child: SparkPlan) extends 
       val order = new InterpretedOrdering(
         Seq(SortOrder(BoundReference(position, key.dataType, nullable = true), key.direction, key.nullOrdering, Nil)))
       var found = Seq.empty[InternalRow]
-      Waves.run(values, key, ties = false) { tasks =>
+      Waves.run(child, values, key, ties = false) { tasks =>
         found ++= PartitionPruningRDD.create(rows, tasks.toSet).mapPartitionsInternal(_.map(_.copy())).collect()
         Option(found.min(order).get(position, key.dataType))
       }

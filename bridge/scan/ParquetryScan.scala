@@ -22,9 +22,9 @@ import org.apache.spark.sql.sources
 import org.apache.spark.sql.parquetry.hash.BucketFunction
 import org.apache.spark.sql.parquetry.merging.{BucketReaderFactory, MergingReaderFactory, SliceReaderFactory}
 import org.apache.spark.sql.parquetry.predicates.RowGroupFilters
-import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, Json, OrderAnswer, PiecesAnswer, ScanAnswer}
+import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, FoundRanges, Json, OrderAnswer, PiecesAnswer, ScanAnswer}
 import org.apache.spark.sql.parquetry.readers.{
-  ConstantFileReaders, ErrorNamingReaderFactory, FileReaders, FileSplits, KeyedFilePartition, OpenedFilesFactory,
+  ConstantFileReaders, ErrorNamingReaderFactory, FileReaders, FileSplits, KeyedFilePartition, LaterFilePartition, OpenedFilesFactory,
   RuntimeFilterPartition, RuntimeFilterReaders}
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate, Schemas}
 import org.apache.spark.sql.parquetry.versions.{ListsFiles, RuntimeFilteredScan}
@@ -273,6 +273,9 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
           pieces(answer).mixed)(_ => FileSplits.narrowed(byBucket, answer).toArray)
       }
       val found = RowGroupFilters.fromRanges(answer.rowGroups, table) match {
+        case filters if answer.order.exists(_.column.isDefined) =>
+          val own = Option.when(filters.nonEmpty)(readers.factory(rowGroupFilters ++ filters, mergesFiles))
+          files.map(file => new LaterFilePartition(file.index, file.files, own): InputPartition)
         case Array() => files.toArray[InputPartition]
         case filters =>
           val own = readers.factory(rowGroupFilters ++ filters, mergesFiles)
@@ -296,6 +299,22 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
       case part: FilePartition => order.bounds(part.files.map(file => ranks(file.filePath)).min).headOption
       case _ => None
     }
+  }
+
+  /** One run of a query at a time decides by `needOnly` what readers leave out. */
+  val later = new Object
+
+  /**
+   * Has partitions of `bestValues` that are read from now on leave out row groups whose rows are all after a
+   * value of the sort key, if readers can. Without a value, they leave out what the scan does not need.
+   */
+  def needOnly(partitions: Seq[Int], descending: Boolean, last: Option[Any]): Unit = listed.order.flatMap(_.column).foreach { column =>
+    val needed = last.filter(_ != null).map(_.toString).map(value =>
+      FoundRanges(column, Seq(if (descending) Seq(value, null) else Seq(null, value)), Nil))
+    val ranges = RowGroupFilters.fromRanges(listed.rowGroups ++ needed, table)
+    val own = Option.when(ranges.nonEmpty)(readers.factory(rowGroupFilters ++ ranges, mergesFiles))
+    val all = this.partitions(listed)
+    partitions.map(all(_)).foreach { case file: LaterFilePartition => file.readers = own }
   }
 
   private lazy val byBucket = pieces(listed).byBucket(buckets.get, together, split.toSeq.flatMap(_.buckets), split.exists(_.divided))

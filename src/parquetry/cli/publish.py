@@ -156,6 +156,21 @@ def serve_iceberg(
             help="Who chooses the files of a scan: this server, for clients that can ask it; or all clients by themselves, from manifests.",
         ),
     ] = Planning.SERVER,
+    catalog: Annotated[
+        str | None,
+        typer.Option(
+            "--catalog",
+            metavar="NAME",
+            help="The name of the warehouse's catalog in Spark, such as lake: views are served, too, which name their tables by it.",
+            show_default=False,
+        ),
+    ] = None,
+    workers: Annotated[
+        int,
+        typer.Option(
+            "--workers", metavar="N", help="Number of processes that answer, one for each core.", min=1
+        ),
+    ] = 1,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
     storage_option: StorageOption = None,
@@ -167,14 +182,16 @@ def serve_iceberg(
     engines read them with credentials of their own. For engines that choose files by themselves, it writes
     manifests into the folder `_iceberg` of the table.
     """
-    from parquetry.iceberg import IcebergCatalog, serve
+    from parquetry.iceberg import ServedWarehouse, serve
     from parquetry.locations import ArrowFileSystems, use_file_systems
     from parquetry.metastore import open_metastore
     from parquetry.warehouse import find_warehouse
 
-    source = find_warehouse(warehouse, store)
-    systems = ArrowFileSystems(storage_options(storage_option))
-    with use_file_systems(systems), open_metastore(source.location, source.store) as metastore:
-        catalog = IcebergCatalog(metastore, planning.value)
+    source, options = find_warehouse(warehouse, store), storage_options(storage_option)
+    with (
+        use_file_systems(ArrowFileSystems(options)),
+        open_metastore(source.location, source.store) as metastore,
+    ):  # fails here, and not in each worker
         print(f"Iceberg REST catalog of {metastore.warehouse} at http://{host}:{port}", file=sys.stderr)
-        serve(catalog, host, port, token)
+    served = ServedWarehouse(source.location, source.store, options, planning.value, token, catalog)
+    serve(served, host, port, workers)

@@ -30,6 +30,7 @@ if FOR_TYPE_CHECKERS:
         RecordedFiles as RecordedFiles,
         without_earlier_rest as without_earlier_rest,
     )
+    from parquetry.data_files.footers.calendars import has_old_calendar as has_old_calendar
     from parquetry.data_files.footers.footer_reader import (
         ArrowFooters as ArrowFooters,
         FooterReader as FooterReader,

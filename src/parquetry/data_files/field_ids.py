@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from parquetry.data_files.footers.calendars import may_have_old_days
 from parquetry.data_files.footers.parquet_footer import ParquetFooter, SchemaNode
 from parquetry.data_files.records import PHYSICAL_NAME, IdsInFile, TableColumn
 
@@ -104,7 +105,7 @@ def _keep_own_id(ids: dict[Path, int], path: Path, metadata: Mapping[str, Any]) 
 
 
 def ids_in_footer(footer: ParquetFooter, ids: Mapping[Path, int]) -> IdsInFile:
-    """Compare the ids in a Parquet file with a table's.
+    """Compare the ids in a Parquet file with a table's; a file of another calendar is OLD_CALENDAR.
 
     Args:
         footer: of the file. The ids of an encrypted one are unknown, and count as foreign.
@@ -112,6 +113,8 @@ def ids_in_footer(footer: ParquetFooter, ids: Mapping[Path, int]) -> IdsInFile:
     """
     if footer.encrypted:
         return IdsInFile.FOREIGN
+    if may_have_old_days(footer):
+        return IdsInFile.OLD_CALENDAR
     in_file = list(_ids_of_nodes(footer.columns, ()))
     if all(number is None for _, number in in_file):
         is_flat = not any(node.nested for node in footer.columns)

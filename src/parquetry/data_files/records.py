@@ -94,6 +94,8 @@ class IdsInFile(IntEnum):
     """The file has ids of another table. A reader that goes by ids would read wrong columns."""
     WITH_PARTITION_COLUMNS = 5
     """Every column has the table's id, and the file has the partition columns, too."""
+    OLD_CALENDAR = 6
+    """Whatever its ids are, the file may have early days of another calendar, which only Spark converts."""
 
 
 class ColumnStatistics(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):

@@ -1,6 +1,6 @@
 """A warehouse as a read-only Iceberg catalog: each request is a function that returns the answer's body.
 
-`server` receives the requests by HTTP. Iceberg's REST specification has the shapes of all answers
+`application` receives the requests by HTTP. Iceberg's REST specification has the shapes of all answers
 (`open-api/rest-catalog-open-api.yaml` in the repository apache/iceberg).
 """
 
@@ -13,11 +13,18 @@ from typing import Any, Literal
 
 import msgspec
 
-from parquetry.errors import NamespaceNotFoundError, UnsupportedError, VersionNotFoundError
+from parquetry.errors import (
+    NamespaceNotFoundError,
+    TableNotFoundError,
+    UnsupportedError,
+    VersionNotFoundError,
+)
 from parquetry.iceberg.clients import Client, require_filter_columns
 from parquetry.iceberg.manifests import has_manifests, write_manifests
 from parquetry.iceberg.metadata import ServedVersions, table_metadata
 from parquetry.iceberg.plan import FILES_PER_PAGE, ScanPosition, page
+from parquetry.iceberg.plan_cache import PlanCache, PlanKey
+from parquetry.iceberg.views import view_result
 from parquetry.metastore import Metastore, TableSnapshot
 from parquetry.publishing import widened_refusal
 
@@ -39,6 +46,13 @@ _ENDPOINTS = (
 )
 
 
+_VIEW_ENDPOINTS = (
+    "GET /v1/{prefix}/namespaces/{namespace}/views",
+    "GET /v1/{prefix}/namespaces/{namespace}/views/{view}",
+    "HEAD /v1/{prefix}/namespaces/{namespace}/views/{view}",
+)
+
+
 class IcebergCatalog:
     """A read-only Iceberg catalog of a warehouse.
 
@@ -47,6 +61,8 @@ class IcebergCatalog:
         planning: `server`: clients ask for plans, and manifests are made only for clients that cannot.
             `client`: all clients plan by themselves, and manifests are always made.
         files_per_page: number of files in one answer to a plan, at most.
+        name: the warehouse's name in Spark, by which the texts of views name its tables; None: no view is
+            served.
     """
 
     def __init__(
@@ -54,17 +70,20 @@ class IcebergCatalog:
         metastore: Metastore,
         planning: Literal["server", "client"] = "server",
         files_per_page: int = FILES_PER_PAGE,
+        name: str | None = None,
     ) -> None:
         self._metastore = metastore
         self._planning = planning
-        self._files_per_page = files_per_page
+        self._files_per_page, self._name = files_per_page, name
         self._loaded: OrderedDict[tuple[bytes, int, Client | None], bytes] = OrderedDict()
         self._served: set[tuple[bytes, int]] = set()
+        self._plans = PlanCache()
         self._lock = threading.Lock()
 
     def config(self) -> dict[str, Any]:
         """Return the configuration of clients."""
-        return {"defaults": {}, "overrides": {PLANNING: self._planning}, "endpoints": list(_ENDPOINTS)}
+        endpoints = [*_ENDPOINTS, *(() if self._name is None else _VIEW_ENDPOINTS)]
+        return {"defaults": {}, "overrides": {PLANNING: self._planning}, "endpoints": endpoints}
 
     def namespaces(self, parent: str | None = None) -> dict[str, Any]:
         """Return the databases. No database has databases within.
@@ -97,6 +116,30 @@ class IcebergCatalog:
         """
         names = self._metastore.tables(_exact(namespace))
         return {"identifiers": [{"namespace": [namespace], "name": name} for name in names]}
+
+    def views(self, namespace: str) -> dict[str, Any]:
+        """Return the names of a database's views, if views are served.
+
+        Raises:
+            NamespaceNotFoundError: there is no such database.
+        """
+        names = self._metastore.views(_exact(namespace))
+        served = [] if self._name is None else names
+        return {"identifiers": [{"namespace": [namespace], "name": name} for name in served]}
+
+    def load_view(self, namespace: str, name: str) -> dict[str, Any]:
+        """Return a view.
+
+        Raises:
+            NamespaceNotFoundError, TableNotFoundError: there is no such view, or none is served.
+            UnsupportedError: the view reads other catalogs, or has columns that Iceberg has not.
+        """
+        view = self._metastore.table(_exact(namespace), _exact(name), kind="view")
+        if self._name is None:
+            raise TableNotFoundError(
+                f"View {view.label} is not served: start the server with --catalog and the catalog's name in Spark."
+            )
+        return view_result(view, self._metastore.table_location(view.database, view.name), self._name)
 
     def load_table(self, namespace: str, name: str, client: Client) -> bytes:
         """Return a table's metadata, encoded.
@@ -146,6 +189,38 @@ class IcebergCatalog:
             NamespaceNotFoundError, TableNotFoundError: there is no such table.
         """
         self._table(namespace, name)
+
+    def encoded_plan(
+        self, kind: Literal["plan", "tasks"], table: tuple[str, str], body: bytes, client: Client
+    ) -> bytes:
+        """Return the answer to a request for files, encoded. It is cached, as a version's files never change.
+
+        Args:
+            kind: `plan` for the first files of a scan, `tasks` for others.
+            table: database and name.
+            body: of the request, in JSON.
+            client: that asks.
+
+        Raises:
+            NamespaceNotFoundError, TableNotFoundError, UnsupportedError: as `plan` and `tasks`.
+            ValueError: the body is not a request.
+        """
+        request = _decode(body)
+        position = self._position(kind, request)
+        snapshot = self._served_version(*table, position)
+        key = PlanKey(snapshot.id, snapshot.version, client, kind, body)
+        if (cached := self._plans.get(key)) is not None:
+            return cached
+        answer = self.plan if kind == "plan" else self.tasks
+        encoded = msgspec.json.encode(answer(*table, {**request, "snapshot-id": snapshot.version}, client))
+        self._plans.put(key, encoded)
+        return encoded
+
+    def _position(self, kind: Literal["plan", "tasks"], request: dict[str, Any]) -> int | None:
+        """Return the version that a request is about, or None for the newest."""
+        if kind == "plan":
+            return request.get("snapshot-id")
+        return ScanPosition.decode(str(request.get("plan-task", ""))).version
 
     def plan(self, namespace: str, name: str, request: dict[str, Any], client: Client) -> dict[str, Any]:
         """Return the files of a scan, or the first of them and how to get more.
@@ -213,6 +288,16 @@ class IcebergCatalog:
 
     def _table(self, namespace: str, name: str, version: int | None = None) -> TableSnapshot:
         return self._metastore.table(_exact(namespace), _exact(name), version=version)
+
+
+def _decode(body: bytes) -> dict[str, Any]:
+    try:
+        decoded = msgspec.json.decode(body)
+    except msgspec.DecodeError as error:
+        raise ValueError(f"The body of the request is not JSON: {error}.") from None
+    if not isinstance(decoded, dict):
+        raise ValueError("The body of the request is not an object of JSON.")
+    return decoded
 
 
 @functools.lru_cache(maxsize=1024)

@@ -55,6 +55,8 @@ def iceberg_schema(label: str, metadata: TableMetadata, schema_id: int) -> dict[
                 f"Table {label} cannot be read by Iceberg's readers: partition column {column.name} is {type_text(column.type)}, "
                 "whose values they do not compare exactly. Copy the rows into a table with another partition column."
             )
+        if metadata.format == "orc" and column.name not in partition_columns:
+            _require_no_times(label, column.name, column.type)
         type_ = _type(label, ids, (column.physical,), column.type, column.name)
         field = {
             "id": ids[(column.physical,)],
@@ -64,6 +66,29 @@ def iceberg_schema(label: str, metadata: TableMetadata, schema_id: int) -> dict[
         }
         fields.append(field if column.comment is None else {**field, "doc": column.comment})
     return {"type": "struct", "schema-id": schema_id, "fields": fields}
+
+
+def _require_no_times(label: str, name: str, kind: Any) -> None:
+    """Make sure that a column of ORC has no timestamps.
+
+    Raises:
+        UnsupportedError: it has. ORC has local times without a zone where Spark means instants, and Spark's
+            TIMESTAMP_NTZ is a number there.
+    """
+    match kind:
+        case {"type": "struct", "fields": fields}:
+            for field in fields:
+                _require_no_times(label, f"{name}.{field['name']}", field["type"])
+        case {"type": "array", "elementType": element}:
+            _require_no_times(label, name, element)
+        case {"type": "map", "keyType": key, "valueType": value}:
+            _require_no_times(label, name, key)
+            _require_no_times(label, name, value)
+        case "timestamp" | "timestamp_ntz":
+            raise UnsupportedError(
+                f"Table {label} cannot be read by Iceberg's readers: column {name} is or has {type_text(kind)} in ORC, whose "
+                "times have no zone there. Copy the rows into a table of Parquet."
+            )
 
 
 def _type(label: str, ids: Ids, path: Path, kind: Any, name: str) -> Any:

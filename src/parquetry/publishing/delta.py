@@ -233,14 +233,21 @@ def _actions(log: DeltaLog, version: TableSnapshot, files: dict[str, dict[str, A
     if metadata != log.metadata:
         actions.append(metadata)
     changes_rows = version.operation not in _OWN_REWRITES
-    removed = [action for path, action in log.files.items() if files.get(path) != action]
+    removed = [action for path, action in log.files.items() if path not in files]
     actions += [remove_action(each, version.committed_at, changes_rows) for each in removed]
-    actions += [
-        {"add": {**action["add"], "dataChange": changes_rows}} if not changes_rows else action
-        for path, action in files.items()
-        if log.files.get(path) != action
-    ]
+    for path, action in files.items():
+        earlier = log.files.get(path)
+        if earlier is None:
+            actions.append(_with_change(action, changes_rows))
+        elif _with_change(earlier, False) != _with_change(action, False):
+            # An ADD replaces the one before. A REMOVE beside it would remove the file: readers take no order.
+            actions.append(_with_change(action, False))
     return actions
+
+
+def _with_change(action: dict[str, Any], changes_rows: bool) -> dict[str, Any]:
+    """Return the action that adds a file, and say whether rows are added with it."""
+    return {"add": {**action["add"], "dataChange": changes_rows}}
 
 
 def _table_id(snapshot: TableSnapshot) -> str:

@@ -9,6 +9,7 @@ by one schema. So a table is refused, with the reason and a remedy, where they w
 | a file without field ids, whose columns are not at the positions of their ids | Iceberg's own Java reader: other columns |
 | a file without a column that has a DEFAULT | NULL |
 | a file with a type that only Spark reads as the table's | an error, or other values |
+| a file with early days of another calendar | other days |
 """
 
 from __future__ import annotations
@@ -65,6 +66,11 @@ class FileCheck:
 
     def refusal(self, file: FileRecord) -> str | None:
         """Return why a file cannot be given to readers of another format, or None if they read it right."""
+        if file.field_ids == IdsInFile.OLD_CALENDAR:
+            return (
+                "it may have days before 1582 or times before 1900 of another calendar, which only Spark's readers "
+                f"convert: {_REWRITE}"
+            )
         if self._by_ids and (reason := _ids_refusal(file)) is not None:
             return reason
         if file.rows is None:

@@ -8,14 +8,14 @@ Partition columns have their literal values.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquetry.data_files import FileRecord, TableColumn, default_value, has_default
+from parquetry.data_files import FileRecord, TableColumn, default_value, has_default, has_old_calendar
 from parquetry.errors import FileCorruptError, FileMissingError, UnsupportedError
 from parquetry.locations import open_location
 from parquetry.predicate import TRUE, Filter, columns_of
@@ -27,11 +27,6 @@ from parquetry.rows.row_groups import candidate_row_groups
 from parquetry.rows.stored_file import ROWS_PER_BATCH, StoredFile, plain
 from parquetry.rows.values import constant_array
 from parquetry.types import Value
-
-_LEGACY_TIMES = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
-_SPARK_VERSION = b"org.apache.spark.version"
-_FIRST_NEW_CALENDAR = 3
-"""The version of Spark that began to count days by the Gregorian calendar alone."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +160,7 @@ class _OpenFile:
             column.name: value for column, value in zip(request.partition_by, file.values, strict=True)
         }
         self._positions = {column.name: at for at, column in enumerate(request.data_columns)}
-        self._legacy = stored.is_orc or _has_old_calendar(stored.key_values)
+        self._legacy = stored.is_orc or has_old_calendar(stored.key_values)
         self._tested = not file.certain and request.filter.node != TRUE
         data = [column for column in request.read if column.name not in self._partition]
         columns = [self._stored_column(column) for column in data]
@@ -311,11 +306,3 @@ class _OpenFile:
 def _empty_rows(count: int) -> pa.RecordBatch:
     """Return rows without columns."""
     return pa.RecordBatch.from_arrays([pa.nulls(count)], ["rows"]).select([])
-
-
-def _has_old_calendar(key_values: Mapping[bytes, bytes]) -> bool:
-    """Return whether a Parquet file may have days of the Julian calendar."""
-    if any(key in key_values for key in _LEGACY_TIMES):
-        return True
-    major = key_values.get(_SPARK_VERSION, b"").split(b".")[0]
-    return major.isdigit() and int(major) < _FIRST_NEW_CALENDAR

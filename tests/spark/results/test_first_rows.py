@@ -197,13 +197,13 @@ def test_the_first_rows_in_an_order_are_read_from_few_files(
         ("max(id + 1) FROM {} WHERE id % 5 = 3", 1),
         ("id FROM {} WHERE id % 5 = 3 ORDER BY id * 2 DESC LIMIT 2", 1),
         ("id FROM {} WHERE id % 5 = 3 ORDER BY f LIMIT 2", 4),
-        ("id FROM {} WHERE id % 5 = 3 AND f < 30 ORDER BY f DESC LIMIT 2", 4),
-        ("id FROM {} JOIN VALUES (3), (4) AS d(k) ON id % 20 = k ORDER BY id LIMIT 2", 8),
+        ("id FROM {} WHERE id % 5 = 3 AND f < 30 ORDER BY f DESC LIMIT 1", 4),
+        ("id FROM {} JOIN VALUES (3), (4) AS d(k) ON id % 20 = k ORDER BY id LIMIT 2", 4),
         (
             "id FROM {} LEFT JOIN VALUES (3, 7) AS d(k, few) ON id % 20 = k WHERE d.few = 7 ORDER BY id DESC LIMIT 1",
-            8,
+            4,
         ),
-        ("id FROM {} WHERE id % 20 IN (SELECT * FROM VALUES (3), (4)) ORDER BY id LIMIT 2", 8),
+        ("id FROM {} WHERE id % 20 IN (SELECT * FROM VALUES (3), (4)) ORDER BY id LIMIT 2", 4),
         ("id FROM {} WHERE id % 20 NOT IN (SELECT * FROM VALUES (0), (1)) ORDER BY id LIMIT 2", 1),
     ],
 )
@@ -280,6 +280,32 @@ def test_readers_skip_row_groups_after_the_first_rows(
     frame = spark.sql(f"SELECT {order.format(row_groups)}")
     assert frame.collect() == spark.sql(f"SELECT {order.format('plain_row_groups')}").collect()
     assert plans.rows_read(frame, row_groups) == rows
+    spark.conf.unset("spark.sql.adaptive.enabled")
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("k FROM {} WHERE k % 20 = 3 ORDER BY k DESC LIMIT 40", 1300),
+        ("k FROM {} WHERE k % 20 = 3 ORDER BY k LIMIT 40", 1300),
+        ("k FROM {} WHERE k % 20 = 3 ORDER BY t DESC, k LIMIT 40", 1300),
+        ("k, n FROM {} WHERE k % 20 = 3 ORDER BY n DESC LIMIT 40", 1300),
+        ("k, n FROM {} WHERE k % 20 = 3 ORDER BY n NULLS FIRST LIMIT 40", 2000),
+        ("k FROM {} WHERE k % 20 = 3 ORDER BY t + INTERVAL '1' DAY DESC LIMIT 40", 2000),
+        ("max(k) FROM {} WHERE k % 1000 = 203", 1300),
+        ("min_by(n, t) FROM {} WHERE k % 1000 = 703", 1300),
+    ],
+)
+def test_readers_skip_row_groups_after_the_rows_so_far(
+    spark: SparkSession, row_groups: str, query: str, rows: int
+) -> None:
+    """The rows of the first files are a condition for readers of the next ones, in each run anew."""
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
+    plain = spark.sql(f"SELECT {query.format('plain_row_groups')}").collect()
+    frame = spark.sql(f"SELECT {query.format(row_groups)}")
+    assert frame.collect() == plain
+    assert plans.rows_read(frame, row_groups) == rows
+    assert frame.collect() == plain
     spark.conf.unset("spark.sql.adaptive.enabled")
 
 

@@ -17,7 +17,7 @@ import duckdb
 import msgspec
 import uvicorn
 
-from parquetry.iceberg import IcebergCatalog, application
+from parquetry.iceberg import Application, IcebergCatalog
 
 EXTENSIONS = ("avro", "httpfs", "iceberg")
 
@@ -26,7 +26,7 @@ EXTENSIONS = ("avro", "httpfs", "iceberg")
 def served(catalog: IcebergCatalog, token: str | None = None) -> Iterator[str]:
     """Serve a catalog within a block; yield its address."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(application(catalog, token), log_level="error"))
+        server = uvicorn.Server(uvicorn.Config(Application(catalog, token), log_level="error", ws="none"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         while not server.started:

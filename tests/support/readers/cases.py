@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from parquetry.data_files import EXISTS_DEFAULT, PHYSICAL_NAME, TableColumn
-from tests.support.readers.python_tables import PythonLake
+from tests.support.readers.python_tables import PythonLake, arrow_schema
 
 Row = dict[str, Any]
 UTC = dt.UTC
@@ -157,6 +157,23 @@ def all_defaulted(lake: PythonLake) -> None:
     lake.write("t", "a.parquet", [{"a": 1, "d": 6}])
 
 
+EARLY = dt.datetime(1500, 1, 1, tzinfo=UTC)
+
+
+def early(version: str) -> Callable[[PythonLake], None]:
+    """Return a function that makes a table with a file of days before 1582 by a version of Spark."""
+
+    def make(lake: PythonLake) -> None:
+        dates = {"type": "array", "elementType": "date", "containsNull": True}
+        lake.create("t", {"d": "date", "t": "timestamp", "n": dates})
+        schema = arrow_schema(lake.table("t").metadata).with_metadata({"org.apache.spark.version": version})
+        row = {"d": dt.date(1500, 1, 1), "t": EARLY, "n": [dt.date(1500, 1, 1)]}
+        lake.put("t", "a.parquet", pa.Table.from_pylist([row], schema))
+        lake.sync("t")
+
+    return make
+
+
 STAMP = dt.datetime(2026, 11, 27, 1, 2, 3, 500000, UTC)
 NO_NULL = {"pyiceberg": "takes no NULL", "polars": "takes no NULL"}
 NO_DECIMAL = {"pyiceberg": "for a text", "polars": "for a text"}
@@ -192,6 +209,13 @@ CASES = {
     "another spelling": ReaderCase(adopted(pa.table({"A": [1]}), {"a": "long"}), refusal="has no field ids"),
     "a default that files lack": ReaderCase(defaulted, refusal="lacks column d"),
     "a time as a number": ReaderCase(adopted(pa.table({"a": pa.array([1], pa.timestamp("ms"))}), {"a": "long"}), refusal="only Spark reads as that"),
+    "early days": ReaderCase(early("3.5.0"), [{"d": dt.date(1500, 1, 1), "t": EARLY, "n": [dt.date(1500, 1, 1)]}]),
+    "early days of another calendar": ReaderCase(early("2.4.8"), refusal="another calendar"),
     "a padded text": ReaderCase(partitioned("char(3)", "x"), refusal="would not pad"),
     "an interval": ReaderCase(adopted(pa.table({"b": [1]}), {"b": "long", "a": "interval day to second"}), refusal="which Iceberg has not"),
 }  # fmt: skip
+NAMES_ALONE: dict[str, list[Row]] = {
+    "another order": [{"a": 2, "b": 1}],
+    "nested without ids": [{"s": {"x": 1, "y": ["u"]}}],
+}
+"""The rows of tables that readers read who go by names, and others do not."""

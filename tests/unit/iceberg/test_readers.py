@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -16,6 +14,7 @@ from parquetry.iceberg import IcebergCatalog
 from tests.support.clients.iceberg import duckdb_of, served
 from tests.support.readers.cases import CASES, Row
 from tests.support.readers.python_tables import PythonLake
+from tests.support.readers.values import comparable
 
 pytestmark = pytest.mark.filterwarnings("ignore:Iceberg scan planning with the polars_iceberg plugin")
 Read = Callable[[str, str | None], list[Row]]
@@ -62,21 +61,6 @@ READERS: dict[str, Read] = {
     "polars by pyiceberg": by_polars("pyiceberg"),
     "duckdb": by_duckdb,
 }
-
-
-def comparable(rows: Sequence[Row]) -> list[str]:
-    """Return rows as sorted texts: maps as dicts, times in UTC."""
-
-    def value(each: Any) -> Any:
-        if isinstance(each, dt.datetime) and each.tzinfo is not None:
-            return each.astimezone(dt.UTC).isoformat()
-        if isinstance(each, list) and each and isinstance(each[0], tuple):
-            return dict(each)
-        if isinstance(each, list) and each and isinstance(each[0], dict) and set(each[0]) == {"key", "value"}:
-            return {pair["key"]: pair["value"] for pair in each}
-        return each
-
-    return sorted(repr({name: value(each) for name, each in row.items()}) for row in rows)
 
 
 @pytest.mark.parametrize("reader", READERS)

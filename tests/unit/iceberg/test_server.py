@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from parquetry.errors import ConfigurationError
-from parquetry.iceberg import IcebergCatalog, serve
+from parquetry.iceberg import IcebergCatalog, ServedWarehouse, serve
 from parquetry.metastore import Transaction, commit
 from tests.support.clients.iceberg import ask, served
 from tests.support.readers.python_tables import PythonLake
@@ -199,7 +199,7 @@ def test_no_credentials_are_handed_out(address: str) -> None:
 def test_other_machines_need_a_token(lake: PythonLake) -> None:
     """A server that others reach is refused without one."""
     with pytest.raises(ConfigurationError, match="give --token"):
-        serve(IcebergCatalog(lake.metastore), "0.0.0.0", 0, None)
+        serve(ServedWarehouse(str(lake.folder)), "0.0.0.0", 0)
 
 
 def test_versions_of_before_a_replacement_are_no_snapshots(address: str, lake: PythonLake) -> None:

@@ -32,20 +32,21 @@ COLUMNS = (
 )
 
 
-def make(files: int = 8, rows: int = 10, without: int | None = None) -> TableSnapshot:
-    """Return a table of files by ascending `v`: file n has the values from 10 * n to 10 * n + 9.
+def make(files: int = 8, rows: int = 10, without: int | None = None, width: int = 10) -> TableSnapshot:
+    """Return a table of files by ascending `v`: file n has values from 10 * n to 10 * n + width - 1.
 
     Args:
         files: how many.
         rows: of each file, as it is recorded.
         without: the number of a file without statistics, or None.
+        width: from the first value of a file to the end of its values.
     """
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
     table = metastore.create_table("db", "t", TableMetadata(COLUMNS, ("p",), "parquet", "/lake/db.db/t"))
     transaction = Transaction(table, "append")
     for n in range(files):
-        low, high = 10 * n, 10 * n + 9
+        low, high = 10 * n, 10 * n + width - 1
         columns = {
             "v": exact(50, 0, low, high),
             "t": exact(50, 0, low * 10**6, high * 10**6),
@@ -309,20 +310,41 @@ def test_a_question_for_the_reason_leaves_no_file_out() -> None:
 
 def test_a_limit_reads_files_first_that_have_most_rows_that_match() -> None:
     """Files that match fully come first, and then the files with most matching rows by their bounds."""
-    order = order_of(make(), None, above(35))
+    order = order_of(make(), None, above(35), count=1000)
     assert order == {"3": 1, "4": 0, "5": 0, "6": 0, "7": 0}
-    order = order_of(make(), None, Compare("<", "v", 12, INT), Compare("!=", "v", 5, INT))
+    order = order_of(make(), None, Compare("<", "v", 12, INT), Compare("!=", "v", 5, INT), count=1000)
     assert order == {"0": 1, "1": 0}
 
 
-def order_of(table: TableSnapshot, key: SortKey | None, *where: Predicate) -> dict[str, int] | None:
+def order_of(
+    table: TableSnapshot, key: SortKey | None, *where: Predicate, count: int = 10
+) -> dict[str, int] | None:
     """Return the rank of each file, or None if there is no order."""
     conditions = tuple(Condition.from_filter(make_filter(node)) for node in where)
-    first = FirstRows(1000, key)
+    first = FirstRows(count, key)
     scan = Scan(table, conditions, None, frozenset(("p",)), None, first=first)
     selection = select_for(scan, about=order_columns(scan))
     order = file_order(scan, Remaining(selection.partitions, certain=selection.certain), selection.block)
     return None if order is None else dict(zip(kept(selection), order.ranks.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    "key", [SortKey(name, name, descending) for name in "vtf" for descending in (False, True)]
+)
+def test_files_are_read_in_an_order_only_where_a_third_is_expected_to_suffice(key: SortKey) -> None:
+    """Each file has ten rows. In wide files they may be anywhere, so that all files are needed."""
+    without_nan = Compare("<", "f", 1e9, parse_type("double"))
+    wanted = {10: True, 40: True, 41: False}
+    assert {
+        count: order_of(make(12), key, without_nan, count=count) is not None for count in wanted
+    } == wanted
+    wanted = {5: True, 6: False}
+    assert {
+        count: order_of(make(12, width=200), key, without_nan, count=count) is not None for count in wanted
+    } == wanted
+    undecided = Opaque("hash(v) = 3", ("v",), "function on the column")
+    assert order_of(make(12), key, without_nan, undecided, count=4) is not None
+    assert order_of(make(12), key, without_nan, undecided, count=5) is None
 
 
 @pytest.mark.parametrize("descending", [False, True])
@@ -348,7 +370,7 @@ def test_a_file_without_statistics_may_have_any_first_row(descending: bool, dist
     nearest = "7" if descending else "0"
     found = select(table, first=FirstRows(2, key, ties=distinct, distinct=distinct))
     assert kept(found) == sorted(["4", nearest])
-    order = order_of(table, key)
+    order = order_of(table, key, Opaque("hash(v) = 3", ("v",), "function on the column"), count=1)
     assert order is not None
     assert (order["4"], order[nearest]) == (0, 1)
     assert kept(select(table, above(35), first=FirstRows(30))) == ["5", "6", "7"]

@@ -19,9 +19,9 @@ from parquetry.cli.main import main
 from parquetry.errors import UnsupportedError
 from parquetry.metastore import Transaction, commit
 from parquetry.publishing import publish_delta
-from tests.support.readers.cases import CASES, Row
+from tests.support.readers.cases import CASES, NAMES_ALONE, Row
 from tests.support.readers.python_tables import PythonLake
-from tests.unit.iceberg.test_readers import comparable
+from tests.support.readers.values import comparable
 
 REFUSALS = {
     "changed": "was renamed",
@@ -36,12 +36,6 @@ REFUSALS = {
 """Refusals of Delta's that are not Iceberg's."""
 LOUD = {("decimals", "delta-rs"): "is not a valid decimal128"}
 """Tables that a reader fails to read, with its error."""
-READABLE = ("another order", "nested without ids")
-"""Tables that readers who go by names read, too."""
-ROWS: dict[str, list[Row]] = {
-    "another order": [{"a": 2, "b": 1}],
-    "nested without ids": [{"s": {"x": 1, "y": ["u"]}}],
-}
 
 
 def by_delta_rs(folder: str, version: int | None) -> list[Row]:
@@ -85,7 +79,7 @@ def test_readers_read_the_rows_or_the_table_is_refused(tmp_path: Path, name: str
     case, lake = CASES[name], PythonLake(tmp_path / "lake")
     case.make(lake)
     folder = lake.folder / "default.db" / "t"
-    refusal = REFUSALS.get(name, None if name in READABLE else case.refusal)
+    refusal = REFUSALS.get(name, None if name in NAMES_ALONE else case.refusal)
     if refusal is not None:
         with pytest.raises(UnsupportedError, match=refusal):
             publish_delta(lake.table("t"))
@@ -97,7 +91,7 @@ def test_readers_read_the_rows_or_the_table_is_refused(tmp_path: Path, name: str
             with pytest.raises(Exception, match=LOUD[name, reader]):
                 read(str(folder), None)
             continue
-        assert comparable(read(str(folder), None)) == comparable(case.rows or ROWS[name]), reader
+        assert comparable(read(str(folder), None)) == comparable(case.rows or NAMES_ALONE[name]), reader
 
 
 @pytest.fixture
@@ -127,6 +121,18 @@ def drop(lake: PythonLake, value: int) -> None:
     transaction = Transaction(lake.table("t"), "drop")
     transaction.drop((value,))
     commit(transaction)
+
+
+def test_a_file_whose_entry_changes_stays(lake: PythonLake) -> None:
+    """Statistics of a dropped column leave the log: the file is added again, without change of rows, and not removed."""
+    columns = lake.table("t").metadata.columns
+    publish_delta(lake.table("t"))
+    lake.alter("t", columns=(columns[0], columns[1], columns[3]), dropped=(("s",),))
+    publish_delta(lake.table("t"))
+    assert kinds(lake, 3) == ["commitInfo", "metaData", "add", "add"]
+    assert [action["add"]["dataChange"] for action in actions(lake, 3)[2:]] == [False, False]
+    for read in READERS.values():
+        assert sorted(str(row["a"]) for row in read(str(folder_of(lake)), None)) == ["1", "3", "5"]
 
 
 def test_each_version_is_a_commit(lake: PythonLake) -> None:

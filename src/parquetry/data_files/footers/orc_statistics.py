@@ -24,6 +24,7 @@ from typing import Any
 import msgspec
 
 from parquetry.data_files.bounds import column_statistics, is_ancient
+from parquetry.data_files.footers.calendars import orc_may_have_old_days
 from parquetry.data_files.records import ColumnStatistics, FileRecord, IdsInFile, Trust
 from parquetry.data_files.stored_types.orc_types import LOCAL_TIMESTAMP, parse_orc_type
 from parquetry.errors import ValueTypeError
@@ -54,6 +55,8 @@ def from_bridge(answer: Mapping[str, Any]) -> FileRecord:
             an id; whose ids these are is not known.
     """
     ids = IdsInFile.FOREIGN if answer.get("field_ids") else IdsInFile.ABSENT
+    if orc_may_have_old_days(answer.get("columns") or {}):
+        ids = IdsInFile.OLD_CALENDAR
     return msgspec.structs.replace(_record(answer), field_ids=int(ids))
 
 

@@ -34,6 +34,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from parquetry.data_files.bounds import column_statistics, is_ancient
+from parquetry.data_files.footers.calendars import may_have_old_days
 from parquetry.data_files.footers.orc_statistics import from_bridge
 from parquetry.data_files.footers.parquet_footer import (
     ENCRYPTED_MAGIC,
@@ -44,7 +45,7 @@ from parquetry.data_files.footers.parquet_footer import (
 )
 from parquetry.data_files.footers.parquet_leaves import Leaf, top_level
 from parquetry.data_files.footers.parquet_writers import ParquetWriter, parquet_writer
-from parquetry.data_files.records import ColumnStatistics, FileRecord, Trust
+from parquetry.data_files.records import ColumnStatistics, FileRecord, IdsInFile, Trust
 from parquetry.errors import FileCorruptError, FileMissingError, ParquetryError, WarehouseError
 
 _BYTE_ARRAYS = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
@@ -185,7 +186,8 @@ def footer_record(
     writer = parquet_writer(footer.created_by)
     columns = _FooterColumns(footer, writer._replace(shortens=False) if whole_texts else writer).read()
     rows = None if columns is None else footer.rows
-    return FileRecord(path=name, bytes=size, rows=rows, modified=modified, columns=columns)
+    ids = int(IdsInFile.OLD_CALENDAR) if may_have_old_days(footer) else None
+    return FileRecord(path=name, bytes=size, rows=rows, modified=modified, columns=columns, field_ids=ids)
 
 
 def read_footers(

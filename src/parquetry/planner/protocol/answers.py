@@ -291,10 +291,12 @@ class ReadingOrder(msgspec.Struct, frozen=True):
         ranks: the rank of each file, 32-bit integers; lower ranks come first.
         bounds: for each rank, the best value of the sort key in its files, a list of one; an empty list if it
             is not known. Empty if there is no sort key.
+        column: the sort key, if readers may skip row groups by the worst value that is still wanted.
     """
 
     ranks: bytes
     bounds: list[Values]
+    column: str | None = None
 
 
 class FileScan(msgspec.Struct, frozen=True):

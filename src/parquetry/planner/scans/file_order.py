@@ -8,8 +8,8 @@ from parquetry.joins import have_one_row_group
 from parquetry.planner.protocol import answers
 from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans.request import ScanRequest
-from parquetry.predicate import Compare
-from parquetry.prune import Remaining, Selection, file_order, order_columns, sort_type, usable
+from parquetry.prune import Remaining, Selection, SortKey, file_order, order_columns, sort_type, usable
+from parquetry.types import ColumnType
 
 
 def columns_for_order(request: ScanRequest, read: Collection[str]) -> set[str]:
@@ -41,7 +41,26 @@ def reported_order(
         return None
     type_ = None if first.key is None else sort_type(request.snapshot.metadata, first.key)
     bounds = [[to_wire(type_, value) for value in bound] for bound in found.bounds] if type_ else []
-    return answers.ReadingOrder(found.ranks.astype("<i4").tobytes(), bounds)
+    skipping = type_ is not None and not found.nulls_first
+    column = _key_column(request, selection, first.key, type_) if skipping else None
+    return answers.ReadingOrder(found.ranks.astype("<i4").tobytes(), bounds, column)
+
+
+def _key_column(
+    request: ScanRequest, selection: Selection, key: SortKey | None, type: ColumnType | None
+) -> str | None:
+    """Return the column of a sort key if readers can skip row groups by any value of it."""
+    metadata = request.snapshot.metadata
+    if key is None or key.column is None or type is None:
+        return None
+    column = metadata.column(key.column).name
+    if column in metadata.partition_by or have_one_row_group(
+        metadata, selection.bytes, selection.block.count
+    ):
+        return None
+    # which values ORC's readers compare as Spark does depends on the value, but for integers
+    is_compared = metadata.format == "parquet" or type.integral
+    return column if is_compared and _is_read(metadata.format, type) else None
 
 
 def reported_threshold(request: ScanRequest, selection: Selection) -> list[answers.RowGroupRanges]:
@@ -53,7 +72,7 @@ def reported_threshold(request: ScanRequest, selection: Selection) -> list[answe
     count = selection.block.count
     if threshold is None or have_one_row_group(metadata, selection.bytes, count):
         return []
-    if not _is_read(metadata.format, threshold):
+    if not _is_read(metadata.format, threshold.type):
         return []
     text = to_wire(threshold.type, threshold.value)
     tree = {
@@ -66,9 +85,8 @@ def reported_threshold(request: ScanRequest, selection: Selection) -> list[answe
     return [answers.RowGroupRanges(threshold.column, [ends], [])]
 
 
-def _is_read(file_format: str, threshold: Compare) -> bool:
+def _is_read(file_format: str, kind: ColumnType) -> bool:
     """Return whether readers order a type's values as Spark does: no floats or chars, and no times in ORC."""
-    kind = threshold.type
     if kind.name in ("timestamp", "timestamp_ntz"):
         return file_format == "parquet"
     return kind.integral or kind.name in ("date", "decimal", "string", "varchar")

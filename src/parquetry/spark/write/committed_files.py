@@ -146,6 +146,8 @@ def _record(file: FileRecord, metadata: TableMetadata) -> FileRecord:
         name: statistics for name, statistics in file.columns.items() if name not in partition_columns
     }
     ids = IdsInFile.OURS if columns == file.columns else IdsInFile.WITH_PARTITION_COLUMNS
+    if file.field_ids == IdsInFile.OLD_CALENDAR:
+        ids = IdsInFile.OLD_CALENDAR
     known = msgspec.structs.replace(file, columns=columns, field_ids=int(ids))
     return without_table_types(known, metadata.data_columns)
 

@@ -3,7 +3,7 @@
 Statistics may not tell which files have the first rows. Still, a query need not read all files: it reads the
 most promising ones first, and stops when no other file can have a better row. Without a sort key, the
 files whose rows all match come first, and then the files by the number of rows that are expected to match.
-With a sort key, files come by the best bound of the key.
+With a sort key, files come by the best bound of the key, where that is expected to save most of them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from parquetry.data_files import Numbers
 from parquetry.metastore import FileBlock
 from parquetry.prune.needed_rows import FirstRows
 from parquetry.prune.rule import Remaining, Scan
+from parquetry.prune.rules.results.expected_stop import expects_early_stop
 from parquetry.prune.rules.results.likely_rows import likely_rows
 from parquetry.prune.rules.results.matching import condition_columns, fully_matching
 from parquetry.prune.rules.results.sort_keys import refusal, sort_columns
@@ -35,10 +36,12 @@ class FileRanks:
         ranks: for each file; lower ranks come first.
         bounds: for each rank, the sort key's best value in these files, which may be NULL; an empty tuple if
             it is not known. Empty without a sort key.
+        nulls_first: whether rows may be first because their sort key is NULL.
     """
 
     ranks: Numbers
     bounds: tuple[tuple[Value] | tuple[()], ...] = ()
+    nulls_first: bool = False
 
 
 def order_columns(scan: Scan) -> set[str]:
@@ -48,7 +51,7 @@ def order_columns(scan: Scan) -> set[str]:
     key = scan.first.key
     if key is None:
         return set(condition_columns(scan))
-    return sort_columns(scan.snapshot.metadata, key)
+    return sort_columns(scan.snapshot.metadata, key) | set(condition_columns(scan))
 
 
 def file_order(scan: Scan, remaining: Remaining, block: FileBlock) -> FileRanks | None:
@@ -73,17 +76,15 @@ def file_order(scan: Scan, remaining: Remaining, block: FileBlock) -> FileRanks 
 
 
 def _by_key(scan: Scan, remaining: Remaining, block: FileBlock, first: FirstRows) -> FileRanks | None:
-    if first.key is None or refusal(scan.snapshot.metadata, first.key) is not None:
+    if first.key is None or first.distinct or refusal(scan.snapshot.metadata, first.key) is not None:
         return None
     none = np.zeros(block.count, np.bool_)  # what files promise does not matter here
     found = sort_positions(scan, remaining, block, first, none)
-    if found is None:
+    if found is None or not expects_early_stop(found, first, likely_rows(scan, remaining, block)):
         return None
     positions, ranks = np.unique(found.first, return_inverse=True)
     bounds = tuple(_bound(found, position) for position in positions.tolist())
-    if len(bounds) == 1 and (not bounds[0] or bounds[0][0] != bounds[0][0]):
-        return None  # each file may have NaN, or any value
-    return FileRanks(ranks.astype(np.int64), bounds)
+    return FileRanks(ranks.astype(np.int64), bounds, first.key.nulls_first and bool(found.nullable.any()))
 
 
 def _bound(found: SortPositions, position: int) -> tuple[Value] | tuple[()]:

@@ -62,6 +62,7 @@ class SortPositions:
 
     Attributes:
         first: for each file, the position before which it has no row.
+        last: for each file, the position after which it has no row, but for NULLs.
         promise: the rows that are certainly not after a position.
         values: the values by ascending order; for a descending key, the last one is position 0.
         descending: whether the key is descending.
@@ -69,6 +70,7 @@ class SortPositions:
     """
 
     first: Numbers
+    last: Numbers
     promise: Promise
     values: NDArray[Any]
     descending: bool
@@ -144,7 +146,7 @@ def sort_positions(
     if key.nulls_first:
         before = np.where(some_null, null, before)
     before = np.where(bounds.fails, ANYWHERE, before)
-    return SortPositions(before, promise, values, key.descending, only_null | some_null)
+    return SortPositions(before, last, promise, values, key.descending, only_null | some_null)
 
 
 def _promise(positions: Numbers, rows: Numbers, files: Indices) -> Promise:

@@ -1,0 +1,111 @@
+"""A view as Iceberg's readers get it: its text for Spark, with the names of tables as other engines resolve them.
+
+A view's text names tables as the session did that made it. Another engine has the warehouse under a name of
+its own. So the first part of a name is left out if it is the catalog's name in Spark, and default catalogs are
+not given: then names are of the catalog that has the view. A view that reads another catalog is refused.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from parquetry.errors import UnsupportedError
+from parquetry.iceberg.metadata import file_uri
+from parquetry.iceberg.schema import iceberg_schema
+from parquetry.metastore import TableSnapshot, ViewDefinition
+
+_UUID_NAMESPACE = uuid.UUID("6f0d3a5e-6f2c-5a4e-9d55-0c5b9f5e2a42")
+QUERY_COLUMNS = "spark.query-column-names"
+"""Iceberg's property of the names that a view's query gives its columns, before the view renames them."""
+
+
+def view_result(snapshot: TableSnapshot, location: str, catalog: str) -> dict[str, Any]:
+    """Return the answer to a request for a view.
+
+    Args:
+        snapshot: the view.
+        location: where a table of its name would be.
+        catalog: the warehouse's name in the Spark sessions that made the view.
+
+    Raises:
+        UnsupportedError: the view reads what the served catalog has not, or has columns that Iceberg has not.
+    """
+    metadata, view = snapshot.metadata, snapshot.metadata.view
+    assert view is not None
+    number = snapshot.version + 1
+    version = {
+        "version-id": number,
+        "schema-id": 0,
+        "timestamp-ms": snapshot.committed_at,
+        "summary": {"engine-name": "spark"},
+        "representations": [
+            {"type": "sql", "sql": portable_text(snapshot.label, view, catalog), "dialect": "spark"}
+        ],
+        "default-namespace": list(view.namespace),
+    }
+    comment = {} if metadata.comment is None else {"comment": metadata.comment}
+    renamed = {QUERY_COLUMNS: ",".join(view.query_columns)} if view.query_columns else {}
+    described = {
+        "view-uuid": str(uuid.uuid5(_UUID_NAMESPACE, snapshot.id.hex())),
+        "format-version": 1,
+        "location": file_uri(location),
+        "current-version-id": number,
+        "versions": [version],
+        "version-log": [{"version-id": number, "timestamp-ms": snapshot.committed_at}],
+        "schemas": [iceberg_schema(snapshot.label, metadata, 0)],
+        "properties": {**comment, **renamed},
+    }
+    return {"metadata-location": f"{file_uri(location)}/{number}.json", "metadata": described, "config": {}}
+
+
+def portable_text(label: str, view: ViewDefinition, catalog: str) -> str:
+    """Return a view's text without the catalog's name before the names of tables.
+
+    Args:
+        label: the view's name for messages.
+        view: its definition.
+        catalog: the warehouse's name in the sessions that made the view.
+
+    Raises:
+        UnsupportedError: a name is of another catalog, or the text cannot be read.
+
+    >>> portable_text("db.v", ViewDefinition("SELECT t.id FROM lake.db.t AS t", "spark_catalog"), "lake")
+    'SELECT t.id FROM db.t AS t'
+    """
+    try:
+        query = sqlglot.parse_one(view.text, read="spark")
+    except sqlglot.errors.SqlglotError:
+        raise _refusal(label, "its text cannot be read") from None
+    names = {cte.alias.lower() for cte in query.find_all(exp.CTE)}
+    text = view.text
+    for table in sorted(query.find_all(exp.Table), key=_position, reverse=True):
+        if isinstance(table.this, exp.Func):
+            continue  # such as range(5)
+        if not isinstance(table.this, exp.Identifier):
+            raise _refusal(label, f"it reads {table.sql('spark')}, a name of more parts than tables have")
+        parts = table.parts
+        if len(parts) == 1 and parts[0].name.lower() in names:
+            continue
+        spelled = ".".join(part.name for part in parts)
+        if len(parts) == 3:
+            if parts[0].name.lower() != catalog.lower():
+                raise _refusal(label, f"it reads {spelled}, which is not of the catalog {catalog}")
+            text = text[: parts[0].meta["start"]] + text[parts[1].meta["start"] :]
+        elif (view.catalog or "").lower() != catalog.lower():
+            raise _refusal(label, f"it reads {spelled} of the catalog {view.catalog}, and not of {catalog}")
+    return text
+
+
+def _position(table: exp.Table) -> int:
+    return int(table.parts[0].meta.get("start", 0))
+
+
+def _refusal(label: str, reason: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"View {label} cannot be read by Iceberg's readers: {reason}. Write its query in the engine, or make a view of the "
+        "warehouse's own tables."
+    )

@@ -1,0 +1,89 @@
+"""The differential test of all tables of the suite: whatever a test has made, every reader reads.
+
+Just before a test, or the fixture of a module, drops a database of the session's warehouses, every reader
+without our jar reads all tables of the database (`comparison`). Each must give Spark's rows, or refuse with a
+reason. Otherwise the test that drops the database fails, and names the reader and the rows. In a sample, this
+is done for some of the tests, always the same ones.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zlib
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+import parquetry
+from parquetry.iceberg import IcebergCatalog
+from parquetry.metastore import open_metastore
+from tests.support.effort import STEP
+from tests.support.readers.comparison import Comparison, table_readers
+
+_DROP = re.compile(
+    r"\s*DROP\s+(?:NAMESPACE|DATABASE|SCHEMA)\s+(?:IF\s+EXISTS\s+)?(\w+)\.`?(\w+)`?\s+CASCADE\s*", re.I
+)
+MAX_SPARK_ROWS = 200_000
+"""Rows of a table that is compared, at most."""
+TOTAL = Comparison()
+"""What this process has compared, and `unread` tables, which Spark itself does not read."""
+UNREAD: Counter[str] = Counter()
+
+
+def watch_drops(session: type[Any], warehouses: Mapping[str, Path]) -> None:
+    """Have the tables of a database be compared before calls of a class's `sql` drop it.
+
+    Args:
+        session: the class of sessions.
+        warehouses: the folders of the catalogs whose databases are compared.
+    """
+    run = session.sql
+
+    def sql(self: SparkSession, query: str, *args: Any, **options: Any) -> Any:
+        match = _DROP.fullmatch(query)
+        if match is not None and match[1] in warehouses and _is_chosen():
+            compare_database(self, match[1], warehouses[match[1]], match[2])
+        return run(self, query, *args, **options)
+
+    session.sql = sql
+
+
+def _is_chosen() -> bool:
+    """Return whether the test that runs is one of the sample."""
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")[0]
+    return zlib.crc32(test.encode()) % STEP == 0
+
+
+def compare_database(spark: SparkSession, catalog: str, warehouse: Path, database: str) -> None:
+    """Compare all readers of the tables of a database.
+
+    Raises:
+        AssertionError: a reader gave other rows, or failed without a reason.
+    """
+    if not (warehouse / "_parquetry").exists():
+        return
+    with open_metastore(str(warehouse)) as metastore, parquetry.open(warehouse) as opened:
+        if database.lower() not in metastore.databases():
+            return
+        comparison = Comparison()
+        with table_readers(opened, IcebergCatalog(metastore)) as readers:
+            for name in metastore.tables(database):
+                snapshot = metastore.table(database, name)
+                rows = snapshot.totals.rows
+                if rows is not None and rows > MAX_SPARK_ROWS:
+                    continue
+                try:
+                    expected = spark.table(f"`{catalog}`.`{snapshot.database}`.`{name}`").toArrow()
+                except (PySparkException, Py4JJavaError) as error:
+                    UNREAD[type(error).__name__] += 1
+                    continue
+                readers.compare(snapshot, expected, comparison)
+    TOTAL.agreeing.update(comparison.agreeing)
+    TOTAL.refused.update(comparison.refused)
+    assert comparison.wrong == {}, "\n".join(f"{where}: {text}" for where, text in comparison.wrong.items())
