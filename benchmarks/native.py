@@ -49,6 +49,7 @@ def run(folder: Path, scale: float) -> Result:
             _STOCK: query.format(**{table: f"spark_catalog.default.native_{table}" for table in _TABLES}),
         }
         _measure(spark, name, sides, result)
+        _measure_without_engine(spark, name, sides[_OURS], result)
     spark.stop()
     return result
 
@@ -88,7 +89,7 @@ def _load(spark: SparkSession, folder: Path, rows: int) -> None:
         layout = {"facts": "PARTITIONED BY (day)", "items": ""}.get(
             table, f"CLUSTERED BY (k) INTO {_BUCKETS} BUCKETS"
         )
-        location = folder / "warehouse" / "bench" / f"native_{table}"
+        location = folder / "warehouse" / "bench.db" / f"native_{table}"
         spark.sql(f"CREATE TABLE {stock} ({schema}) USING parquet {layout} LOCATION '{location}'")
         if table == "facts":
             spark.sql(f"MSCK REPAIR TABLE {stock}")
@@ -123,6 +124,25 @@ def _measure(spark: SparkSession, name: str, sides: dict[str, str], result: Resu
             f"{name} with Comet: CPU of ours to stock's", timing.ratio(_OURS, _STOCK), _MAX_RATIO
         )
     )
+
+
+def _measure_without_engine(spark: SparkSession, name: str, query: str, result: Result) -> None:
+    """Compare both forms of our scans in Spark itself."""
+
+    def ask(form: str) -> None:
+        spark.conf.set("parquetry.native-scans", form)
+        _ask(spark, query)
+
+    spark.conf.set("spark.comet.enabled", "false")
+    forms = {"Spark's form": partial(ask, "on"), "our form": partial(ask, "off")}
+    timing = take_turns(
+        f"{name}, without an engine", forms, _ROUNDS, 2, _CALLS, partial(processor_seconds, spark)
+    )
+    spark.conf.unset("spark.comet.enabled")
+    spark.conf.unset("parquetry.native-scans")
+    result.timings.append(timing)
+    what = f"{name} without an engine: CPU of Spark's form to ours"
+    result.findings.append(BenchmarkFinding(what, timing.ratio("Spark's form", "our form")))
 
 
 def _ask(spark: SparkSession, query: str) -> None:

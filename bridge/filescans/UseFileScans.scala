@@ -4,7 +4,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.BucketSpec
 import org.apache.spark.sql.catalyst.expressions.{
-  Attribute, AttributeReference, Expression, PlanExpression, PredicateHelper}
+  Attribute, AttributeReference, Expression, InputFileBlockLength, InputFileBlockStart, InputFileName, PlanExpression, PredicateHelper}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.{FileSourceScanExec, FilterExec, ProjectExec, SparkPlan}
@@ -26,14 +26,23 @@ case class UseFileScans(session: SparkSession) extends Rule[SparkPlan] with Pred
   override def apply(plan: SparkPlan): SparkPlan = if (!plan.exists(candidate(_).isDefined)) plan else {
     // Comet confuses two scans of one table that it reads in one task, as both sides of a bucketed join are.
     val bucketed = plan.collect(Function.unlift(candidate)).filter(_.buckets.exists(_.version == "spark")).map(_.table.name())
-    val inBuckets = Option.when(bucketed.nonEmpty && bucketed.distinct.length == bucketed.length)(replaced(plan, inBuckets = true))
-    inBuckets.filter(ValidateRequirements.validate).getOrElse(replaced(plan, inBuckets = false))
+    val mayBeInBuckets = bucketed.nonEmpty && bucketed.distinct.length == bucketed.length
+    val hindrance = Option.when(plan.exists(_.expressions.exists(_.exists(isOfFile))))("the query asks for the names of files")
+    Option.when(mayBeInBuckets)(replaced(plan, inBuckets = true, hindrance)).filter(ValidateRequirements.validate)
+      .getOrElse(replaced(plan, inBuckets = false, hindrance))
   }
 
-  private def replaced(plan: SparkPlan, inBuckets: Boolean): SparkPlan = plan.transformDown {
+  /** Whether an expression depends on the file, whose name Spark's scan may spell otherwise. */
+  private def isOfFile(e: Expression): Boolean =
+    e.isInstanceOf[InputFileName] || e.isInstanceOf[InputFileBlockStart] || e.isInstanceOf[InputFileBlockLength]
+
+  private def replaced(plan: SparkPlan, inBuckets: Boolean, hindrance: Option[String]): SparkPlan = plan.transformDown {
     case filter @ FilterExec(condition, node: BatchScanExec) =>
-      fileScan(node, splitConjunctivePredicates(condition), inBuckets).fold[SparkPlan](filter) { scan => filter.withNewChildren(Seq(scan)) }
-    case node: BatchScanExec => fileScan(node, Nil, inBuckets).getOrElse(node)
+      candidate(node).filter(_.becomesFileScan(inBuckets, hindrance)).fold[SparkPlan](filter) { scan =>
+        filter.withNewChildren(Seq(fileScan(node, scan, splitConjunctivePredicates(condition))))
+      }
+    case node: BatchScanExec =>
+      candidate(node).filter(_.becomesFileScan(inBuckets, hindrance)).fold[SparkPlan](node)(fileScan(node, _, Nil))
   }
 
   private def candidate(plan: SparkPlan): Option[ParquetryScan] = plan match {
@@ -41,11 +50,6 @@ case class UseFileScans(session: SparkSession) extends Rule[SparkPlan] with Pred
       case scan: ParquetryScan => Some(scan).filter(_.mayBeFileScan)
       case _ => None
     }
-    case _ => None
-  }
-
-  private def fileScan(node: BatchScanExec, conditions: Seq[Expression], inBuckets: Boolean): Option[SparkPlan] = node.scan match {
-    case scan: ParquetryScan if scan.mayBeFileScan && scan.becomesFileScan(inBuckets) => Some(fileScan(node, scan, conditions))
     case _ => None
   }
 

@@ -162,7 +162,7 @@ private class QueryFacts(session: ClassicSession, ran: Option[ScansInRun]) exten
         val conditions = if (scan.isInstanceOf[RewrittenScan]) Nil else above
         if (seen.add(scan)) scans += ScanFacts(scan, QueryFacts.untranslated(conditions, scan, ends), joined.distinct,
           cache.fold(ran.fold("planned")(_.read(scan)))(found => if (ran.fold(found.cacheBuilder.isCachedColumnBuffersLoaded)(!_.filled(found))) "cached" else "read"),
-          cache.flatMap(_.cacheBuilder.tableName))
+          cache.flatMap(_.cacheBuilder.tableName), ran.exists(_.readBySpark(scan)))
       case Filter(condition, child) => visit(child, above ++ splitConjunctivePredicates(condition), joined, cache)
       case Project(_, child) => visit(child, above, joined, cache)
       case join: Join =>

@@ -6,7 +6,7 @@ import scala.collection.mutable
 
 import org.json4s._
 
-import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
+import org.apache.spark.sql.execution.{FileSourceScanExec, QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.columnar.{InMemoryRelation, InMemoryTableScanExec}
 import org.apache.spark.sql.parquetry.filescans.ScanNode
@@ -20,7 +20,9 @@ import org.apache.spark.sql.parquetry.scan.{ParquetryScan, Reported}
  * @param filled whether the run filled a cache itself
  */
 class ScansInRun(plan: SparkPlan, val filled: InMemoryRelation => Boolean) {
-  private val scans: Seq[ParquetryScan] = ScansInRun.nodes(plan).collect { case ScanNode(scan: ParquetryScan, _) => scan }
+  private val nodes = ScansInRun.nodes(plan)
+  private val scans: Seq[ParquetryScan] = nodes.collect { case ScanNode(scan: ParquetryScan, _) => scan }
+  private val bySpark = nodes.collect { case node: FileSourceScanExec => node }.collect { case ScanNode(scan: ParquetryScan, _) => scan }
 
   /** Whether the plan has scans of ours. */
   def any: Boolean = scans.nonEmpty
@@ -29,6 +31,12 @@ class ScansInRun(plan: SparkPlan, val filled: InMemoryRelation => Boolean) {
   def read(scan: Reported): String = scan match {
     case ours: ParquetryScan if !scans.exists(_.isVariantOf(ours)) => "dropped"
     case _ => "read"
+  }
+
+  /** Whether Spark itself read a scan's files by its scan of files. */
+  def readBySpark(scan: Reported): Boolean = scan match {
+    case ours: ParquetryScan => bySpark.exists(_.isVariantOf(ours))
+    case _ => false
   }
 
   /** Whether one of the scans that were read gave the rows of a scan that was dropped. */
@@ -74,14 +82,16 @@ object ScansInRun {
  *
  * @param read what became of it in the run
  * @param cache the name of the cached table that it fills
+ * @param bySpark whether Spark itself read the files by its scan of files
  */
-private case class ScanFacts(scan: Reported, untranslated: JArray, joined: Seq[String], read: String, cache: Option[String]) {
+private case class ScanFacts(
+    scan: Reported, untranslated: JArray, joined: Seq[String], read: String, cache: Option[String], bySpark: Boolean = false) {
   /** Gives the facts as somebody looks at them. */
   def later(served: Boolean): () => JObject = {
     val report = scan.reportLater
     val opened = if (read == "read" || read == "dropped") scan.opened else None
-    val (notes, joins, name, state) = (untranslated, Json.strings(joined), cache, if (served) "reused" else read)
+    val (notes, joins, name, state, spark) = (untranslated, Json.strings(joined), cache, if (served) "reused" else read, bySpark)
     () => JObject("report" -> report(), "untranslated" -> notes, "read" -> JString(state),
-      "opened" -> opened.fold[JValue](JNull)(JInt(_)), "joins" -> joins, "cache" -> name.fold[JValue](JNull)(JString(_)))
+      "opened" -> opened.fold[JValue](JNull)(JInt(_)), "joins" -> joins, "by_spark" -> JBool(spark), "cache" -> name.fold[JValue](JNull)(JString(_)))
   }
 }

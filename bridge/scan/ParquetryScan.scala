@@ -351,10 +351,12 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
    * Whether Spark's scan of files reads this scan's files. The report says so, or why not.
    *
    * @param inBuckets whether a scan of files may report buckets
+   * @param hindrance why no scan of the plan may become one, or None
    */
-  def becomesFileScan(inBuckets: Boolean): Boolean = {
+  def becomesFileScan(inBuckets: Boolean, hindrance: Option[String]): Boolean = {
     val form =
-      if (mode.part != AllFiles || split.isDefined || (buckets.isDefined && !(inBuckets && fileBuckets.isDefined))) Some("the plan uses its buckets")
+      if (hindrance.isDefined) hindrance
+      else if (mode.part != AllFiles || split.isDefined || (buckets.isDefined && !(inBuckets && fileBuckets.isDefined))) Some("the plan uses its buckets")
       else Option.when(mode.wholeFiles)("the plan uses the order of its files")
     val reason = form.orElse(plans.listed.native.flatMap(_.reason))
     plans.recordFileScan(reason)

@@ -17,6 +17,7 @@ if FOR_TYPE_CHECKERS:
         beside_existing as beside_existing,
         defaults_entries as defaults_entries,
         defaults_line as defaults_line,
+        with_part as with_part,
         with_settings as with_settings,
     )
     from parquetry.config.foreign_options import refuse_foreign as refuse_foreign

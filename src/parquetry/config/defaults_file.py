@@ -8,11 +8,12 @@ comes twice, the later value counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from parquetry.config.spark import SPARK_SETTINGS
 
+_ENGINES = ("org.apache.comet.", "org.apache.gluten.", "com.nvidia.spark.")
 LIST_SETTINGS = ("spark.jars", "spark.sql.extensions")
 """Settings whose values are lists. Users and other products add their own values."""
 
@@ -95,7 +96,20 @@ def _beside(name: str, existing: str, value: str) -> str:
     parts = [part for item in existing.split(",") if (part := item.strip())]
     if value in parts:
         return ",".join(part for part in parts if part == value or not _OUR_JAR.fullmatch(part))
-    return ",".join([*(part for part in parts if not _OUR_JAR.fullmatch(part)), value])
+    return ",".join(with_part([part for part in parts if not _OUR_JAR.fullmatch(part)], value))
+
+
+def with_part(parts: Sequence[str], value: str) -> list[str]:
+    """Return the parts of a list, such as `spark.sql.extensions`, with one of ours.
+
+    It comes last, but before native engines' extensions: Spark runs the rules in this order, and an engine
+    looks for scans only once.
+
+    >>> with_part(["a.B", "org.apache.comet.CometSparkSessionExtensions"], "p.Q")
+    ['a.B', 'p.Q', 'org.apache.comet.CometSparkSessionExtensions']
+    """
+    position = next((i for i, part in enumerate(parts) if part.startswith(_ENGINES)), len(parts))
+    return [*parts[:position], value, *parts[position:]]
 
 
 def with_settings(text: str, settings: Mapping[str, str]) -> str:

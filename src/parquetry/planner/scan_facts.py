@@ -16,6 +16,7 @@ import msgspec
 
 from parquetry.prune import (
     IneffectiveCondition,
+    NativeReport,
     Origin,
     RunTimeReport,
     ScanReport,
@@ -42,6 +43,7 @@ class ScanOutcome(msgspec.Struct, frozen=True):
         opened: the number of files that the run opened, or None if that is not known.
         joins: the types of the joins above the scan; `NOT IN` for one of NOT IN.
         cache: the name of the cached table, or None.
+        by_spark: whether Spark itself read the files by its own scan of files.
     """
 
     report: ScanReport
@@ -50,6 +52,7 @@ class ScanOutcome(msgspec.Struct, frozen=True):
     opened: int | None = None
     joins: tuple[str, ...] = ()
     cache: str | None = None
+    by_spark: bool = False
 
 
 def scan_reports(facts: Iterable[dict[str, Any]]) -> tuple[ScanReport, ...]:
@@ -65,7 +68,10 @@ def _report(facts: ScanOutcome) -> ScanReport:
     )
     steps = (s if s.counts_bytes else msgspec.structs.replace(s, not_by=s.not_by + notes) for s in scan.steps)
     scan = msgspec.structs.replace(
-        scan, steps=tuple(map(_plain_step, steps)), run_time=_plain_values(scan.run_time)
+        scan,
+        steps=tuple(map(_plain_step, steps)),
+        run_time=_plain_values(scan.run_time),
+        native=_native(scan.native, by_spark=facts.by_spark),
     )
     if facts.read == "cached":
         cache = "a cache" if facts.cache is None else f"the cache {facts.cache}"
@@ -73,6 +79,13 @@ def _report(facts: ScanOutcome) -> ScanReport:
     if facts.read == "dropped" and not facts.opened:
         return not_read(scan, _dropped_reason(facts.joins))
     return scan if facts.opened is None else opened(scan, facts.opened)
+
+
+def _native(found: NativeReport | None, *, by_spark: bool) -> NativeReport | None:
+    """Return whether an engine has read a scan: it may have left to Spark what the planner offered it."""
+    if found is None or found.engine is None or found.reason is not None or not by_spark:
+        return found
+    return NativeReport(found.engine, f"{found.engine} left it to Spark")
 
 
 def not_read(scan: ScanReport, reason: str) -> ScanReport:

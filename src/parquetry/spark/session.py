@@ -14,7 +14,14 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from parquetry._version import __version__
-from parquetry.config import LIST_SETTINGS, SESSION_PREFIX, TABLE_SETTINGS, defaults_entries, settle
+from parquetry.config import (
+    LIST_SETTINGS,
+    SESSION_PREFIX,
+    TABLE_SETTINGS,
+    defaults_entries,
+    settle,
+    with_part,
+)
 from parquetry.errors import BridgeError, ConfigurationError
 from parquetry.spark import bridge_jar
 from parquetry.spark.configuration.catalog_settings import (
@@ -68,7 +75,7 @@ def configure(
     for key, value in {**to_load, **of_session}.items():
         if key in LIST_SETTINGS:
             held = [part for part in _builder_setting(builder, key).split(",") if part]
-            value = ",".join([*held, *([] if value in held else [value])])
+            value = ",".join(held if value in held else with_part(held, value))
         elif key in SPARK_DEFAULTS and (_builder_setting(builder, key) or _is_set(key)):
             continue
         builder.config(key, value)

@@ -40,6 +40,9 @@ STATEMENTS = [
     "ALTER TABLE lake.db.w ALTER COLUMN n TYPE DECIMAL(9,2)",
     "ALTER TABLE lake.db.w ADD COLUMN later STRING",
     "INSERT INTO lake.db.w VALUES (3000000000, 0.1, 1234567.89, DATE '9999-12-31', 'new')",
+    "CREATE TABLE lake.db.v (id INT, d DATE, n DECIMAL(5,2), ts TIMESTAMP, b BOOLEAN) USING parquet PARTITIONED BY (d, n, ts, b)",
+    "INSERT INTO lake.db.v VALUES (1, DATE '1582-10-14', -0.01, TIMESTAMP '1900-01-01 00:00:00.000001', true), "
+    "(2, NULL, NULL, NULL, NULL)",
     "CREATE TABLE lake.db.l (id INT, list ARRAY<INT>) USING parquet",
     "INSERT INTO lake.db.l VALUES (1, array(1, 2))",
 ]
@@ -50,6 +53,7 @@ QUERIES = {
     "tuples": "SELECT d.name, f.id FROM lake.db.f f JOIN lake.db.d d ON f.k = d.k AND f.p = d.p WHERE d.name IN ('n1', 'n6')",
     "second run": "SELECT /*+ MERGE(d) */ d.name, f.id FROM lake.db.f f JOIN lake.db.d d ON f.k = d.k WHERE d.name = 'n2'",
     "buckets": "SELECT /*+ MERGE(b) */ count(*), sum(a.v), sum(b.v) FROM lake.db.a a JOIN lake.db.b b ON a.k = b.k",
+    "partition values": "SELECT * FROM lake.db.v",
     "widened": "SELECT * FROM lake.db.w",
     "nested": "SELECT id, list FROM lake.db.l",
 }
@@ -60,6 +64,7 @@ FILES = {
     "tuples": [2, 1],
     "second run": [1, 1],
     "buckets": [4, 4],
+    "partition values": [2],
     "widened": [2],
     "nested": [],
 }

@@ -165,6 +165,7 @@ def test_columns_that_older_files_lack_or_have_narrower(spark: SparkSession, db:
         ("SELECT id, _file FROM {t}", "it reads columns of files themselves, or skips files that are missing or damaged"),
         ("SELECT list FROM {t}", "column list is of type array<int>"),
         ("SELECT id FROM {t} WITH (`mergeSchema` = 'true')", "the read has the option 'mergeSchema'"),
+        ("SELECT id, input_file_name() FROM {t}", "the query asks for the names of files"),
         ("SELECT new FROM {t}", "files know column new by another name"),
     ],
 )  # fmt: skip

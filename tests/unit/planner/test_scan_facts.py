@@ -5,15 +5,17 @@ The tests with Spark are in tests/spark/reports.
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
+import msgspec
 import pytest
 
 from parquetry.planner import report_from_facts
 from parquetry.planner.scan_facts import scan_reports
 from parquetry.prune.report.report import Report
 from parquetry.prune.report.rows import report_rows
-from parquetry.prune.report.scan import ScanReport, Step
+from parquetry.prune.report.scan import NativeReport, ScanReport, Step
 
 SCAN = ScanReport(
     "lake.db.t",
@@ -82,6 +84,27 @@ def test_a_scan_says_what_became_of_it(more: dict[str, Any], line: str) -> None:
     assert ("not read" in Report((scan,))._repr_html_()) == ("not read" in line)
     steps = [row.step for row in report_rows(Report((scan,)))]
     assert ("not read" in steps) == ("not read" in line)
+
+
+@pytest.mark.parametrize(
+    ("native", "by_spark", "line"),
+    [
+        (NativeReport("Comet"), False, "native: Comet reads it"),
+        (NativeReport("Comet"), True, "not native: Comet left it to Spark"),
+        (NativeReport("Comet", "its files are orc"), True, "not native: its files are orc"),
+        (NativeReport(), True, "native: Spark's scan of files reads it"),
+    ],
+)
+def test_an_engine_may_leave_a_scan_to_spark(native: NativeReport, by_spark: bool, line: str) -> None:
+    """The report names an engine only if it has read the scan, in the text, in HTML and in rows."""
+    report = msgspec.structs.replace(SCAN, native=native).to_dict()
+    found = facts(report=report, by_spark=by_spark)
+    assert texts(found)[1] == f"  {line}"
+    (scan,) = scan_reports([found])
+    assert escape(line) in Report((scan,))._repr_html_()
+    assert [f"{row.step}: {row.why}" for row in report_rows(Report((scan,))) if "native" in row.step] == [
+        line
+    ]
 
 
 def test_a_scan_that_served_two_places_is_told_once() -> None:
