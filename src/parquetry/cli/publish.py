@@ -133,22 +133,25 @@ class Planning(Enum):
     CLIENT = "client"
 
 
+TokenOption = Annotated[
+    str | None,
+    typer.Option(
+        "--token",
+        envvar="PARQUETRY_ICEBERG_TOKEN",
+        help="A token that every request must have (`Authorization: Bearer …`). Other users of the machine see the "
+        "arguments of commands: the environment is safer.",
+        show_default=False,
+    ),
+]
+
+
 @app.command(epilog="Example: parquetry serve-iceberg -w /data/lake --port 8181")
 def serve_iceberg(
     host: Annotated[
         str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", metavar="N", help="The port.", min=1, max=65535)] = 8181,
-    token: Annotated[
-        str | None,
-        typer.Option(
-            "--token",
-            envvar="PARQUETRY_ICEBERG_TOKEN",
-            help="A token that every request must have (`Authorization: Bearer …`). Other users of the machine see the "
-            "arguments of commands: the environment is safer.",
-            show_default=False,
-        ),
-    ] = None,
+    token: TokenOption = None,
     planning: Annotated[
         Planning,
         typer.Option(
