@@ -19,7 +19,7 @@ class NodeScan(shared: ParquetryScan) extends ParquetryScan(shared.plans, shared
   if (shared.awaitsValues) awaitValues()
   @volatile private var narrowed = Option.empty[Narrowed]
 
-  override def filter(filters: Array[Expression]): Unit = narrowed = plans.narrow(filters.toSeq)
+  override def narrowBy(filters: Array[Expression]): Unit = narrowed = plans.narrow(filters.toSeq)
   override def toBatch: Batch = {
     val state = narrowed
     new PlannedBatch(this, state.fold(listed)(_.answer))
