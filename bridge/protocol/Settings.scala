@@ -1,9 +1,10 @@
 package org.apache.spark.sql.parquetry.protocol
 
 import java.util.concurrent.ConcurrentHashMap
-import org.apache.orc.OrcConf
+
 import scala.jdk.CollectionConverters._
 
+import org.apache.orc.OrcConf
 import org.json4s._
 
 import org.apache.spark.sql.SparkSession

@@ -19,10 +19,10 @@ class NodeScan(shared: ParquetryScan) extends ParquetryScan(shared.plans, shared
   if (shared.awaitsValues) awaitValues()
   @volatile private var narrowed = Option.empty[Narrowed]
 
-  override def filter(filters: Array[Expression]): Unit = narrowed = plans.narrow(filters.toSeq)
+  override def narrowBy(filters: Array[Expression]): Unit = narrowed = plans.narrow(filters.toSeq)
   /** The files that filters keep, whose values have arrived. */
   def filesOf(filters: Seq[Expression]): ScanAnswer = {
-    filter(filters.toArray)
+    narrowBy(filters.toArray)
     narrowed.fold(listed)(_.answer)
   }
   override def toBatch: Batch = {

@@ -161,7 +161,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   override def filterAttributes(): Array[NamedReference] =
     plans.estimate.filterable.filter(columnNames).map(n => Schemas.reference(n)).toArray
   /** Does nothing: other nodes of the plan may have this scan, too. `NodeScan` uses the values. */
-  override def filter(filters: Array[Expression]): Unit = ()
+  override def narrowBy(filters: Array[Expression]): Unit = ()
   /** Why a filter that arrived pruned nothing, or None if it pruned something or has not arrived. */
   def ineffective(filter: Expression): Option[String] = plans.ineffective(filter)
   /** Notes for the report that the values of a filter did not arrive in time. */

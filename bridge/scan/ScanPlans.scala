@@ -82,8 +82,8 @@ import org.apache.spark.sql.parquetry.versions.Bucketing
  *
  * The calls belong to interfaces of Spark's package `org.apache.spark.sql.connector.read`:
  * `SupportsReportStatistics.estimateStatistics`, `Batch.planInputPartitions`, and
- * `SupportsRuntimeV2Filtering.filter`. Our scans implement a sibling of the last,
- * `SupportsRuntimeCatalystFiltering`, which passes Spark's own expressions.
+ * `SupportsRuntimeV2Filtering.filter`. Our scans implement a sibling of the last, which passes Spark's own
+ * expressions (`RuntimeFilteredScan`).
  *
  * A scan that reports its partitioning to Spark must preserve it when values arrive. So buckets come from the
  * first answer (`ScanPlans.buckets`). Iceberg's scans for Spark work otherwise: they list all files first,

@@ -142,3 +142,21 @@ def test_every_rule_is_in_the_table() -> None:
     registered = re.findall(r"Rule\[LogicalPlan\]\]\(([\w, ]+)\)", late)[0].split(", ")
     last = found.index("StreamedRowsStrategy")
     assert listed == list(dict.fromkeys([*found[:last], *registered, *found[last:]]))
+
+
+def test_an_open_change_of_spark_reaches_one_file() -> None:
+    """Only `RuntimeFilteredScan` names Spark's inner interface for runtime filters, and it has the methods of
+    today and of SPARK-30628.
+    """
+    inner = ("SupportsRuntimeCatalystFiltering", "planInputPartitionsWithRuntimeFilters")
+    users = {
+        path.relative_to(BRIDGE).as_posix()
+        for path in BRIDGE.rglob("*.scala")
+        if any(name in path.read_text() for name in inner)
+    }
+    newest = f"versions/{next(iter(SPARK_SERIES))}/RuntimeFilteredScan.scala"
+    assert users == {newest}
+    methods = re.findall(
+        r"^  (.*def \w+)\(filters: Array\[Expression\]\)", (BRIDGE / newest).read_text(), re.M
+    )
+    assert methods == ["def narrowBy", "def filter", "def planInputPartitionsWithRuntimeFilters"]

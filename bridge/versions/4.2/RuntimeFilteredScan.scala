@@ -19,11 +19,12 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
  */
 trait RuntimeFilteredScan extends SupportsRuntimeV2Filtering {
   def filterAttributes(): Array[NamedReference]
-  def filter(filters: Array[Expression]): Unit
+  /** Leave out what cannot match filters; they have their values. */
+  def narrowBy(filters: Array[Expression]): Unit
 
   @transient @volatile private var ofNode = Seq.empty[Expression]
   private[versions] def filterBy(filters: Seq[Expression]): Unit = ofNode = filters
-  override def filter(translated: Array[Predicate]): Unit = filter(RuntimeFilteredScan.arrived(this, ofNode).flatMap {
+  override def filter(translated: Array[Predicate]): Unit = narrowBy(RuntimeFilteredScan.arrived(this, ofNode).flatMap {
     case DynamicPruningExpression(in: InSubqueryExec) => Option.unless(UnavailableValues.areIn(in))(in)
     case DynamicPruningExpression(Literal.TrueLiteral) => None
     case other => Some(other.transform { case value: ScalarSubquery => value.toLiteral })
