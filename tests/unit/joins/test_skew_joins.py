@@ -133,7 +133,12 @@ def test_the_side_whose_keys_are_heavier_is_divided(
             2,
             "reading 2.1 GB once more costs as much as shuffling 210 MB",
         ),
-        (FACTS, replace(KEYS, rows=None), 2, None),
+        (
+            FACTS,
+            replace(KEYS, rows=None),
+            2,
+            "reading 629 MB once more costs as much as shuffling 210 MB",
+        ),
         (
             replace(FACTS, other=replace(FACTS.other, cost=300 * MB)),
             replace(KEYS, rows=None),
