@@ -1,9 +1,9 @@
 """Joins of a table with heavy keys: these joined apart, beside Spark's adaptive skew join of the same rows.
 
 20 million rows are joined to 10 million by a `BIGINT`, or to half a million (`few`). Half of the rows have
-one key (`hot`), or keys follow Zipf's law with s = 1.1 (`zipf`). No side is broadcast as a whole. Spark's skew
-join may split every partition of 16 MiB that is five times the median. Every variant gives the same answer,
-which is checked.
+one key (`hot`), or keys follow Zipf's law with s = 1.1 (`zipf`). No side is broadcast as a whole. Spark's
+skew join may split every partition of 16 MiB that is five times the median. Every variant gives the same
+answer, which is checked.
 
 | variant | |
 |---|---|
