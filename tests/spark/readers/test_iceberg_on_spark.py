@@ -17,7 +17,6 @@ from tests.support.readers.cases import CASES, ReaderCase
 from tests.support.readers.python_tables import PythonLake
 from tests.support.readers.values import comparable
 
-pytestmark = pytest.mark.every_case
 _NUMBERS = itertools.count()
 SERIES = ("3.5", "4.1")
 
