@@ -39,7 +39,7 @@ SKEW = SkewMap(
         (-1, Decimal("-0.01"), -math.inf, b"", ""),
     ),
     directories=True,
-    locations=("hdfs://h:1/x=10", None, "/far/away"),
+    locations=("maprfs://h:1/x=10", None, "/far/away"),
 )
 OWN = ArrangementSpec(
     SKEW,
