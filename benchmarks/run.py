@@ -43,7 +43,6 @@ MODULES = {
             "readers",
             "iceberg",
             "upkeep",
-            "latency",
             "native",
         )
     },
@@ -59,6 +58,7 @@ MODULES = {
             "joins_order",
             "runtime",
             "topk",
+            "latency",
         )
     },
     **{name: f"benchmarks.{name}.run" for name in ("tpcds", "files", "metastore", "requests")},

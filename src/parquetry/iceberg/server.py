@@ -86,7 +86,7 @@ def serve(served: ServedWarehouse, host: str, port: int, workers: int = 1) -> No
         from uvicorn.supervisors import Multiprocess
     except ImportError:
         raise ConfigurationError(
-            "uvicorn is needed to serve a warehouse: pip install 'parquetry[iceberg]'."
+            "This needs uvicorn, which is not installed: pip install 'parquetry[iceberg]'."
         ) from None
     factory: Any = functools.partial(ServedWarehouse.open, served)
     config = uvicorn.Config(
