@@ -4,6 +4,7 @@ answers are plain Spark's.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -152,7 +153,7 @@ def test_the_report(spark: SparkSession, tables: dict[str, dict[str, str]]) -> N
 def begin_version(spark: SparkSession, tables: dict[str, dict[str, str]]) -> None:
     """Give each table a new version, of which the session has no answers by other limits."""
     for table in tables["ours"].values():
-        spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('limits' = 'others')")
+        spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('changed' = '{uuid.uuid4()}')")
 
 
 def test_many_tuples(
