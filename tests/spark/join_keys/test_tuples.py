@@ -151,7 +151,7 @@ def test_the_report(spark: SparkSession, tables: dict[str, dict[str, str]]) -> N
 
 
 def begin_version(spark: SparkSession, tables: dict[str, dict[str, str]]) -> None:
-    """Give each table a new version, of which the session has no answers by other limits."""
+    """Give each table a new version, so that the session has no answers by other limits."""
     for table in tables["ours"].values():
         spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('changed' = '{uuid.uuid4()}')")
 
