@@ -13,7 +13,7 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.exchange.ValidateRequirements
 import org.apache.spark.sql.parquetry.scan.{NodeScan, ParquetryScan}
-import org.apache.spark.sql.types.{StructField, StructType}
+import org.apache.spark.sql.types.{DoubleType, FloatType, StructField, StructType}
 
 /**
  * Replaces scans by Spark's own scan of files, where the planner says so: native engines know that node, and
@@ -77,8 +77,12 @@ case class UseFileScans(session: SparkSession) extends Rule[SparkPlan] with Pred
 
   private def bucketing(scan: ParquetryScan): Option[BucketSpec] = scan.fileBuckets.map(found => BucketSpec(found.count, found.columns.toSeq, Nil))
 
-  /** Whether readers may use a condition to skip row groups. */
+  /**
+   * Whether readers may use a condition to skip row groups. Not on floats: readers tell -0.0 from 0.0, and
+   * statistics leave NaN out, so rows would be lost.
+   */
   private def usable(condition: Expression, data: Seq[Attribute]): Boolean = condition.deterministic &&
+    !condition.references.exists(column => column.dataType == FloatType || column.dataType == DoubleType) &&
     condition.references.nonEmpty && condition.references.forall(column => data.exists(_.exprId == column.exprId)) &&
     !condition.exists(_.isInstanceOf[PlanExpression[_]])
 

@@ -34,6 +34,13 @@ object Json {
     case (other, _) => JString(other.toString)
   }
 
+  /** A Catalyst value as a text that `toValue` reads, or None for NULL and for bytes that are no text. */
+  def toText(value: Any): Option[String] = value match {
+    case null => None
+    case text: UTF8String => Some(text.toString).filter(UTF8String.fromString(_) == text)
+    case other => Some(other.toString)
+  }
+
   /** A value of the planner's, which is null for NULL. */
   def toValue(value: String, dataType: DataType): Any = value match {
     case null => null

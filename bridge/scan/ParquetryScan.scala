@@ -313,7 +313,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
    * value of the sort key, if readers can. Without a value, they leave out what the scan does not need.
    */
   def needOnly(partitions: Seq[Int], descending: Boolean, last: Option[Any]): Unit = listed.order.flatMap(_.column).foreach { column =>
-    val needed = last.filter(_ != null).map(_.toString).map(value =>
+    val needed = last.flatMap(Json.toText).map(value =>
       FoundRanges(column, Seq(if (descending) Seq(value, null) else Seq(null, value)), Nil))
     val ranges = RowGroupFilters.fromRanges(listed.rowGroups ++ needed, table)
     val own = Option.when(ranges.nonEmpty)(readers.factory(rowGroupFilters ++ ranges, mergesFiles))

@@ -159,6 +159,27 @@ def test_columns_that_older_files_lack_or_have_narrower(spark: SparkSession, db:
     assert compared(spark, f"SELECT later FROM {db}.t WHERE id > 5")[1] == [("FileSourceScanExec", 2)]
 
 
+@pytest.mark.parametrize("type", ["FLOAT", "DOUBLE"])
+def test_both_zeros_and_nan(spark: SparkSession, db: str, type: str) -> None:
+    """Readers tell the zeros apart, and know no NaN in statistics: they get no condition on a float."""
+    spark.sql(f"CREATE TABLE {db}.t (id INT, x {type}) USING parquet")
+    for value in ("-0.0D", "0.0D", "'NaN'", "1.5D"):
+        spark.sql(f"INSERT INTO {db}.t SELECT /*+ COALESCE(1) */ id, CAST({value} AS {type}) FROM range(100)")
+    for where, rows in {
+        "x = 0.0": 200,
+        "x = -0.0": 200,
+        "x IN (0.0, 7.0)": 200,
+        "x > 1.0": 200,
+        "x >= 'NaN'": 100,
+        "id = 7 AND x = 0.0": 2,
+        "NOT x < 1.5": 200,
+        "x <=> -0.0": 200,
+    }.items():
+        frame, found = compared(spark, f"SELECT id FROM {db}.t WHERE {where}")
+        assert [name for name, _ in found] == ["FileSourceScanExec"], where
+        assert frame.count() == rows, where
+
+
 @pytest.mark.parametrize(
     ("query", "reason"),
     [

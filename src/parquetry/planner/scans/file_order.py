@@ -41,26 +41,26 @@ def reported_order(
         return None
     type_ = None if first.key is None else sort_type(request.snapshot.metadata, first.key)
     bounds = [[to_wire(type_, value) for value in bound] for bound in found.bounds] if type_ else []
-    skipping = type_ is not None and not found.nulls_first
-    column = _key_column(request, selection, first.key, type_) if skipping else None
+    column = None if found.nulls_first else _key_column(request, selection, first.key)
     return answers.ReadingOrder(found.ranks.astype("<i4").tobytes(), bounds, column)
 
 
-def _key_column(
-    request: ScanRequest, selection: Selection, key: SortKey | None, type: ColumnType | None
-) -> str | None:
+def _key_column(request: ScanRequest, selection: Selection, key: SortKey | None) -> str | None:
     """Return the column of a sort key if readers can skip row groups by any value of it."""
     metadata = request.snapshot.metadata
-    if key is None or key.column is None or type is None:
+    if key is None or key.column is None:
         return None
-    column = metadata.column(key.column).name
-    if column in metadata.partition_by or have_one_row_group(
-        metadata, selection.bytes, selection.block.count
-    ):
+    column = metadata.column(key.column)
+    if column.name in metadata.partition_by:
         return None
+    if have_one_row_group(metadata, selection.bytes, selection.block.count):
+        return None
+    kind = (
+        column.column_type
+    )  # of the column: a sort compares a char with its blanks, and files may lack them
     # which values ORC's readers compare as Spark does depends on the value, but for integers
-    is_compared = metadata.format == "parquet" or type.integral
-    return column if is_compared and _is_read(metadata.format, type) else None
+    is_compared = metadata.format == "parquet" or kind.integral
+    return column.name if is_compared and _is_read(metadata.format, kind) else None
 
 
 def reported_threshold(request: ScanRequest, selection: Selection) -> list[answers.RowGroupRanges]:
