@@ -84,7 +84,7 @@ def compare_database(spark: SparkSession, catalog: str, warehouse: Path, databas
                     if rows is not None and rows > MAX_SPARK_ROWS:
                         continue
                     expected = spark.table(f"`{catalog}`.`{snapshot.database}`.`{name}`").toArrow()
-                except (PySparkException, Py4JJavaError, ParquetryError, UnicodeError) as error:
+                except (PySparkException, Py4JJavaError, ParquetryError) as error:
                     UNREAD[type(error).__name__] += 1
                     continue
                 readers.compare(snapshot, expected, comparison)
