@@ -79,6 +79,8 @@ def _visit(node: Any, nodes: list[str], files: list[int]) -> None:
         _visit(node.executedPlan(), nodes, files)
     if name.endswith("QueryStageExec"):
         _visit(node.plan(), nodes, files)
+    if name == "ReusedExchangeExec":  # the exchange itself is in a runtime filter
+        _visit(node.child(), nodes, files)
     for i in range(node.children().size()):
         _visit(node.children().apply(i), nodes, files)
 
