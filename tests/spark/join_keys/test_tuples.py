@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -150,50 +152,63 @@ def test_the_report(spark: SparkSession, tables: dict[str, dict[str, str]]) -> N
     assert plan.count("dynamicpruning") == 1, plan
 
 
-def begin_version(spark: SparkSession, tables: dict[str, dict[str, str]]) -> None:
-    """Give each table a new version, so that the session has no answers by other limits."""
-    for table in tables["ours"].values():
-        spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('changed' = '{uuid.uuid4()}')")
+@contextmanager
+def limits(
+    spark: SparkSession, tables: dict[str, dict[str, str]], module: ModuleType, **changed: int
+) -> Iterator[None]:
+    """Change limits of a module; the session's answers are by the limits of the moment, within and after.
+
+    A session keeps what it learned of a version, so each table gets a new one.
+    """
+
+    def begin_version() -> None:
+        for table in tables["ours"].values():
+            spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('changed' = '{uuid.uuid4()}')")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "LIMITS", replace(LIMITS, **changed))
+        begin_version()
+        yield
+    begin_version()
 
 
-def test_many_tuples(
-    spark: SparkSession, tables: dict[str, dict[str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_tuples(spark: SparkSession, tables: dict[str, dict[str, str]]) -> None:
     """Above the limit each column's values are used: they prune as without tuples, and the rows
     are the same.
     """
     query = SHAPES.query("null-safe")
     expected = plainly(spark, query.format(**tables["plain"]))
     for most, kept, told in ((9, 9, "(day, y) → 9 tuples"), (8, 57, "day → 8 values, y IN")):
-        monkeypatch.setattr(runtime_values, "LIMITS", replace(LIMITS, tuples=most))
-        begin_version(spark, tables)
-        frame = spark.sql(query.format(**tables["ours"]))
-        assert frame.collect() == expected
-        found = scan(frame, f"{DATABASE}.f")
+        with limits(spark, tables, runtime_values, tuples=most):
+            frame = spark.sql(query.format(**tables["ours"]))
+            assert frame.collect() == expected
+            found, text = scan(frame, f"{DATABASE}.f"), str(parquetry.report(frame))
         assert next(each["kept"] for each in found["steps"] if each["name"] == "partitions") == kept
-        assert f"run time: {told}" in str(parquetry.report(frame))
+        assert f"run time: {told}" in text
 
 
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_more_tuples_than_are_sent(
-    spark: SparkSession, tables: dict[str, dict[str, str]], monkeypatch: pytest.MonkeyPatch, adaptive: bool
+    spark: SparkSession, tables: dict[str, dict[str, str]], adaptive: bool
 ) -> None:
     """Above the limit, each column's values arrive separately, and each NULL is equal to any other in them.
     Tuples with a computed key, which Spark evaluates, have no limit.
     """
-    monkeypatch.setattr(scan_answer, "LIMITS", replace(LIMITS, set_values=3))
-    begin_version(spark, tables)
-    for query, kept in (
+    queries = (
         (SHAPES.query("null-safe"), 57),  # from the least to the greatest, and NULL
         (SHAPES.query("null-safe, both"), 58),
         (f"{PAIRS} AND f.x + 1 = d.x + 1", 4),  # Spark evaluates the tuples for each partition
         ("SELECT count(*), sum(v) FROM {f} f JOIN (SELECT day, y, k % 2 z FROM {d} WHERE k < 4) d ON f.day = d.day AND f.y <=> d.y AND f.x % 2 = d.z", 4),
-    ):  # fmt: skip
-        with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+    )  # fmt: skip
+    with (
+        limits(spark, tables, scan_answer, set_values=3),
+        settings(spark, {"spark.sql.adaptive.enabled": adaptive}),
+    ):
+        for query, kept in queries:
             frame = spark.sql(query.format(**tables["ours"]))
             assert frame.collect() == plainly(spark, query.format(**tables["plain"])), query
-        steps = scan(frame, f"{DATABASE}.f")["steps"]
-        assert next(each["kept"] for each in steps if each["name"] == "partitions") == kept
+            steps = scan(frame, f"{DATABASE}.f")["steps"]
+            assert next(each["kept"] for each in steps if each["name"] == "partitions") == kept
 
 
 def test_keys_of_two_columns_that_say_what_null_safe_keys_say(
