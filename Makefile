@@ -8,6 +8,8 @@ SHELL := bash
 SPARK :=
 # CHANGED=main names a revision of git: only tests that the changes since then can reach are run.
 CHANGED :=
+# PART=1/2 leaves out the files of the core's other half.
+PART :=
 # PYTHON=/path/to/python3.14 names an interpreter, which has environments of its own, too.
 PYTHON ?=
 OF_PYTHON := $(if $(PYTHON),-$(shell "$(PYTHON)" -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
@@ -56,8 +58,8 @@ test: java $(READY) ## run all tests (PYTEST_ARGS=… for some; SPARK=4.2: those
 test-all: java $(READY) $(DBT)/.parquetry ## run all tests with all cases of the exhaustive ones, of which the others run a sample
 	@PARQUETRY_TEST_SAMPLE=1 PARQUETRY_DBT="$(DBT)" $(RUN) -m pytest $(PYTEST_ARGS) $(OF_SERIES)
 
-test-core: java $(READY) ## run a core of the tests that need Spark (SPARK=4.2, PYTHON=python3.14)
-	@$(RUN) -m pytest $(PYTEST_ARGS) -m core tests/spark
+test-core: java $(READY) ## run a core of the tests that need Spark (SPARK=4.2, PYTHON=python3.14; PART=1/2: half of it)
+	@PARQUETRY_PART="$(PART)" $(RUN) -m pytest $(PYTEST_ARGS) -m core tests/spark
 
 test-fast: $(FAST)/.parquetry ## run what needs neither Java nor a server, exhaustive tests by samples, in a minute or a little more
 	@PARQUETRY_TEST_SAMPLE=20 $(FAST)/bin/python -m pytest $(PYTEST_ARGS) -m "not spark and not hbase and not postgresql" \
