@@ -1,6 +1,7 @@
 """The settings: their list, the meaning of their texts, and the precedence among several values of one.
 
 - `registry` lists the settings, `setting` defines one, and `parse` reads texts.
+- `checks` checks what users set, and `column_names` knows the columns that properties name.
 - `precedence` decides between the levels: option of the read or write, session, table, catalog.
 - `reference` writes `docs/configuration.md`.
 - `defaults_file` reads and writes spark-defaults.conf.
@@ -12,6 +13,15 @@
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
+    from parquetry.config.checks import (
+        check_catalog_options as check_catalog_options,
+        check_properties as check_properties,
+        is_fixed as is_fixed,
+        is_of_reads as is_of_reads,
+        our_name as our_name,
+        our_names as our_names,
+    )
+    from parquetry.config.column_names import naming as naming, rename_column as rename_column
     from parquetry.config.defaults_file import (
         LIST_SETTINGS as LIST_SETTINGS,
         beside_existing as beside_existing,
@@ -56,14 +66,6 @@ if FOR_TYPE_CHECKERS:
         VACUUM_GRACE_HOURS as VACUUM_GRACE_HOURS,
         VACUUM_RETENTION_CHECK as VACUUM_RETENTION_CHECK,
         WRITERS as WRITERS,
-        check_catalog_options as check_catalog_options,
-        check_properties as check_properties,
-        is_fixed as is_fixed,
-        is_of_reads as is_of_reads,
-        naming as naming,
-        our_name as our_name,
-        our_names as our_names,
-        rename_column as rename_column,
     )
     from parquetry.config.setting import SESSION_PREFIX as SESSION_PREFIX
     from parquetry.config.spark import SPARK_SETTINGS as SPARK_SETTINGS

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from parquetry.config.registry import TABLE_SETTINGS, check_options, check_session
+from parquetry.config.checks import check_options, check_session
+from parquetry.config.registry import TABLE_SETTINGS
 from parquetry.config.setting import EVERYWHERE, SESSION_PREFIX, Level, Setting
 from parquetry.errors import ConfigurationError, PropertyError
 

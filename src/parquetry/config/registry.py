@@ -1,16 +1,11 @@
 """The settings of users: options of a catalog and settings of tables, with their types and defaults.
 
-Values are checked by this one registry, and `reference` writes `docs/configuration.md` from it. `precedence`
-decides which of several values applies. Each setting takes effect in the part that uses it.
+`checks` checks names and values by this one registry, and `reference` writes `docs/configuration.md` from it.
+`precedence` decides which of several values applies. Each setting takes effect in the part that uses it.
 """
 
 from __future__ import annotations
 
-import difflib
-import logging
-from collections.abc import Iterable, Mapping, Sequence
-
-from parquetry.config.foreign_options import foreign_properties
 from parquetry.config.parse import (
     choice_parser,
     count_up_to,
@@ -21,18 +16,9 @@ from parquetry.config.parse import (
     parse_size_or_none,
     parse_wait,
 )
-from parquetry.config.setting import EVERYWHERE, SESSION_PREFIX, Setting
-from parquetry.errors import ConfigurationError, PropertyError
-from parquetry.identifiers import (
-    ordered_columns_text,
-    parse_column_lists,
-    parse_columns,
-    parse_ordered_columns,
-    parse_paths,
-    paths_text,
-)
+from parquetry.config.setting import EVERYWHERE, Setting
+from parquetry.identifiers import parse_column_lists, parse_columns, parse_ordered_columns, parse_paths
 
-_LOG = logging.getLogger("parquetry")
 SORT_BY = "sort-by"
 BLOOM_FILTER_COLUMNS = "bloom-filter-columns"
 PARTITION_INDEXES = "partition-indexes"
@@ -54,8 +40,6 @@ HIVE_COMPATIBLE = "hive-compatible"
 PARTITION_COLUMNS_IN_FILES = "partition-columns-in-files"
 WRITERS = ("parquet.", "orc.")
 """Prefixes of names that only the files' writers understand."""
-_SPELLINGS = {"bucketing_version": BUCKETING_VERSION}
-"""Hive's names for some of our properties."""
 BUCKET_BEGIN_PARTITION = "bucket-begin-partition"
 AUTO_COMPACT = "auto-compact"
 AUTO_COMPACT_MIN_FILES = "auto-compact-min-files"
@@ -380,203 +364,7 @@ TABLE_SETTINGS = (
         levels=("property",),
     ),
 )
-
-_SETTINGS = {setting.name: setting for setting in TABLE_SETTINGS}
-_PROPERTIES = {setting.name: setting for setting in TABLE_SETTINGS if "property" in setting.levels}
-
-
-def our_name(name: str) -> str:
-    """Return our name of a table property, from our name or Hive's.
-
-    >>> our_name("bucketing_version"), our_name("owner.team")
-    ('bucketing-version', 'owner.team')
-    """
-    return _SPELLINGS.get(name, name)
-
-
-def our_names(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return table properties under our names instead of Hive's.
-
-    Raises:
-        PropertyError: a property has two values, under both names.
-    """
-    named: dict[str, str] = {}
-    for name, value in properties.items():
-        ours = our_name(name)
-        if named.setdefault(ours, value) != value:
-            alias = next(name for name, same in _SPELLINGS.items() if same == ours)
-            raise PropertyError(
-                f"Table property {ours!r} is {properties[ours]!r}, and {alias!r}, which is the same, {properties[alias]!r}: "
-                "give one."
-            )
-    return named
-
-
-def check_properties(properties: Mapping[str, str]) -> None:
-    """Check table properties that a user has set.
-
-    Unknown names are the user's own and are kept, with two exceptions: names that are probably a slip for a
-    known one, and names that begin with `parquetry.`. Names of the files' writers are not checked. Names of
-    other formats' properties are a warning in the log.
-
-    Raises:
-        PropertyError: a name is unknown, or a value cannot be used.
-    """
-    for sentence in foreign_properties(properties):
-        _LOG.warning("%s", sentence)
-    for name, value in properties.items():
-        if (setting := _PROPERTIES.get(name)) is not None:
-            setting.read(value, "property")
-        elif name.startswith(WRITERS):
-            continue
-        elif _kebab(name).startswith(
-            BUCKET_BEGIN_PARTITION
-        ):  # Hive's patches put the partition into the name
-            raise PropertyError(
-                f"Table property {name!r} is unknown; say '{BUCKET_BEGIN_PARTITION}' = 'value', where the value is of the "
-                "first partition column, or a condition on partition columns."
-            )
-        elif (near := _nearest(name, _PROPERTIES)) is not None:
-            raise PropertyError(f"Table property {name!r} is unknown; did you mean {near!r}?")
-        elif name.startswith(SESSION_PREFIX):
-            raise PropertyError(
-                f"Table property {name!r} is unknown; known are {', '.join(sorted(_PROPERTIES))}."
-            )
-
-
-def check_options(options: Iterable[str]) -> None:
-    """Check the names of options of a read or write; values are checked where they are used.
-
-    Unknown names are ignored, as Spark's own sources ignore them: other parts of Spark may know them.
-
-    Raises:
-        PropertyError: the setting is not allowed for one read or write.
-    """
-    for key in options:
-        setting = _SETTINGS.get(key.lower())
-        if setting is not None and "option" not in setting.levels:
-            raise PropertyError(
-                f"Option {key!r} cannot be given for one read or write: set the table property {setting.name!r}."
-            )
-
-
-def check_session(session: Mapping[str, str]) -> None:
-    """Check the names of a session's settings; values are checked where they are used.
-
-    All names that begin with `parquetry.` are Parquetry's own. An unknown one is a misspelt setting, which
-    would otherwise be ignored without a message.
-
-    Raises:
-        ConfigurationError: such a name is unknown, or the setting is not allowed for a session.
-    """
-    known = [name for name, setting in _SETTINGS.items() if "session" in setting.levels]
-    for key in session:
-        name = key.removeprefix(SESSION_PREFIX)
-        if name == key or name in known:
-            continue
-        if name in _SETTINGS:
-            says = f"cannot be given for a session: set the table property {name!r}"
-        elif (near := _nearest(name, known)) is not None:
-            says = f"is unknown: did you mean '{SESSION_PREFIX}{near}'?"
-        else:
-            says = f"is unknown: known are {', '.join(SESSION_PREFIX + name for name in sorted(known))}"
-        raise ConfigurationError(f"Session setting {key!r} {says}; RESET `{key}` takes it back.")
-
-
-def _nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the known name that was probably meant."""
-    near = difflib.get_close_matches(_kebab(name), list(names), 1, 0.85)
-    return near[0] if near else None
-
-
-def _kebab(name: str) -> str:
-    return name.lower().replace("_", "-").replace(".", "-").removeprefix(SESSION_PREFIX.replace(".", "-"))
-
-
-def is_of_reads(name: str) -> bool:
-    """Return whether an option, in any letter case, is one of our options of reads."""
-    setting = _SETTINGS.get(name.lower())
-    return setting is not None and setting.of_reads
-
-
-def is_fixed(name: str) -> bool:
-    """Return whether a table property may be given only when the table is created."""
-    return name in _PROPERTIES and _PROPERTIES[name].fixed
-
-
-def rename_column(properties: Mapping[str, str], path: Sequence[str], new: str) -> dict[str, str]:
-    """Return table properties after a column, or a field of a struct, got another name.
-
-    >>> rename_column({"sort-by": "A, b.a"}, ["a"], "x y"), rename_column({"sort-by": "a, b.a"}, ["b", "a"], "c")
-    ({'sort-by': '`x y`, b.a'}, {'sort-by': 'a, b.c'})
-    """
-    renamed = dict(properties)
-    for name, setting in _PROPERTIES.items():
-        if name not in properties:
-            continue
-        if setting.parse == parse_paths:
-            paths = parse_paths(properties[name])
-            if any(_begins(column_path, path) for column_path in paths):
-                renamed[name] = paths_text(
-                    (*column_path[: len(path) - 1], new, *column_path[len(path) :])
-                    if _begins(column_path, path)
-                    else column_path
-                    for column_path in paths
-                )
-        elif setting.parse in (parse_columns, parse_ordered_columns) and len(path) == 1:
-            columns = parse_ordered_columns(properties[name])
-            if any(_begins([column], path) for column, _ in columns):
-                renamed[name] = ordered_columns_text(
-                    (new if _begins([column], path) else column, down) for column, down in columns
-                )
-    return renamed
-
-
-def naming(properties: Mapping[str, str], path: Sequence[str]) -> list[str]:
-    """Return the table properties that name a column or a field of a struct, its parent, or its child.
-
-    >>> naming({"sort-by": "A.x, b", "bloom-filter-columns": "b"}, ["a"]), naming({"sort-by": "a.x"}, ["a", "y"])
-    (['sort-by'], [])
-    """
-    return [
-        name
-        for name, text in properties.items()
-        if any(_begins(column_path, path) or _begins(path, column_path) for column_path in _paths(name, text))
-    ]
-
-
-def _paths(name: str, text: str) -> tuple[tuple[str, ...], ...]:
-    """Return the columns and fields that a table property names."""
-    parse = _PROPERTIES[name].parse if name in _PROPERTIES else str
-    if parse == parse_paths:
-        return tuple(parse_paths(text))
-    if parse in (parse_columns, parse_ordered_columns):
-        return tuple((column,) for column, _ in parse_ordered_columns(text))
-    return ()
-
-
-def _begins(path: Sequence[str], begin: Sequence[str]) -> bool:
-    """Return whether a path begins with another, in any letter case."""
-    return [part.lower() for part in path[: len(begin)]] == [part.lower() for part in begin]
-
-
-def _passwords_last(name: str) -> tuple[bool, str]:
-    return "." in name, name
-
-
-def check_catalog_options(catalog: str, options: Mapping[str, str]) -> None:
-    """Check the options `spark.sql.catalog.<catalog>.*`.
-
-    Raises:
-        ConfigurationError: an option is unknown, or the warehouse is missing.
-    """
-    known = {setting.name for setting in CATALOG_OPTIONS}
-    for name in options:
-        if name not in known:
-            raise ConfigurationError(
-                f"spark.sql.catalog.{catalog}.{name} is unknown; known are {', '.join(sorted(known, key=_passwords_last))}."
-            )
-    if not options.get("warehouse"):
-        raise ConfigurationError(
-            f"Catalog {catalog} has no warehouse: set spark.sql.catalog.{catalog}.warehouse to a folder."
-        )
+SETTINGS = {setting.name: setting for setting in TABLE_SETTINGS}
+"""All settings of tables, by name."""
+PROPERTIES = {setting.name: setting for setting in TABLE_SETTINGS if "property" in setting.levels}
+"""Settings that a property of a table may give, by name."""

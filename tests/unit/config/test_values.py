@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from parquetry.config.checks import check_catalog_options, check_properties, is_fixed
+from parquetry.config.column_names import naming, rename_column
 from parquetry.config.parse import parse_size
 from parquetry.config.precedence import settle
-from parquetry.config.registry import (
-    TABLE_SETTINGS,
-    check_catalog_options,
-    check_properties,
-    is_fixed,
-    naming,
-    rename_column,
-)
+from parquetry.config.registry import TABLE_SETTINGS
 from parquetry.errors import ConfigurationError, PropertyError
 from parquetry.identifiers import paths_text
 

@@ -1,0 +1,164 @@
+"""Checks by the registry of what users set: table properties, options, settings of sessions and catalogs."""
+
+from __future__ import annotations
+
+import difflib
+import logging
+from collections.abc import Iterable, Mapping
+
+from parquetry.config.foreign_options import foreign_properties
+from parquetry.config.registry import (
+    BUCKET_BEGIN_PARTITION,
+    BUCKETING_VERSION,
+    CATALOG_OPTIONS,
+    PROPERTIES,
+    SETTINGS,
+    WRITERS,
+)
+from parquetry.config.setting import SESSION_PREFIX
+from parquetry.errors import ConfigurationError, PropertyError
+
+_LOG = logging.getLogger("parquetry")
+_SPELLINGS = {"bucketing_version": BUCKETING_VERSION}
+"""Hive's names for some of our properties."""
+
+
+def our_name(name: str) -> str:
+    """Return our name of a table property, from our name or Hive's.
+
+    >>> our_name("bucketing_version"), our_name("owner.team")
+    ('bucketing-version', 'owner.team')
+    """
+    return _SPELLINGS.get(name, name)
+
+
+def our_names(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return table properties under our names instead of Hive's.
+
+    Raises:
+        PropertyError: a property has two values, under both names.
+    """
+    named: dict[str, str] = {}
+    for name, value in properties.items():
+        ours = our_name(name)
+        if named.setdefault(ours, value) != value:
+            alias = next(name for name, same in _SPELLINGS.items() if same == ours)
+            raise PropertyError(
+                f"Table property {ours!r} is {properties[ours]!r}, and {alias!r}, which is the same, {properties[alias]!r}: "
+                "give one."
+            )
+    return named
+
+
+def is_of_reads(name: str) -> bool:
+    """Return whether an option, in any letter case, is one of our options of reads."""
+    setting = SETTINGS.get(name.lower())
+    return setting is not None and setting.of_reads
+
+
+def is_fixed(name: str) -> bool:
+    """Return whether a table property may be given only when the table is created."""
+    return name in PROPERTIES and PROPERTIES[name].fixed
+
+
+def check_properties(properties: Mapping[str, str]) -> None:
+    """Check table properties that a user has set.
+
+    Unknown names are the user's own and are kept, with two exceptions: names that are probably a slip for a
+    known one, and names that begin with `parquetry.`. Names of the files' writers are not checked. Names of
+    other formats' properties are a warning in the log.
+
+    Raises:
+        PropertyError: a name is unknown, or a value cannot be used.
+    """
+    for sentence in foreign_properties(properties):
+        _LOG.warning("%s", sentence)
+    for name, value in properties.items():
+        if (setting := PROPERTIES.get(name)) is not None:
+            setting.read(value, "property")
+        elif name.startswith(WRITERS):
+            continue
+        elif _kebab(name).startswith(
+            BUCKET_BEGIN_PARTITION
+        ):  # Hive's patches put the partition into the name
+            raise PropertyError(
+                f"Table property {name!r} is unknown; say '{BUCKET_BEGIN_PARTITION}' = 'value', where the value is of the "
+                "first partition column, or a condition on partition columns."
+            )
+        elif (near := _nearest(name, PROPERTIES)) is not None:
+            raise PropertyError(f"Table property {name!r} is unknown; did you mean {near!r}?")
+        elif name.startswith(SESSION_PREFIX):
+            raise PropertyError(
+                f"Table property {name!r} is unknown; known are {', '.join(sorted(PROPERTIES))}."
+            )
+
+
+def check_options(options: Iterable[str]) -> None:
+    """Check the names of options of a read or write; values are checked where they are used.
+
+    Unknown names are ignored, as Spark's own sources ignore them: other parts of Spark may know them.
+
+    Raises:
+        PropertyError: the setting is not allowed for one read or write.
+    """
+    for key in options:
+        setting = SETTINGS.get(key.lower())
+        if setting is not None and "option" not in setting.levels:
+            raise PropertyError(
+                f"Option {key!r} cannot be given for one read or write: set the table property {setting.name!r}."
+            )
+
+
+def check_session(session: Mapping[str, str]) -> None:
+    """Check the names of a session's settings; values are checked where they are used.
+
+    All names that begin with `parquetry.` are Parquetry's own. An unknown one is a misspelt setting, which
+    would otherwise be ignored without a message.
+
+    Raises:
+        ConfigurationError: such a name is unknown, or the setting is not allowed for a session.
+    """
+    known = [name for name, setting in SETTINGS.items() if "session" in setting.levels]
+    for key in session:
+        name = key.removeprefix(SESSION_PREFIX)
+        if name == key or name in known:
+            continue
+        if name in SETTINGS:
+            says = f"cannot be given for a session: set the table property {name!r}"
+        elif (near := _nearest(name, known)) is not None:
+            says = f"is unknown: did you mean '{SESSION_PREFIX}{near}'?"
+        else:
+            says = f"is unknown: known are {', '.join(SESSION_PREFIX + name for name in sorted(known))}"
+        raise ConfigurationError(f"Session setting {key!r} {says}; RESET `{key}` takes it back.")
+
+
+def check_catalog_options(catalog: str, options: Mapping[str, str]) -> None:
+    """Check the options `spark.sql.catalog.<catalog>.*`.
+
+    Raises:
+        ConfigurationError: an option is unknown, or the warehouse is missing.
+    """
+    known = {setting.name for setting in CATALOG_OPTIONS}
+    for name in options:
+        if name not in known:
+            raise ConfigurationError(
+                f"spark.sql.catalog.{catalog}.{name} is unknown; known are {', '.join(sorted(known, key=_passwords_last))}."
+            )
+    if not options.get("warehouse"):
+        raise ConfigurationError(
+            f"Catalog {catalog} has no warehouse: set spark.sql.catalog.{catalog}.warehouse to a folder."
+        )
+
+
+def _nearest(name: str, names: Iterable[str]) -> str | None:
+    """Return the known name that was probably meant."""
+    near = difflib.get_close_matches(_kebab(name), list(names), 1, 0.85)
+    return near[0] if near else None
+
+
+def _kebab(name: str) -> str:
+    return name.lower().replace("_", "-").replace(".", "-").removeprefix(SESSION_PREFIX.replace(".", "-"))
+
+
+def _passwords_last(name: str) -> tuple[bool, str]:
+    return "." in name, name
