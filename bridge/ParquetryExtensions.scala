@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.parquetry.buckets.{
   BucketStrategy, DisableUnusedBucketing, ReadBucketSamples, ResolveBucketSamples, ResolveHashFunctions}
-import org.apache.spark.sql.parquetry.filescans.UseFileScans
+import org.apache.spark.sql.parquetry.filescans.{BroadcastOnce, UseFileScans}
 import org.apache.spark.sql.parquetry.joingraph.SplitStructEqualities
 import org.apache.spark.sql.parquetry.ordering.SortAsFiles
 import org.apache.spark.sql.parquetry.predicates.{
@@ -97,6 +97,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               DisableUnusedBucketing         reads files in unused buckets like other files
  *                               ReadInOrder                    a top-k reads files by their bounds, and stops when it has its rows
  *                               UseFileScans                   scans become Spark's own scans of files, which native engines know; after rules of our scans
+ *                               BroadcastOnce                  repairs a subquery's plan that is prepared twice; after scans have changed
  *                               SeparateScans                  a node with runtime filters has a scan of its own; last, as others change scans
  * }}}
  *
@@ -178,6 +179,7 @@ private object Rules {
     extensions.injectColumnar(_ => prepared(ofOurs(DisableUnusedBucketing)))
     extensions.injectColumnar(_ => prepared(ofOurs(ReadInOrder)))
     extensions.injectQueryStagePrepRule(session => ofOurs(UseFileScans(session)))
+    extensions.injectQueryStagePrepRule(_ => ofOurs(BroadcastOnce))
     extensions.injectColumnar(session => prepared(ofOurs(UseFileScans(session))))
     extensions.injectColumnar(_ => prepared(ofOurs(SeparateScans)))
   }

@@ -13,6 +13,7 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.exchange.ValidateRequirements
 import org.apache.spark.sql.parquetry.scan.{NodeScan, ParquetryScan}
+import org.apache.spark.sql.parquetry.versions.Bucketing
 import org.apache.spark.sql.types.{DoubleType, FloatType, StructField, StructType}
 
 /**
@@ -25,12 +26,17 @@ import org.apache.spark.sql.types.{DoubleType, FloatType, StructField, StructTyp
 case class UseFileScans(session: SparkSession) extends Rule[SparkPlan] with PredicateHelper {
   override def apply(plan: SparkPlan): SparkPlan = if (!plan.exists(candidate(_).isDefined)) plan else {
     // Comet confuses two scans of one table that it reads in one task, as both sides of a bucketed join are.
-    val bucketed = plan.collect(Function.unlift(candidate)).filter(_.buckets.exists(_.version == "spark")).map(_.table.name())
-    val mayBeInBuckets = bucketed.nonEmpty && bucketed.distinct.length == bucketed.length
+    val bucketed = inBuckets(plan).map(_.table.name())
+    // Spark's node that brings the tasks of buckets together knows no other scan's buckets.
+    val grouped = plan.exists(node => Bucketing.groups(node) && inBuckets(node).nonEmpty)
+    val mayBeInBuckets = bucketed.nonEmpty && bucketed.distinct.length == bucketed.length && !grouped
     val hindrance = Option.when(plan.exists(_.expressions.exists(_.exists(isOfFile))))("the query asks for the names of files")
     Option.when(mayBeInBuckets)(replaced(plan, inBuckets = true, hindrance)).filter(ValidateRequirements.validate)
       .getOrElse(replaced(plan, inBuckets = false, hindrance))
   }
+
+  private def inBuckets(plan: SparkPlan): Seq[ParquetryScan] =
+    plan.collect(Function.unlift(candidate)).filter(_.buckets.exists(_.version == "spark"))
 
   /** Whether an expression depends on the file, whose name Spark's scan may spell otherwise. */
   private def isOfFile(e: Expression): Boolean =

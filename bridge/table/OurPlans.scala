@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.View
 import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.connector.write.RowLevelOperationTable
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 
 /**
  * Tells plans that name a table, a catalog or a node of ours from all others, for rules that have nothing to
@@ -35,6 +36,7 @@ object OurPlans {
     case plan: QueryPlan[_] => !children(of).exists(_ eq plan) && names(plan)
     case rows: RowLevelOperationTable => mentions(rows.table, of)
     case table: Table => isOurs(table.getClass)
+    case relation: HadoopFsRelation => isOurs(relation.location.getClass)
     case null => false
     case other => isOurs(other.getClass)
   }

@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import parquetry
+from tests.support.tables.bucketed_tables import settings
 
 pytestmark = pytest.mark.core
 Rows = Callable[[str], list[tuple[Any, ...]]]
@@ -220,6 +221,38 @@ def test_buckets(spark: SparkSession, db: str, version: str, form: str, line: st
     text = frame._jdf.queryExecution().executedPlan().toString()
     assert text.count("Exchange hashpartitioning") == 0
     assert line in str(parquetry.report(frame))
+
+
+@pytest.mark.parametrize("counts", [(4, 4), (4, 8), (8, 4), (4, 6)])
+@pytest.mark.parametrize("larger", ["smaller", "larger"])
+def test_unequal_counts_of_buckets(
+    spark: SparkSession, db: str, counts: tuple[int, int], larger: str
+) -> None:
+    """Tables with other counts of buckets are joined in either form."""
+    for name, count in zip("ab", counts, strict=True):
+        spark.sql(
+            f"CREATE TABLE {db}.{name} (k INT, v INT) USING parquet CLUSTERED BY (k) INTO {count} BUCKETS "
+            f"TBLPROPERTIES ('bucketing-version' = 'spark', 'bucket-join' = '{larger}')"
+        )
+        spark.sql(f"INSERT INTO {db}.{name} SELECT int(id % 40), int(id) FROM range({count * 20})")
+    with settings(spark, {"spark.sql.autoBroadcastJoinThreshold": -1}):
+        for kind in ("JOIN", "LEFT ANTI JOIN", "FULL JOIN"):
+            compared(spark, f"SELECT count(*) FROM {db}.a a {kind} {db}.b b ON a.k = b.k AND a.v < 60")
+
+
+@pytest.mark.parametrize("batches", [True, False])
+def test_values_out_of_joins_in_a_build_side(spark: SparkSession, facts: str, batches: bool) -> None:
+    """A build side with joins of its own gives its values, whether rows come in batches or one by one."""
+    dim = facts.replace(".f", ".d")
+    sides = (
+        f"SELECT b.p FROM {facts} b LEFT SEMI JOIN (SELECT k FROM {facts} WHERE p < 2) c ON b.k = c.k",
+        f"SELECT b.p FROM {dim} b LEFT SEMI JOIN {facts} c ON b.k = c.k WHERE b.name <> 'n1'",
+    )
+    with settings(spark, {"spark.sql.parquet.enableVectorizedReader": batches}):
+        for side in sides:
+            compared(
+                spark, f"SELECT /*+ BROADCAST(x) */ count(*) FROM {facts} a JOIN ({side}) x ON a.p = x.p"
+            )
 
 
 def test_changing_statements_read_their_own_form(spark: SparkSession, db: str, rows: Rows) -> None:

@@ -66,7 +66,7 @@ class Queries:
             self._together,
             self._counts,
         ]
-        return self.draw.choices(kinds, [4, 2, 4, 1, 1, 1, 1])[0]()
+        return self.draw.choices(kinds, [4, 2, 4, 1, 2, 1, 1])[0]()
 
     def _table(self) -> tuple[str, list[Term]]:
         number = self.draw.randrange(len(self.sources))
@@ -188,12 +188,28 @@ class Queries:
         return f"SELECT {_numbered(asked)} FROM {name} a {self._where(of, 1)}"
 
     def _first(self) -> str:
-        """Make a query of the first rows of an order that all of its columns are in."""
+        """Make a query of the first rows of an order, of some rows in no order, or of the greatest in one."""
         name, of = self._table()
         columns = [term for term, _ in self._some(scalar_terms(of), 3)]
-        order = ", ".join(f"{term} {self.draw.choice(['', 'DESC', 'NULLS LAST'])}" for term in columns)
-        few = self.draw.choice([1, 3, 7])
-        return f"SELECT {_numbered(columns)} FROM {name} a {self._where(of, 1)} ORDER BY {order} LIMIT {few}"
+        where, few = self._where(of, self.draw.choice([0, 1])), self.draw.choice([0, 1, 3, 7])
+        if self.draw.often(0.2):  # which rows these are is not known, and how many is
+            return (
+                f"SELECT count(*) AS x FROM (SELECT {_numbered(columns)} FROM {name} a {where} LIMIT {few})"
+            )
+        if self.draw.often(0.2):
+            rank = f"{self.draw.choice(['rank', 'dense_rank'])}() OVER (ORDER BY {columns[0]} {self._direction()})"
+            ranked = f"SELECT {_numbered(columns)}, {rank} AS place FROM {name} a {where}"
+            return f"SELECT * FROM ({ranked}) WHERE place <= {few}"
+        if self.draw.often(0.2):
+            asked = ", ".join(dict.fromkeys(columns))
+            order = f"{columns[0]} {self._direction()}"
+            return f"SELECT {_numbered(columns)}, count(*) FROM {name} a {where} GROUP BY {asked} ORDER BY {order}, {asked} LIMIT {few}"
+        order = ", ".join(f"{term} {self._direction()}" for term in columns)
+        offset = self.draw.choice(["", "", "OFFSET 2"])
+        return f"SELECT {_numbered(columns)} FROM {name} a {where} ORDER BY {order} LIMIT {few} {offset}"
+
+    def _direction(self) -> str:
+        return self.draw.choice(["", "DESC", "NULLS LAST", "DESC NULLS FIRST"])
 
     def _together(self) -> str:
         """Make a set operation on columns of one type."""

@@ -18,6 +18,11 @@ SETTINGS: dict[str, list[str]] = {
     "spark.sql.codegen.wholeStage": ["false", "false", "false", "true"],
     "spark.sql.codegen.factoryMode": ["NO_CODEGEN", "NO_CODEGEN", "NO_CODEGEN", "FALLBACK"],
     "parquetry.bucket-join": ["smaller", "larger"],
+    "parquetry.skew-join": ["auto", "always", "off"],
+    "parquetry.hot-bucket-rows": ["1000000", "1"],
     "parquetry.runtime-pruning": ["true", "true", "true", "false"],
+    "parquetry.native-scans": ["auto", "on"],
+    "parquetry.auto-compact": ["false", "false", "true"],
+    "parquetry.auto-compact-min-files": ["2", "50"],
 }
 """Settings that change how a query runs, and the choices of each."""
