@@ -37,6 +37,16 @@ object DisableUnusedBucketing extends Rule[SparkPlan] {
     }
   }
 
+  /**
+   * A plan, as what the logical plan of its node has become. When adaptive execution has shuffled its rows,
+   * it plans the rest anew. Then the shuffle has to stand for all of that logical plan. If it stood for the
+   * part below a node of ours, that node would say that its rows are still in their buckets.
+   */
+  private def insteadOf(node: SparkPlan, plan: SparkPlan): SparkPlan = {
+    node.logicalLink.foreach(plan.setLogicalLink)
+    plan
+  }
+
   private def visit(plan: SparkPlan, used: Boolean, ordered: Boolean): SparkPlan = plan match {
     case node: BatchScanExec => node.scan match {
       case scan: ParquetryScan if !used && scan.buckets.isDefined && !scan.readsWholeFiles =>
@@ -49,9 +59,9 @@ object DisableUnusedBucketing extends Rule[SparkPlan] {
         unordered
       case _ => node
     }
-    case InBucketsExec(_, _, child) if !used => inAnyPartitions(child)
-    case union: ZippedUnionExec if !used => UnionExec(union.children.map(visit(_, used = false, ordered = false)))
-    case ZipBucketsExec(_, Seq(InBucketsExec(_, _, child), _*)) if !used => inAnyPartitions(child)
+    case node @ InBucketsExec(_, _, child) if !used => insteadOf(node, inAnyPartitions(child))
+    case union: ZippedUnionExec if !used => insteadOf(union, UnionExec(union.children.map(visit(_, used = false, ordered = false))))
+    case zip @ ZipBucketsExec(_, Seq(InBucketsExec(_, _, child), _*)) if !used => insteadOf(zip, inAnyPartitions(child))
     case other =>
       val passed = Bucketing.groups(other) || (used && !other.isInstanceOf[Exchange])
       val needs = other.requiredChildDistribution.zip(other.requiredChildOrdering)

@@ -31,7 +31,7 @@ def random_settings(chance: random.Random) -> dict[str, str]:
         "spark.sql.adaptive.coalescePartitions.enabled": chance.choice(["true", "false"]),
         "spark.sql.codegen.wholeStage": "true" if chance.random() < 0.15 else "false",
         "spark.sql.autoBroadcastJoinThreshold": "10485760" if chance.random() < 0.12 else "-1",
-        "spark.sql.shuffle.partitions": chance.choice(["1", "3", "5", "9"]),
+        "spark.sql.shuffle.partitions": chance.choice(["1", "3", "4", "5", "8", "9"]),
         "parquetry.bucket-join": chance.choice(["smaller", "smaller", "larger"]),
         "parquetry.hot-bucket-rows": chance.choice(["5", "20", "1000000"]),
         "parquetry.skew-join": chance.choice(["auto", "always", "always", "off"]),
