@@ -59,18 +59,18 @@ class _Job(NamedTuple):
 
 _LOAD = "INSERT INTO {table} SELECT {hint} * FROM {rows}"
 _JOBS = (
-    _Job("INSERT of a row", "INSERT INTO {table} VALUES (1, 2, 3.0, 'a', 4)", 0, False, False, 30, 40),
+    _Job("INSERT of a row", "INSERT INTO {table} VALUES (1, 2, 3.0, 'a', 4)", 0, False, False, 20, 20),
     _Job(
         "INSERT OVERWRITE of a partition of 100",
         "INSERT OVERWRITE {table} PARTITION (p = 7) SELECT id, item, amount, name FROM {rows} WHERE p = 7",
         100,
         True,
         False,
-        20,
-        20,
+        10,
+        12,
     ),
-    _Job("load of 100 partitions", _LOAD, 100, False, True, 3, 7),
-    _Job("load of 2,000 partitions", _LOAD, 2_000, False, True, 1, 3),
+    _Job("load of 100 partitions", _LOAD, 100, False, True, 3, 5),
+    _Job("load of 2,000 partitions", _LOAD, 2_000, False, True, 1, 2),
 )
 
 
