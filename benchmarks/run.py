@@ -29,6 +29,7 @@ ALONE = (
     "iceberg",
     "upkeep",
     "latency",
+    "writes",
     "native",
 )
 """Run only when named: they take long, or need more than Spark."""
@@ -38,7 +39,6 @@ MODULES = {
         for name in (
             "planning",
             "paths",
-            "loading",
             "history",
             "readers",
             "iceberg",
@@ -61,6 +61,7 @@ MODULES = {
             "latency",
         )
     },
+    **{name: f"benchmarks.writing.{name}" for name in ("loading", "writes")},
     **{name: f"benchmarks.{name}.run" for name in ("tpcds", "files", "metastore", "requests")},
 }
 """The module of each benchmark."""

@@ -7,6 +7,7 @@ the same bounds, and a filter selects the same files of either.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -53,11 +54,8 @@ OTHERS = {
 }
 """How many of the other columns are of a type."""
 TYPES = [type_ for type_, count in OTHERS.items() for _ in range(count)]
-COLUMNS = (
-    *(TableColumn(name, "long") for name in LAID_OUT),
-    *(TableColumn(f"c{number}", type_) for number, type_ in enumerate(TYPES)),
-    TableColumn("p", "integer"),
-)
+NARROW = 4
+"""How many of the other columns a narrow table has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +66,24 @@ class FileLayout:
         name: of the table.
         partitions: their number; they are 0, 1, … in column `p`.
         files: of each.
+        narrow: whether the table has a few columns only, so that tens of millions of files are soon made.
     """
 
     name: str
     partitions: int
     files: int
+    narrow: bool = False
+
+    @property
+    def types(self) -> list[str]:
+        """Return the types of the columns that are not laid out."""
+        return TYPES[:NARROW] if self.narrow else TYPES
+
+    @property
+    def columns(self) -> tuple[TableColumn, ...]:
+        """Return the columns."""
+        others = (TableColumn(f"c{number}", type_) for number, type_ in enumerate(self.types))
+        return (*(TableColumn(name, "long") for name in LAID_OUT), *others, TableColumn("p", "integer"))
 
     @property
     def total(self) -> int:
@@ -116,7 +127,7 @@ def kept(folder: Path, shape: FileLayout, console: Console) -> Path:
         shape: of the table.
         console: shows how far it is.
     """
-    warehouse = folder / f"files-{shape.partitions}-{shape.files}"
+    warehouse = folder / f"files-{shape.partitions}-{shape.files}{'-narrow' * shape.narrow}"
     made_by = warehouse / "made-by"
     if made_by.exists() and made_by.read_text(encoding="utf-8") == _digest():
         return warehouse
@@ -125,14 +136,16 @@ def kept(folder: Path, shape: FileLayout, console: Console) -> Path:
         task = shown.add_task(f"files of {shape}", total=shape.total)
         metastore.create_database(DATABASE)
         location = metastore.table_location(DATABASE, shape.name)
-        metadata = TableMetadata(COLUMNS, ("p",), "parquet", location)
+        metadata = TableMetadata(shape.columns, ("p",), "parquet", location)
         table = metastore.create_table(DATABASE, shape.name, metadata)
         a_commit = max(1, _FILES_PER_COMMIT // shape.files)
         for start in range(0, shape.partitions, a_commit):
             some = range(shape.partitions)[start : start + a_commit]
             transaction = Transaction(table, "append")
+            # all of a commit at once: NumPy's arrays of one file's values would take most of the time
+            records = iter(entries(shape, start * shape.files, len(some) * shape.files))
             for partition in some:
-                transaction.append((partition,), entries(shape, partition * shape.files, shape.files))
+                transaction.append((partition,), list(itertools.islice(records, shape.files)))
             table = commit(transaction)
             shown.advance(task, len(some) * shape.files)
     made_by.write_text(_digest(), encoding="utf-8")
@@ -146,7 +159,7 @@ def entries(shape: FileLayout, first: int, count: int) -> list[FileRecord]:
     for name in LAID_OUT:
         low = shape.lowest(name, numbers)
         columns[name] = _statistics(low.tolist(), (low + shape.width(name)).tolist())
-    for number, type_ in enumerate(TYPES):
+    for number, type_ in enumerate(shape.types):
         low = mixed(numbers, len(LAID_OUT) + number)
         columns[f"c{number}"] = _statistics(*_bounds(type_, low))
     rows = zip(*columns.values(), strict=True)

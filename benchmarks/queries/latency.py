@@ -21,7 +21,7 @@ from benchmarks.measure import BenchmarkFinding, Result, take_turns
 
 DAYS, ROWS_PER_DAY, ITEMS, SHOPS = 400, 500, 5000, 100
 _TABLES = ("days", "items", "shops", "sales")
-_CALLS, _ROUNDS, _WARMUPS = 20, 9, 10
+_CALLS, _ROUNDS, _WARMUPS = 20, 9, 100
 _POINT = "SELECT amount FROM {sales} WHERE day = {day} AND id = {id}"
 _STAR = """
 SELECT brand, city, sum(amount) FROM {sales} sales JOIN {days} ON day = d JOIN {items} items ON sales.item = items.item

@@ -7,8 +7,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from benchmarks.lake import CATALOG, drain, files, start
-from benchmarks.loading import KEY, load, raw
 from benchmarks.measure import BenchmarkFinding, Result, take_turns
+from benchmarks.writing.loading import KEY, load, raw
 
 _TABLE = f"{CATALOG}.bench.store_sales"
 _QUERY = (

@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import parquetry
 from benchmarks.lake import CATALOG
-from benchmarks.loading import raw
+from benchmarks.writing.loading import raw
 from demo.tpcds import DERIVED, Raw
 
 FACTS = {

@@ -17,6 +17,15 @@ object RowsFacts {
     columns.asScala.forall(name => plan.output.find(_.name == name).exists(value(plan, _).isDefined))
   }
 
+  /** Whether the query itself arranges its rows: ORDER BY, DISTRIBUTE BY, a hint. */
+  def arranged(data: DataFrame): Boolean = arranges(data.asInstanceOf[Dataset[_]].queryExecution.analyzed)
+
+  private def arranges(plan: LogicalPlan): Boolean = plan match {
+    case _: Project | _: SubqueryAlias | _: View | _: Filter | _: GlobalLimit | _: LocalLimit => arranges(plan.children.head)
+    case _: Sort | _: RepartitionOperation | _: RebalancePartitions => true
+    case _ => false
+  }
+
   /** The one value that all rows of a plan give an expression, as an expression without columns. */
   private def value(plan: LogicalPlan, of: Expression): Option[Expression] = plan match {
     case _ if of.references.isEmpty => Some(of).filter(_.deterministic)
@@ -32,12 +41,13 @@ object RowsFacts {
   }
 
   /**
-   * Returns Spark's estimate of the bytes of a query's largest step, or -1 if bytes do not show how much work
-   * some step is. All steps count, since a step with few bytes may filter many.
+   * Returns Spark's estimate of the bytes of a query's largest step, or -1 if the query arranges its rows, or
+   * bytes do not show how much work some step is. All steps count, since a step with few bytes may filter
+   * many.
    */
   def bytes(data: DataFrame): Long = {
-    val plan = data.asInstanceOf[Dataset[_]].queryExecution.optimizedPlan
-    if (plan.exists(unbounded)) -1 else plan.collect { case step => step.stats.sizeInBytes }.max.min(Long.MaxValue).toLong
+    def plan = data.asInstanceOf[Dataset[_]].queryExecution.optimizedPlan
+    if (arranged(data) || plan.exists(unbounded)) -1 else plan.collect { case step => step.stats.sizeInBytes }.max.min(Long.MaxValue).toLong
   }
 
   private def unbounded(step: LogicalPlan): Boolean = step match {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from parquetry.compaction import rewrites_after_write
 from parquetry.data_files import FileRecord
 from parquetry.metastore import Metastore, TableColumn, TableMetadata, TableSnapshot, Transaction, commit
-from parquetry.store import MemoryStore, Store
+from parquetry.store import MemoryStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,13 @@ class MicroBatchResult:
     bytes: int = 0
 
 
-def run_micro_batches(count: int, batches: MicroBatches, store: Store | None = None) -> MicroBatchResult:
+def run_micro_batches(
+    count: int, batches: MicroBatches, metastore: Metastore | None = None
+) -> MicroBatchResult:
     """Make some writes, each followed by the compaction that `auto-compact` would make."""
     columns = (TableColumn("x", "integer"), TableColumn("p", "integer"))
     metadata = TableMetadata(columns, ("p",), "parquet", "/lake/t")
-    table = Metastore(store or MemoryStore(), "/lake").create_table("default", "t", metadata)
+    table = (metastore or Metastore(MemoryStore(), "/lake")).create_table("default", "t", metadata)
     result = MicroBatchResult(table)
     for number in range(count):
         write = Transaction(table, "append")

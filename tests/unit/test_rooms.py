@@ -108,9 +108,11 @@ FLOORS = {
         {"connect", "serving"},
         {"engine"},
         {"compaction"},
-        {"configuration", "source"},
-        {"write", "bridge_jar", "hadoop_files", "hive", "storage_checks"},
+        {"source"},
+        {"write", "hadoop_files", "hive", "storage_checks"},
         {"active"},
+        {"configuration"},
+        {"bridge_jar"},
     ),
 }
 """The layers of each folder that has packages.

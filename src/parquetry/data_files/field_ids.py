@@ -20,7 +20,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from parquetry.data_files.footers.calendars import may_have_old_days
-from parquetry.data_files.footers.parquet_footer import ParquetFooter, SchemaNode
+from parquetry.data_files.footers.parquet_footer import ParquetFooter
+from parquetry.data_files.footers.parquet_schema import SchemaNode
 from parquetry.data_files.records import PHYSICAL_NAME, IdsInFile, TableColumn
 
 SPARK_FIELD_ID = "parquet.field.id"

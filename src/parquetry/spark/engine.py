@@ -39,7 +39,7 @@ from parquetry.planner import (
 )
 from parquetry.progress import Progress
 from parquetry.prune import Report
-from parquetry.spark.active import active_session, java_error
+from parquetry.spark.active import active_session, bridge_class, java_error
 from parquetry.spark.compaction import compact
 from parquetry.spark.hadoop_files import HadoopFileSystems
 from parquetry.spark.hive import SparkHive
@@ -65,7 +65,7 @@ class SparkEngine:
 
     def hidden_option(self, reference: str, /) -> str:
         """Return the option of a catalog that a question names by a reference. The bridge keeps it."""
-        door = SparkContext._active_spark_context._jvm.org.apache.spark.sql.parquetry.protocol.Bridge
+        door = bridge_class(SparkContext._active_spark_context._jvm, "protocol.Bridge")
         return bytes(door.hiddenOption(reference)).decode()
 
     def data_files(
@@ -79,7 +79,7 @@ class SparkEngine:
         if file_format == "parquet":
             return ArrowFooters().data_files(file_format, location, paths, visitor)
         spark = active_session()
-        door = spark._jvm.org.apache.spark.sql.parquetry.datafiles.OrcStatistics
+        door = bridge_class(spark._jvm, "datafiles.OrcStatistics")
         files: list[FileRecord] = []
         for start in range(0, len(paths), _FILES_PER_CALL):
             batch = paths[start : start + _FILES_PER_CALL]
@@ -176,15 +176,15 @@ class SparkEngine:
         """Return the report of a query, or of its newest run; see `Engine.report`."""
         spark = active_session()
         if of_run:
-            queries = spark._jvm.org.apache.spark.sql.parquetry.reports.FinishedQueries
+            queries = bridge_class(spark._jvm, "reports.FinishedQueries")
             return report_from_json(queries.reportOfRun(spark._jsparkSession, query, list(SETTINGS)))
-        reports = spark._jvm.org.apache.spark.sql.parquetry.reports.Reports
+        reports = bridge_class(spark._jvm, "reports.Reports")
         return report_from_json(reports.ofSql(spark._jsparkSession, query, list(SETTINGS)))
 
     def finished_queries(self, count: int, /) -> list[FinishedQuery]:
         """Return the last queries of the session; see `Engine.finished_queries`."""
         spark = active_session()
-        queries = spark._jvm.org.apache.spark.sql.parquetry.reports.FinishedQueries
+        queries = bridge_class(spark._jvm, "reports.FinishedQueries")
         answer = json.loads(queries.reports(spark._jsparkSession, count, list(SETTINGS)))
         return [
             FinishedQuery(
@@ -201,7 +201,7 @@ class SparkEngine:
         """Keep an error of Spark's own in the JVM, which raises it again after the planner's answer."""
         if not isinstance(error, Py4JJavaError | CapturedException):
             return None
-        door = SparkContext._active_spark_context._jvm.org.apache.spark.sql.parquetry.protocol.Bridge
+        door = bridge_class(SparkContext._active_spark_context._jvm, "protocol.Bridge")
         java = java_error(error)
         return Failure("SPARK", door.keep(java))
 

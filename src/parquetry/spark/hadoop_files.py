@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from parquetry.errors import WarehouseError
 from parquetry.locations import FileTail, RemoteFiles, UnfinishedUpload, take_apart
-from parquetry.spark.active import active_session, java_error
+from parquetry.spark.active import active_session, bridge_class, java_error
 
 _ENTRIES_PER_PAGE = 10_000
 """Entries of a listing that cross from the JVM in one text, of about 1 MB."""
@@ -71,7 +71,7 @@ class HadoopFiles(RemoteFiles):
 
     def __init__(self, spark: SparkSession, root: str) -> None:
         self._session = spark._jsparkSession
-        self._gateway = spark._jvm.org.apache.spark.sql.parquetry.storage.StorageGateway
+        self._gateway = bridge_class(spark._jvm, "storage.StorageGateway")
         self._root = root
 
     def __eq__(self, other: object) -> bool:

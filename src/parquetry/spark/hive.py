@@ -13,7 +13,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from parquetry.errors import HiveError, TableExistsError
 from parquetry.progress import Progress
 from parquetry.publishing import OWNED_BY, HivePartition, HiveTable
-from parquetry.spark.active import active_session
+from parquetry.spark.active import active_session, java_class
 
 _PARTITIONS_PER_CALL = 500
 
@@ -23,7 +23,7 @@ class SparkHive:
 
     def __init__(self) -> None:
         self._spark = active_session()
-        self._door = self._spark._jvm.org.apache.spark.sql.hive.parquetry.HiveTables
+        self._door = java_class(self._spark._jvm, "org.apache.spark.sql.hive.parquetry.HiveTables")
 
     def put_table(self, table: HiveTable) -> bool:
         """Create or change a table, and create its database if it is missing."""

@@ -16,6 +16,7 @@ from parquetry.errors import UnsupportedError
 from parquetry.joins import SETTINGS
 from parquetry.planner import TRACE_VARIABLE, AnsweredQuestion, report_from_json
 from parquetry.prune import Report
+from parquetry.spark.active import bridge_class
 from parquetry.spark.configuration.catalog_settings import BRIDGE_PACKAGE
 from parquetry.spark.connect import report_of_frame, report_of_sql
 from parquetry.spark.serving.trace import Trace
@@ -69,7 +70,7 @@ def report(query: DataFrame | str) -> Report:
         spark = attach(SparkSession.active())
         if not hasattr(spark, "_jsparkSession"):
             return report_of_sql(spark, query, of_run=True)
-        queries = spark._jvm.org.apache.spark.sql.parquetry.reports.FinishedQueries
+        queries = bridge_class(spark._jvm, "reports.FinishedQueries")
         return report_from_json(queries.reportOfRun(spark._jsparkSession, query, list(SETTINGS)))
     frame = _require_frame(query, "report")
     if not hasattr(frame, "_jdf"):
@@ -128,4 +129,4 @@ def _require_frame(frame: Any, function: str) -> DataFrame:
 
 
 def _door(spark: SparkSession) -> Any:
-    return spark._jvm.org.apache.spark.sql.parquetry.reports.Reports
+    return bridge_class(spark._jvm, "reports.Reports")

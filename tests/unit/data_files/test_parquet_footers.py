@@ -13,7 +13,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from parquetry.data_files import Trust
-from parquetry.data_files.footers.parquet_footer import UNCLEAR, ParquetFooter
+from parquetry.data_files.footers import parquet_schema
+from parquetry.data_files.footers.parquet_footer import ParquetFooter
+from parquetry.data_files.footers.parquet_schema import UNCLEAR
 from parquetry.data_files.footers.parquet_statistics import (
     FooterVisitor,
     footer_record,
@@ -71,6 +73,41 @@ def test_damaged_footers_are_read_or_refused(tail: bytes, data: st.DataObject) -
     assert record.rows is None or record.rows >= 0
     for statistics in (record.columns or {}).values():
         assert statistics.nulls is None or 0 <= statistics.nulls <= (record.rows or 0)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_a_known_schema_changes_no_footer(tail: bytes, data: st.DataObject) -> None:
+    """A footer, also a damaged one, is the same after a footer with its schema as after none."""
+    damaged = bytearray(tail[:-8])
+    for _ in range(data.draw(st.integers(0, 3))):
+        place = data.draw(st.integers(0, len(damaged) - 1))
+        damaged[place : place + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=2))
+
+    def parse() -> ParquetFooter | str:
+        try:
+            return ParquetFooter.parse(bytes(damaged))
+        except ValueError as error:
+            return str(error)
+
+    parquet_schema._recent_schemas = ()
+    alone = parse()
+    parquet_schema._recent_schemas = ()
+    whole = ParquetFooter.parse(tail[:-8])
+    known = parquet_schema.find_schema(tail[:-8])
+    assert known is not None
+    assert known.columns == whole.columns
+    assert parse() == alone
+
+
+def test_a_second_schema_in_a_footer_counts(tail: bytes) -> None:
+    """The second of two schemas in a footer counts, also if the first one is known."""
+    known = parquet_schema.find_schema(tail[:-8])
+    assert known is not None
+    only_root = b"\x09\x04\x1c\x48\x01r\x00"  # a list, the number 2 written out, one struct, its name
+    rows = b"\x16\x06\x00"
+    footer = ParquetFooter.parse(known.beginning.data + only_root + rows)
+    assert footer.columns == ()
 
 
 def test_a_long_list_is_not_allocated() -> None:

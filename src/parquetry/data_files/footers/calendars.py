@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from parquetry.data_files.bounds import is_ancient
-from parquetry.data_files.footers.parquet_footer import ParquetFooter, SchemaNode
+from parquetry.data_files.footers.parquet_footer import ParquetFooter
 from parquetry.data_files.footers.parquet_leaves import Leaf, top_level
+from parquetry.data_files.footers.parquet_schema import SchemaNode
 
 _LEGACY_TIMES = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 _SPARK_VERSION = b"org.apache.spark.version"

@@ -11,69 +11,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from parquetry.data_files.footers.parquet_schema import SchemaNode, find_schema, number, read_schema, text
 from parquetry.data_files.footers.thrift import Struct, decode_struct
 
 MAGIC, ENCRYPTED_MAGIC = b"PAR1", b"PARE"
 LENGTH_AND_MAGIC_BYTES = 8
 """The end of a file: the footer's length in four bytes, and a magic number."""
-
-_PHYSICAL = ("BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
-_UNITS = {1: "MILLIS", 2: "MICROS", 3: "NANOS"}
-_CONVERTED = {
-    0: "STRING", 1: "MAP", 2: "MAP", 3: "LIST", 4: "ENUM", 6: "DATE", 7: "TIME(MILLIS)", 8: "TIME(MICROS)",
-    9: "TIMESTAMP(MILLIS)", 10: "TIMESTAMP(MICROS)", 11: "UINT(8)", 12: "UINT(16)", 13: "UINT(32)", 14: "UINT(64)",
-    15: "INT(8)", 16: "INT(16)", 17: "INT(32)", 18: "INT(64)", 19: "JSON", 20: "BSON", 21: "INTERVAL",
-}  # fmt: skip
-_CONVERTED_DECIMAL = 5
-_LOGICAL = {
-    1: "STRING", 2: "MAP", 3: "LIST", 4: "ENUM", 6: "DATE", 11: "UNKNOWN", 12: "JSON", 13: "BSON", 14: "UUID",
-    15: "FLOAT16", 16: "VARIANT", 17: "GEOMETRY", 18: "GEOGRAPHY",
-}  # fmt: skip
-_DECIMAL, _TIME, _TIMESTAMP, _INTEGER = 5, 7, 8, 10
-_REQUIRED, _REPEATED = 0, 2
-UNCLEAR = "UNCLEAR"
-"""The annotation of a column whose two annotations, the old one and the new one, contradict each other."""
-
-
-@dataclass(frozen=True, slots=True)
-class SchemaNode:
-    """A column of a file, or a field within one.
-
-    Attributes:
-        name: the name. Bytes that are no UTF-8 are shown as `\\xff`.
-        physical: how values are stored, such as ``INT64``, or None if the node has children.
-        annotation: what they mean, such as ``STRING``, ``DECIMAL(9,2)``, ``TIMESTAMP(MILLIS)``, ``UINT(32)``
-            or ``UNCLEAR``; empty if the file does not say.
-        required: whether the file calls it required.
-        repeated: whether it is a list's element, or a list in the old form.
-        children: the fields of a struct, list or map.
-        field_id: the column's id, or None. Some readers find the column by it.
-    """
-
-    name: str
-    physical: str | None
-    annotation: str
-    required: bool
-    repeated: bool
-    children: tuple[SchemaNode, ...] = ()
-    field_id: int | None = None
-
-    @property
-    def nested(self) -> bool:
-        """Whether the node is a struct, list or map, or repeated."""
-        return bool(self.children) or self.physical is None or self.repeated
-
-    @property
-    def leaves(self) -> int:
-        """Return how many columns of values are at and below the node."""
-        return (
-            sum(child.leaves for child in self.children) if self.children else int(self.physical is not None)
-        )
-
-    @property
-    def stored_type(self) -> str:
-        """Return the type as a record states it: ``INT64 TIMESTAMP(MILLIS)``, or ``BYTE_ARRAY``."""
-        return f"{self.physical} {self.annotation}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +75,19 @@ class ParquetFooter:
         Raises:
             ValueError: the bytes are no footer.
         """
-        footer, _ = decode_struct(data)
+        known = find_schema(data)
+        footer, _ = decode_struct(data, None if known is None else known.beginning)
         try:
             return cls(
-                columns=_read_schema(footer[2]),
-                created_by=_text(footer.get(6, b"")),
+                columns=(
+                    known.columns
+                    if known is not None and footer[2] is known.elements
+                    else read_schema(footer[2])
+                ),
+                created_by=text(footer.get(6, b"")),
                 metadata={pair[1]: pair.get(2, b"") for pair in _structs(footer.get(5, ()))},
                 encrypted=False,
-                _stated_rows=_number(footer.get(3)),
+                _stated_rows=number(footer.get(3)),
                 _groups=_structs(footer.get(4, ())),
                 _orders=footer.get(7),
             )
@@ -166,7 +114,7 @@ class ParquetFooter:
     @cached_property
     def group_rows(self) -> list[int | None]:
         """Return the number of rows of each row group, or None where it is not stated."""
-        return [_number(group.get(3)) for group in self._groups]
+        return [number(group.get(3)) for group in self._groups]
 
     @cached_property
     def rows(self) -> int | None:
@@ -218,9 +166,9 @@ def _chunk(column: Struct) -> Chunk:
     least, greatest = (stated.get(2), stated.get(1)) if deprecated else (stated.get(6), stated.get(5))
     known = isinstance(least, bytes) and isinstance(greatest, bytes)
     return Chunk(
-        values=_number(about.get(5)),
-        size=_number(about.get(7)),
-        nulls=_number(stated.get(3)),
+        values=number(about.get(5)),
+        size=number(about.get(7)),
+        nulls=number(stated.get(3)),
         min=least if known else None,
         max=greatest if known else None,
         deprecated=deprecated,
@@ -235,88 +183,7 @@ def _flag(value: Any) -> bool | None:
     return value if value is None or isinstance(value, bool) else False
 
 
-def _read_schema(elements: Sequence[Struct]) -> tuple[SchemaNode, ...]:
-    """Return the top-level columns of a schema, which lists a tree's nodes from the root down."""
-    remaining = iter(elements)
-    root = next(remaining, None)
-    if root is None:
-        raise ValueError("the footer has no schema")
-    columns = tuple(_read_node(remaining) for _ in range(_children(root)))
-    if next(remaining, None) is not None:
-        raise ValueError("the schema has more elements than columns")
-    return columns
-
-
-def _read_node(remaining: Iterator[Struct]) -> SchemaNode:
-    element = next(remaining, None)
-    if element is None:
-        raise ValueError("the schema ends within a column")
-    children = tuple(_read_node(remaining) for _ in range(_children(element)))
-    physical = None if children else _physical(element.get(1))
-    repetition = element.get(3, 1)
-    return SchemaNode(
-        _text(element[4]),
-        physical,
-        _annotation(element),
-        repetition == _REQUIRED,
-        repetition == _REPEATED,
-        children,
-        _number(element.get(9)),
-    )
-
-
-def _children(element: Struct) -> int:
-    count = element.get(5, 0)
-    if not isinstance(count, int) or count < 0:
-        raise ValueError(f"a column has {count} fields")
-    return count
-
-
-def _physical(number: Any) -> str | None:
-    return _PHYSICAL[number] if isinstance(number, int) and 0 <= number < len(_PHYSICAL) else None
-
-
-def _annotation(element: Struct) -> str:
-    """Return the meaning of a column's values. Files have it in an old form, in a new one, or in both."""
-    old, new = _old_annotation(element), _new_annotation(element.get(10))
-    return UNCLEAR if old and new and old != new else old or new
-
-
-def _old_annotation(element: Struct) -> str:
-    converted = element.get(6)
-    if converted is None:
-        return ""
-    if converted == _CONVERTED_DECIMAL:
-        return f"DECIMAL({element.get(8, 0)},{element.get(7, 0)})"
-    return _CONVERTED.get(converted, UNCLEAR)
-
-
-def _new_annotation(logical: Any) -> str:
-    if not isinstance(logical, dict) or not logical:
-        return ""
-    ((kind, about), *more) = logical.items()
-    if more or not isinstance(about, dict):
-        return UNCLEAR
-    if kind == _DECIMAL:
-        return f"DECIMAL({about.get(2, 0)},{about.get(1, 0)})"
-    if kind in (_TIME, _TIMESTAMP):
-        unit = about.get(2)
-        name = _UNITS.get(next(iter(unit), 0)) if isinstance(unit, dict) else None
-        return f"{'TIME' if kind == _TIME else 'TIMESTAMP'}({name})" if name else UNCLEAR
-    if kind == _INTEGER:
-        return f"{'INT' if about.get(2) else 'UINT'}({about.get(1, 0)})"
-    return _LOGICAL.get(kind, UNCLEAR)
-
-
 def _structs(values: Any) -> Sequence[Struct]:
     if not isinstance(values, (list, tuple)) or not all(isinstance(value, dict) for value in values):
         raise ValueError("the footer has a list of other values than expected")
     return values
-
-
-def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _text(name: bytes) -> str:
-    return name.decode(errors="backslashreplace")

@@ -6,9 +6,11 @@ import re
 import struct
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from parquetry.data_files.footers.parquet_footer import ParquetFooter, SchemaNode
+from parquetry.data_files.footers.parquet_footer import ParquetFooter
+from parquetry.data_files.footers.parquet_schema import SchemaNode
 
 _MICROS_PER_UNIT = {"TIMESTAMP(MICROS)": 1, "TIMESTAMP(MILLIS)": 1000}
 _WIDTHS = {"INT32": 4, "INT64": 8}
@@ -49,6 +51,7 @@ def top_level(footer: ParquetFooter) -> Iterator[Leaf]:
         position += count
 
 
+@lru_cache(maxsize=1024)
 def _meaning(node: SchemaNode) -> tuple[Convert | None, bool, str | None]:
     """Return how bounds are converted, whether they are in the order of signed numbers, and the calendar."""
     physical, annotation = node.physical, node.annotation

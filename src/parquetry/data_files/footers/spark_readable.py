@@ -21,7 +21,8 @@ import posixpath
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from parquetry.data_files.footers.parquet_footer import ParquetFooter, SchemaNode
+from parquetry.data_files.footers.parquet_footer import ParquetFooter
+from parquetry.data_files.footers.parquet_schema import SchemaNode
 from parquetry.data_files.footers.parquet_statistics import footer_errors, open_footer
 from parquetry.data_files.records import PHYSICAL_NAME, FileRecord, TableColumn
 from parquetry.data_files.stored_types.by_format import find_conversion

@@ -14,6 +14,7 @@ Reference: Thrift, doc/specs/thrift-compact-protocol.md.
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 Struct: TypeAlias = dict[int, Any]
@@ -27,8 +28,27 @@ _MAX_VARINT_BYTES = 10
 _LONG_LIST = 15
 
 
-def decode_struct(data: bytes) -> tuple[Struct, int]:
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The first fields of a struct, which many structs have in common.
+
+    Attributes:
+        data: their bytes.
+        fields: their values.
+        last: the number of the last one.
+    """
+
+    data: bytes
+    fields: Struct
+    last: int
+
+
+def decode_struct(data: bytes, beginning: Beginning | None = None) -> tuple[Struct, int]:
     """Decode the struct at the beginning of some bytes.
+
+    Args:
+        data: the bytes.
+        beginning: fields that are not decoded again, if the bytes begin with them.
 
     Returns:
         The struct, and how many bytes it takes.
@@ -37,10 +57,28 @@ def decode_struct(data: bytes) -> tuple[Struct, int]:
         ValueError: the bytes are no struct of the compact protocol, or end within it.
     """
     decoder = _Decoder(data)
+    fields, last = Struct(), 0
+    if beginning is not None and data.startswith(beginning.data):
+        decoder.position = len(beginning.data)
+        fields, last = dict(beginning.fields), beginning.last
     try:
-        return decoder.struct(0), decoder.position
+        return decoder.struct(0, fields, last), decoder.position
     except (IndexError, struct.error) as error:
         raise ValueError("the bytes end within a value") from error
+
+
+def decode_beginning(data: bytes, last: int) -> Beginning | None:
+    """Decode the first fields of a struct, up to one with a number; None if the struct has no such field.
+
+    Raises:
+        ValueError: as `decode_struct`.
+    """
+    decoder = _Decoder(data)
+    try:
+        fields = decoder.struct(0, Struct(), 0, until=last)
+    except (IndexError, struct.error) as error:
+        raise ValueError("the bytes end within a value") from error
+    return Beginning(data[: decoder.position], fields, last) if last in fields else None
 
 
 class _Decoder:
@@ -48,15 +86,29 @@ class _Decoder:
         self.data = data
         self.position = 0
 
-    def struct(self, depth: int) -> Struct:
+    def struct(self, depth: int, fields: Struct, number: int, until: int | None = None) -> Struct:
+        """Read fields and add them to earlier ones.
+
+        Args:
+            depth: how many values the struct is within.
+            fields: the earlier ones.
+            number: of the last earlier one, or 0.
+            until: the number of a field behind which reading stops; None reads to the struct's end.
+        """
         if depth > _MAX_DEPTH:
             raise ValueError(f"values are nested more than {_MAX_DEPTH} deep")
-        data, fields, number = self.data, Struct(), 0
+        data = self.data
         while header := data[self.position]:
             self.position += 1
             number = number + (header >> 4) if header >> 4 else self._integer()
             kind = header & 0x0F
-            fields[number] = kind == _TRUE if kind in (_TRUE, _FALSE) else self._value(kind, depth)
+            if _I16 <= kind <= _I64 and (byte := data[self.position]) < 0x80:  # most of all values
+                self.position += 1
+                fields[number] = (byte >> 1) ^ -(byte & 1)
+            else:
+                fields[number] = kind == _TRUE if kind in (_TRUE, _FALSE) else self._value(kind, depth)
+            if number == until:
+                return fields
         self.position += 1
         return fields
 
@@ -66,7 +118,7 @@ class _Decoder:
         if kind in _INTEGERS:
             return self._integer()
         if kind == _STRUCT:
-            return self.struct(depth + 1)
+            return self.struct(depth + 1, Struct(), 0)
         if kind in (_LIST, _SET):
             return self._list(depth + 1)
         if kind in (_TRUE, _FALSE, _BYTE):  # within a list or a map, a bool is a byte

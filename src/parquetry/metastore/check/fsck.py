@@ -16,8 +16,8 @@ import msgspec
 
 from parquetry.data_files import FileRecord
 from parquetry.errors import MetastoreDamagedError, ParquetryError, TableNotFoundError
-from parquetry.locations import join_location
 from parquetry.metastore.check.chunk_check import ColumnTypesByTicket, check_chunks
+from parquetry.metastore.check.existing_files import look_at_files
 from parquetry.metastore.check.index_check import check_indexes, check_newest
 from parquetry.metastore.check.lost_tables import orphan_findings
 from parquetry.metastore.check.range_check import check_ranges
@@ -320,40 +320,42 @@ class _Check:
     ) -> Iterator[tuple[PartitionSnapshot, list[FileRecord], list[Finding]]]:
         """Yield each partition with its existing files, and with what is wrong."""
         system = FileAccess()
-        sums_of_all: Totals | None = Totals()
-        for partition in table.partitions():
-            if sums_of_all is not None:
-                sums_of_all = sums_of_all.plus(partition.entry)
-            if partition.ticket < self._known:
-                continue
-            name = table.describe(partition.key)
-            listed = partition.files
-            paths = [system.storage_path(join_location(partition.location, file.path)) for file in listed]
+        sums_of_all: list[Totals | None] = [Totals()]
+
+        def wanted_partitions() -> Iterator[PartitionSnapshot]:
+            for partition in table.partitions():
+                if sums_of_all[0] is not None:
+                    sums_of_all[0] = sums_of_all[0].plus(partition.entry)
+                if partition.ticket >= self._known:
+                    yield partition
+
+        for partition, listed, infos in look_at_files(wanted_partitions(), system):
             kept: list[FileRecord] = []
             findings: list[Finding] = []
-            for file, (stored, info) in zip(listed, system.infos(paths), strict=True):
-                path = system.name(stored)
+            for file, (stored, info) in zip(listed, infos, strict=True):
                 if info is None:
                     text = (
                         "is listed but missing; put it back, or remove it from the table with repair => true"
                     )
-                    findings.append(Finding("missing file", name, path, text))
+                    name = table.describe(partition.key)
+                    findings.append(Finding("missing file", name, system.name(stored), text))
                     continue
                 kept.append(file)
                 if info.bytes != file.bytes:
                     text = f"has {info.bytes} bytes, {file.bytes} are listed; CALL system.sync reads it anew"
-                    findings.append(Finding("file size", name, path, text))
+                    name = table.describe(partition.key)
+                    findings.append(Finding("file size", name, system.name(stored), text))
             if findings and not self._is_unchanged(table, partition):
-                sums_of_all = None
+                sums_of_all[0] = None
                 continue
             sums = len(listed), sum(file.bytes for file in listed), row_sum(listed)
             told = partition.file_count, partition.bytes, partition.rows
             if sums != told:
                 text = f"files, bytes and rows are {_sums(sums)}, and {_sums(told)} is kept"
-                findings.append(Finding("partition sums", name, None, text))
+                findings.append(Finding("partition sums", table.describe(partition.key), None, text))
             yield partition, kept, findings
-        if sums_of_all is not None:
-            self._sums = table.commit.id, sums_of_all
+        if sums_of_all[0] is not None:
+            self._sums = table.commit.id, sums_of_all[0]
 
     def _is_unchanged(self, table: TableSnapshot, partition: PartitionSnapshot) -> bool:
         """Return whether a partition is unchanged; if not, a newer version may lack the missing file."""

@@ -65,12 +65,11 @@ def _unfit_records(table: TableSnapshot, system: FileAccess) -> Iterator[Finding
 def _foreign(table: TableSnapshot, system: FileAccess) -> Iterable[tuple[str, StoragePath]]:
     """Yield other writers' files with the names of their partitions, and open their file systems."""
     for partition in table.partitions():
-        name = table.describe(partition.key)
         for file in partition.each_listed():
             if not is_own(file.path, table.id):
                 path = system.storage_path(join_location(partition.location, file.path))
                 system.system_and_path(path)
-                yield name, path
+                yield table.describe(partition.key), path
 
 
 def _look(system: FileAccess, path: StoragePath, columns: Sequence[TableColumn]) -> list[tuple[str, str]]:

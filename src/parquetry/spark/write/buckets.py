@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame, functions as sf
 from parquetry.identifiers import quote_part
 from parquetry.layout import BucketSpec, physical_schema
 from parquetry.metastore import TableSnapshot
+from parquetry.spark.active import bridge_class
 
 NO_BUCKETS = -1
 """The number for rows without buckets."""
@@ -56,7 +57,7 @@ class RowBuckets:
             for (columns, version, count), number in self._numbers.items()
         ]
         spark = rows.sparkSession
-        door = spark._jvm.org.apache.spark.sql.parquetry.hash.BucketColumns
+        door = bridge_class(spark._jvm, "hash.BucketColumns")
         return DataFrame(door.add(rows._jdf, json.dumps(asked)), spark)
 
     def bucket(self, number: int) -> Column:

@@ -29,7 +29,7 @@ from parquetry.metastore import (
     check_of_old_files,
 )
 from parquetry.scan import KeyScan, ScanPlan
-from parquetry.spark.active import active_session
+from parquetry.spark.active import active_session, bridge_class
 from parquetry.spark.write.slots import RowSlots
 from parquetry.types import Value
 
@@ -217,6 +217,6 @@ def delete_files(paths: Sequence[str], location: str) -> None:
     if not paths:
         return
     session = active_session()
-    door = session._jvm.org.apache.spark.sql.parquetry.datafiles.FileWriter
+    door = bridge_class(session._jvm, "datafiles.FileWriter")
     for failure in door.delete(session._jsparkSession, location, list(paths)):
         _LOG.warning("an uncommitted file could not be deleted: %s", failure)

@@ -23,6 +23,7 @@ from parquetry.definition import sort_paths
 from parquetry.identifiers import quote_part
 from parquetry.layout import physical_schema
 from parquetry.metastore import TableMetadata, TableSnapshot
+from parquetry.spark.active import bridge_class
 from parquetry.spark.write.slots import RowSlots
 
 _SHUFFLED_BYTES_PER_WRITTEN = 2
@@ -135,7 +136,9 @@ class RowArrangement:
             then = [sf.col(name) for name in self.sort_by]
             return ArrangedRows(rows.sortWithinPartitions(*first, *order, *then))
         if self.gathered:
-            return ArrangedRows(self._cluster(rows) if self.clustered and not _is_arranged(rows) else rows)
+            return ArrangedRows(
+                self._cluster(rows) if self.clustered and not _facts(rows).arranged(rows._jdf) else rows
+            )
         return ArrangedRows(rows, self._tasks(rows))
 
     def _is_one_partition(self, rows: DataFrame) -> bool:
@@ -146,7 +149,7 @@ class RowArrangement:
 
     def _tasks(self, rows: DataFrame) -> int:
         """Return the most tasks that write rows without a shuffle, or 0 if every task writes."""
-        if not self.clustered or _is_arranged(rows):
+        if not self.clustered:
             return 0
         size = _facts(rows).bytes(rows._jdf)
         return (
@@ -157,7 +160,7 @@ class RowArrangement:
 
     def _cluster(self, rows: DataFrame) -> DataFrame:
         spark = rows.sparkSession
-        door = spark._jvm.org.apache.spark.sql.parquetry.datafiles.FileWriter
+        door = bridge_class(spark._jvm, "datafiles.FileWriter")
         ranges = [] if self.partition_columns else list(self.sort_by)
         size = _SHUFFLED_BYTES_PER_WRITTEN * self.file_bytes
         settings = _settings(spark, self)
@@ -188,15 +191,7 @@ def _settings(spark: SparkSession, arrangement: RowArrangement) -> dict[str, str
 
 
 def _facts(rows: DataFrame) -> Any:
-    return rows.sparkSession._jvm.org.apache.spark.sql.parquetry.write.RowsFacts
-
-
-def _is_arranged(frame: DataFrame) -> bool:
-    """Return whether the query itself arranges its rows (ORDER BY, DISTRIBUTE BY, a hint)."""
-    plan = frame._jdf.queryExecution().analyzed()
-    while plan.nodeName() in ("Project", "SubqueryAlias", "View", "Filter", "GlobalLimit", "LocalLimit"):
-        plan = plan.children().head()
-    return plan.nodeName() in ("Sort", "Repartition", "RepartitionByExpression", "RebalancePartitions")
+    return bridge_class(rows.sparkSession._jvm, "write.RowsFacts")
 
 
 def stored_rows(snapshot: TableSnapshot, rows: DataFrame) -> DataFrame:
@@ -204,7 +199,7 @@ def stored_rows(snapshot: TableSnapshot, rows: DataFrame) -> DataFrame:
     metadata = snapshot.metadata
     schema = physical_schema(metadata.columns)
     spark = rows.sparkSession
-    door = spark._jvm.org.apache.spark.sql.parquetry.write.StoredRows
+    door = bridge_class(spark._jvm, "write.StoredRows")
     rows = DataFrame(door.of(rows._jdf, json.dumps(schema)), spark)
     in_path = {each.physical for each in metadata.partition_columns if each.column_type.name in _TEXT_TYPES}
     floats = {each.physical for each in metadata.partition_columns if each.column_type.floating}

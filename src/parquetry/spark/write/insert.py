@@ -58,6 +58,7 @@ from parquetry.planner import (
 )
 from parquetry.planner.protocol import answers, questions
 from parquetry.predicate import Compare, Filter, IsNull
+from parquetry.spark.active import bridge_class
 from parquetry.spark.write.committed_files import Uncommitted, WrittenPartition, collect, delete_files
 from parquetry.spark.write.distribution import RowArrangement, stored_rows
 from parquetry.spark.write.empty_buckets import FilesKept, empty_slots, nothing_kept
@@ -198,7 +199,7 @@ def _rely(
 
 def _reads(data: Any) -> list[questions.Read]:
     """Return what the plan of a JVM DataFrame reads."""
-    door = SparkContext._active_spark_context._jvm.org.apache.spark.sql.parquetry.write.StatementReads
+    door = bridge_class(SparkContext._active_spark_context._jvm, "write.StatementReads")
     return msgspec.json.decode(door.of(data), type=list[questions.Read])
 
 
@@ -435,7 +436,7 @@ def _write(
     slots = RowSlots(snapshot, destinations)
     arrangement = arrangement.by_slot(slots)
     arranged = arrangement.apply(slots.add(rows), slots.order(light_sorted=arrangement.light_sorted))
-    door = rows.sparkSession._jvm.org.apache.spark.sql.parquetry.datafiles.FileWriter
+    door = bridge_class(rows.sparkSession._jvm, "datafiles.FileWriter")
     elsewhere = own_locations(snapshot)
     columns = list(arrangement.partition_columns)
     what = arranged.rows._jdf, metadata.format, metadata.location, elsewhere, columns

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from benchmarks import unclustered
 from benchmarks.lake import CATALOG, start
 from benchmarks.measure import BenchmarkFinding, Result, take_turns
+from benchmarks.writing import unclustered
 from demo import tpcds
 
 KEY = "ss_sold_date_sk"

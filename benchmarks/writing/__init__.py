@@ -1,0 +1,1 @@
+"""Writes, beside the same writes into Spark's own tables and into Apache Iceberg's."""

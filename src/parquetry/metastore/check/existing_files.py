@@ -1,0 +1,65 @@
+"""Look at the files of many partitions with few questions to their file systems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from parquetry.data_files import FileRecord
+from parquetry.locations import StoragePath, join_location
+from parquetry.metastore.deletion.file_access import FileAccess, Info
+from parquetry.metastore.versions.partition import PartitionSnapshot
+
+_FILES_AT_ONCE = 1000
+"""Files after which the partitions so far are looked at: so many records are kept in memory."""
+
+
+class LookedAt(NamedTuple):
+    """A partition and what the file systems say of its files.
+
+    Attributes:
+        partition: the partition.
+        files: its files.
+        infos: for each file its path, and its size and time of change, or None if it is missing.
+    """
+
+    partition: PartitionSnapshot
+    files: Sequence[FileRecord]
+    infos: Sequence[tuple[StoragePath, Info | None]]
+
+
+def look_at_files(partitions: Iterable[PartitionSnapshot], system: FileAccess) -> Iterator[LookedAt]:
+    """Yield partitions in their order, each with what is known of its files.
+
+    Args:
+        partitions: the partitions.
+        system: the file systems.
+
+    Raises:
+        WarehouseError: a file system does not answer.
+    """
+    some: list[tuple[PartitionSnapshot, Sequence[FileRecord]]] = []
+    count = 0
+    for partition in partitions:
+        some.append((partition, partition.files))
+        count += len(some[-1][1])
+        if count >= _FILES_AT_ONCE or len(some) >= _FILES_AT_ONCE:
+            yield from _look(some, system)
+            some, count = [], 0
+    yield from _look(some, system)
+
+
+def _look(
+    some: Sequence[tuple[PartitionSnapshot, Sequence[FileRecord]]], system: FileAccess
+) -> Iterator[LookedAt]:
+    paths = [
+        system.storage_path(join_location(partition.location, file.path))
+        for partition, files in some
+        for file in files
+    ]
+    info_of = dict(system.infos(paths))
+    remaining = iter(paths)
+    for partition, files in some:
+        own = islice(remaining, len(files))
+        yield LookedAt(partition, files, [(path, info_of[path]) for path in own])
