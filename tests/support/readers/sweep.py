@@ -3,7 +3,8 @@
 Just before a test, or the fixture of a module, drops a database of the session's warehouses, every reader
 without our jar reads all tables of the database (`comparison`). Each must give Spark's rows, or refuse with a
 reason. Otherwise the test that drops the database fails, and names the reader and the rows. `make test-all`
-does this after every test, and a sample after some tests of a few folders, always the same ones.
+does this after every test, and a sample after some tests of a few folders, always the same ones. With
+`PARQUETRY_COMPARE_READERS=1` in the environment, a sample does it after every test that it runs, too.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ _DROP = re.compile(
 )
 SAMPLED_FOLDERS = tuple(f"tests/spark/{name}/" for name in ("doors", "partitions", "readers", "schema"))
 """Folders whose tests have tables of the most kinds. A sample looks at their tables alone."""
+_EVERYWHERE = STEP == 1 or os.environ.get("PARQUETRY_COMPARE_READERS") == "1"
 MAX_SPARK_ROWS = 200_000
 """Rows of a table that is compared, at most."""
 TOTAL = Comparison()
@@ -61,7 +63,7 @@ def watch_drops(session: type[Any], warehouses: Mapping[str, Path]) -> None:
 def _is_chosen() -> bool:
     """Return whether the test that runs is one of the sample."""
     test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")[0]
-    return STEP == 1 or (test.startswith(SAMPLED_FOLDERS) and zlib.crc32(test.encode()) % STEP == 0)
+    return _EVERYWHERE or (test.startswith(SAMPLED_FOLDERS) and zlib.crc32(test.encode()) % STEP == 0)
 
 
 def compare_database(spark: SparkSession, catalog: str, warehouse: Path, database: str) -> None:
@@ -88,6 +90,5 @@ def compare_database(spark: SparkSession, catalog: str, warehouse: Path, databas
                     UNREAD[type(error).__name__] += 1
                     continue
                 readers.compare(snapshot, expected, comparison)
-    TOTAL.agreeing.update(comparison.agreeing)
-    TOTAL.refused.update(comparison.refused)
+    TOTAL.add(comparison)
     assert comparison.wrong == {}, "\n".join(f"{where}: {text}" for where, text in comparison.wrong.items())

@@ -15,6 +15,7 @@ import pyarrow as pa
 from parquetry.catalog.scans.libraries import NarrowableScan, require_extra
 from parquetry.errors import ParquetryError
 from parquetry.predicate import And, Compare, In, IsNull, Not, Or, Predicate
+from parquetry.rows import require_valid_texts
 from parquetry.types import ColumnType
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def lazy_frame(scan: NarrowableScan) -> polars.LazyFrame:
         if columns:
             about = [] if predicate is None else predicate.meta.root_names()
             chosen = chosen.select(*dict.fromkeys([*columns, *about]))
-        for batch in chosen.to_batches():
+        for batch in require_valid_texts(chosen.to_batches(), "Polars"):
             frame = pl.from_arrow(pa.Table.from_batches([batch]))
             if predicate is not None:
                 frame = frame.filter(predicate)
