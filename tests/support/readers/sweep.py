@@ -9,6 +9,9 @@ does this after every test, and a sample after some tests of a few folders, alwa
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import functools
 import os
 import re
 import zlib
@@ -26,7 +29,7 @@ from parquetry.errors import ParquetryError
 from parquetry.iceberg import IcebergCatalog
 from parquetry.metastore import open_metastore
 from tests.support.effort import STEP
-from tests.support.readers.comparison import Comparison, table_readers
+from tests.support.readers.comparison import Comparison, TableReaders, table_readers
 
 _DROP = re.compile(
     r"\s*DROP\s+(?:NAMESPACE|DATABASE|SCHEMA)\s+(?:IF\s+EXISTS\s+)?(\w+)\.`?(\w+)`?\s+CASCADE\s*", re.I
@@ -66,6 +69,16 @@ def _is_chosen() -> bool:
     return _EVERYWHERE or (test.startswith(SAMPLED_FOLDERS) and zlib.crc32(test.encode()) % STEP == 0)
 
 
+@functools.cache
+def _readers(warehouse: Path) -> TableReaders:
+    """Return the readers of a warehouse, which are open until the process ends: to open them takes seconds."""
+    stack = contextlib.ExitStack()
+    atexit.register(stack.close)
+    opened = stack.enter_context(parquetry.open(warehouse))
+    metastore = stack.enter_context(open_metastore(str(warehouse)))
+    return stack.enter_context(table_readers(opened, IcebergCatalog(metastore)))
+
+
 def compare_database(spark: SparkSession, catalog: str, warehouse: Path, database: str) -> None:
     """Compare all readers of the tables of a database.
 
@@ -74,21 +87,21 @@ def compare_database(spark: SparkSession, catalog: str, warehouse: Path, databas
     """
     if not (warehouse / "_parquetry").exists():
         return
-    with open_metastore(str(warehouse)) as metastore, parquetry.open(warehouse) as opened:
+    with open_metastore(str(warehouse)) as metastore:
         if database.lower() not in metastore.databases():
             return
         comparison = Comparison()
-        with table_readers(opened, IcebergCatalog(metastore)) as readers:
-            for name in metastore.tables(database):
-                try:
-                    snapshot = metastore.table(database, name)
-                    rows = snapshot.totals.rows
-                    if rows is not None and rows > MAX_SPARK_ROWS:
-                        continue
-                    expected = spark.table(f"`{catalog}`.`{snapshot.database}`.`{name}`").toArrow()
-                except (PySparkException, Py4JJavaError, ParquetryError) as error:
-                    UNREAD[type(error).__name__] += 1
+        readers = _readers(warehouse)
+        for name in metastore.tables(database):
+            try:
+                snapshot = metastore.table(database, name)
+                rows = snapshot.totals.rows
+                if rows is not None and rows > MAX_SPARK_ROWS:
                     continue
-                readers.compare(snapshot, expected, comparison)
+                expected = spark.table(f"`{catalog}`.`{snapshot.database}`.`{name}`").toArrow()
+            except (PySparkException, Py4JJavaError, ParquetryError) as error:
+                UNREAD[type(error).__name__] += 1
+                continue
+            readers.compare(snapshot, expected, comparison)
     TOTAL.add(comparison)
     assert comparison.wrong == {}, "\n".join(f"{where}: {text}" for where, text in comparison.wrong.items())

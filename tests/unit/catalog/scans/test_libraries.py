@@ -173,6 +173,8 @@ def test_a_query_names_tables(lake: Catalog, opened: list[str]) -> None:
         ("SELECT * FROM nowhere", UnsupportedError, "nowhere"),
         ("SELECT nope FROM shop.t", UnsupportedError, "nope"),
         ("SELEKT (", UnsupportedError, "no SQL of DuckDB"),
+        ("SELEC 1", UnsupportedError, r"Col: 7\.\s+SELEC 1$"),
+        ("DELETE FROM shop.t", UnsupportedError, "only read here"),
         ("CREATE TABLE x (i INT)", UnsupportedError, "has no rows"),
     ],
 )

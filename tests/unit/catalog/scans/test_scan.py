@@ -93,6 +93,8 @@ def test_versions_and_times(lake: Catalog) -> None:
         lake.scan("shop.t", version=9)
     with pytest.raises(ValueError, match="has no time zone"):
         lake.scan("shop.t", timestamp=dt.datetime(2026, 1, 1))
+    with pytest.raises(TypeError, match="'2026-01-01' is a str: give a datetime"):
+        lake.scan("shop.t", timestamp="2026-01-01")  # type: ignore[arg-type]
 
 
 def test_a_limit_reads_few_files(lake: Catalog) -> None:
