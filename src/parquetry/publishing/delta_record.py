@@ -30,6 +30,8 @@ _UNKEYABLE = ("float", "double", "binary")
 """Types whose partition values Delta's readers do not all read alike."""
 _BAD_NAME = re.compile(r"[ ,;{}()\n\t=]")
 """Characters that Delta allows in names only with column mapping, which some readers read wrong."""
+_ESCAPED_BYTE = re.compile("%[89A-Fa-f][0-9A-Fa-f]")
+"""An escape that Spark never writes. Spark reads it as a character, and Polars as a part of one."""
 _UUID_NAMESPACE = uuid.UUID("6f0d3a5e-6f2c-5a4e-9d55-0c5b9f5e2a41")
 READ_ONLY_FEATURE = "parquetry-readonly"
 """A feature for writers that no writer of Delta has. It stops them, and no reader."""
@@ -161,6 +163,11 @@ def relative_path(snapshot: TableSnapshot, location: str) -> str:
         raise UnsupportedError(
             f"Table {snapshot.label} cannot be published as a Delta log: the folder of file {path} has an equals sign in a value, "
             "and Polars would read NULL. Write the partition anew with INSERT OVERWRITE."
+        )
+    if _ESCAPED_BYTE.search(path.rpartition("/")[0]):
+        raise UnsupportedError(
+            f"Table {snapshot.label} cannot be published as a Delta log: the folder of file {path} has an escaped byte that is not "
+            "ASCII, where Polars would read another value than Spark. Write the partition anew with INSERT OVERWRITE."
         )
     return quote(path, safe="/=")
 

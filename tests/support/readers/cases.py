@@ -202,6 +202,7 @@ CASES = {
     "types": ReaderCase(types, [{f"c{n}": value for n, value in enumerate(TYPES.values())}, dict.fromkeys(f"c{n}" for n in range(len(TYPES)))]),
     "texts": ReaderCase(partitioned("string", "a%2Fb%3D", "é x"), [{"p": "a/b=", "a": 0}, {"p": "é x", "a": 1}], filter=("p = 'a/b='", [0])),
     "an equals sign in a folder": ReaderCase(partitioned("string", "a%2Fb=", "é x"), [{"p": "a/b=", "a": 0}, {"p": "é x", "a": 1}], filter=("p = 'a/b='", [0])),
+    "an escaped byte in a folder": ReaderCase(partitioned("string", "%C3%A9", "x"), [{"p": "Ã©", "a": 0}, {"p": "x", "a": 1}], filter=("p = 'x'", [1])),
     "dates": ReaderCase(partitioned("date", "1969-12-31", "2026-11-27"), [{"p": dt.date(1969, 12, 31), "a": 0}, {"p": dt.date(2026, 11, 27), "a": 1}],
         filter=("p >= '2000-01-01'", [1])),
     "booleans": ReaderCase(partitioned("boolean", "true", "false"), [{"p": True, "a": 0}, {"p": False, "a": 1}]),

@@ -9,7 +9,7 @@ import datetime as dt
 import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -44,11 +44,13 @@ class RowFilter:
         column: its name.
         test: `=`, `<=`, `>`, `IN`, `IS NULL` or `IS NOT NULL`.
         value: what the column is compared with, for IN a tuple.
+        is_arrows: whether PyArrow means the same by it. There NaN compares false, and IN tells -0.0 from 0.0.
     """
 
     column: str
     test: str
     value: Any = None
+    is_arrows: bool = True
 
     def holds(self, row: Mapping[str, Any]) -> bool:
         """Return whether a row satisfies it, as SQL sees it. NaN is the greatest number."""
@@ -134,9 +136,11 @@ def filters_of(
     turned = data[number % len(data) :] + data[: number % len(data)] if data else []
     chosen = [*partition[: MAX_FILTERED_COLUMNS // 2], *turned][:MAX_FILTERED_COLUMNS]
     for position, name in enumerate(chosen):
-        values = _distinct([row[name] for row in rows])
-        tests = [*_tests(name, values)]
-        yield from [tests[(number + position) % len(tests)]] if tests else []
+        values = [row[name] for row in rows]
+        is_plain = not any(isinstance(each, float) and (math.isnan(each) or each == 0) for each in values)
+        tests = [*_tests(name, _distinct(values))]
+        if tests:
+            yield replace(tests[(number + position) % len(tests)], is_arrows=is_plain)
         yield RowFilter(name, "IS NULL" if (number + position) % 2 else "IS NOT NULL")
 
 

@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -71,7 +72,7 @@ def _is_chosen() -> bool:
 
 @functools.cache
 def _readers(warehouse: Path) -> TableReaders:
-    """Return the readers of a warehouse, which are open until the process ends: to open them takes seconds."""
+    """Return the readers of a warehouse, open until the process ends: opening takes seconds."""
     stack = contextlib.ExitStack()
     atexit.register(stack.close)
     opened = stack.enter_context(parquetry.open(warehouse))
@@ -99,7 +100,7 @@ def compare_database(spark: SparkSession, catalog: str, warehouse: Path, databas
                 if rows is not None and rows > MAX_SPARK_ROWS:
                     continue
                 expected = spark.table(f"`{catalog}`.`{snapshot.database}`.`{name}`").toArrow()
-            except (PySparkException, Py4JJavaError, ParquetryError) as error:
+            except (PySparkException, Py4JJavaError, ParquetryError, pa.ArrowException) as error:
                 UNREAD[type(error).__name__] += 1
                 continue
             readers.compare(snapshot, expected, comparison)

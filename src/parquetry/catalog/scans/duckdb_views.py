@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _DEFAULT_SCHEMA = "main"
 _TERMINAL_CODE = re.compile(r"\x1b\[\d*m")
-"""A code by which sqlglot underlines a part of its error."""
+"""The codes that underline a part of sqlglot's errors."""
 
 
 def relation(scan: NarrowableScan, connection: duckdb.DuckDBPyConnection | None) -> duckdb.DuckDBPyRelation:

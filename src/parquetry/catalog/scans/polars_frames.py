@@ -16,7 +16,7 @@ from parquetry.catalog.scans.libraries import NarrowableScan, require_extra
 from parquetry.errors import ParquetryError
 from parquetry.predicate import And, Compare, In, IsNull, Not, Or, Predicate
 from parquetry.rows import require_valid_texts
-from parquetry.types import ColumnType
+from parquetry.types import ColumnType, to_float32
 
 if TYPE_CHECKING:
     import polars
@@ -140,6 +140,8 @@ def _literal(literal: Any) -> tuple[Any, ColumnType]:
             ((name, value),) = kind.items()
             if isinstance(value, bool | int | float | str):
                 type = ColumnType(_LITERALS[str(name)])
+                if type.name == "float":  # shown by the fewest digits that tell it from other floats
+                    return to_float32(float(value)), type
                 return (float(value) if type.floating else value), type
     raise _UnknownPredicateError
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
 import pytest
 
 import parquetry
+from parquetry.data_files import EXISTS_DEFAULT, TableColumn
 from parquetry.iceberg import IcebergCatalog
 from tests.support.readers.cases import CASES
 from tests.support.readers.comparison import Comparison, table_readers
@@ -53,6 +56,25 @@ def test_texts_that_are_not_utf_8(tmp_path: Path) -> None:
             pa.table(scan.select("n"))
         assert scan.filter("id < 10").to_polars().collect().height == 2
         assert pa.table(scan.select("id")).num_rows == 5
+
+
+def test_numbers_of_many_digits(tmp_path: Path) -> None:
+    """Filters find floats whose shortest text is another double, and decimals of 38 digits, also defaults."""
+    lake = PythonLake(tmp_path)
+    long = Decimal("-123456789012345678901234567890.12")
+    lake.create("t", {"id": "long", "f": "float", "d": "decimal(38,2)"})
+    rows = [(0.1, long), (3.4028234663852886e38, -long), (None, None)]
+    lake.write("t", "a.parquet", [{"id": n, "f": f, "d": d} for n, (f, d) in enumerate(rows)])
+    added = TableColumn("e", "decimal(38,2)", True, {EXISTS_DEFAULT: str(long)})
+    lake.alter("t", columns=(*lake.table("t").metadata.columns, added))
+    with parquetry.open(lake.folder) as catalog:
+        scan = catalog.scan("default.t")
+        assert scan.to_arrow()["e"].to_pylist() == [long] * 3
+        counts = [scan.filter(f"{name} = {long}").count() for name in ("d", "e")]
+        assert counts == [1, 3]
+        for number, (real, decimal) in enumerate(rows[:2]):
+            assert scan.to_polars().filter(pl.col("f") == real).collect()["id"].to_list() == [number]
+            assert scan.to_duckdb().filter(f"d = {decimal}").project("id").fetchall() == [(number,)]
 
 
 def compare(lake: PythonLake) -> Comparison:
