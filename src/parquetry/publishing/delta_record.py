@@ -10,13 +10,11 @@ import uuid
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
 from parquetry.data_files import PHYSICAL_NAME, FileRecord, IdsInFile
 from parquetry.errors import UnsupportedError
-from parquetry.locations import path_below
 from parquetry.metastore import TableMetadata, TableSnapshot
 from parquetry.publishing.delta_statistics import statistics, statistics_configuration
 from parquetry.publishing.other_readers import file_refusal
@@ -30,8 +28,6 @@ _UNKEYABLE = ("float", "double", "binary")
 """Types whose partition values Delta's readers do not all read alike."""
 _BAD_NAME = re.compile(r"[ ,;{}()\n\t=]")
 """Characters that Delta allows in names only with column mapping, which some readers read wrong."""
-_ESCAPED_BYTE = re.compile("%[89A-Fa-f][0-9A-Fa-f]")
-"""An escape that Spark never writes. Spark reads it as a character, and Polars as a part of one."""
 _UUID_NAMESPACE = uuid.UUID("6f0d3a5e-6f2c-5a4e-9d55-0c5b9f5e2a41")
 READ_ONLY_FEATURE = "parquetry-readonly"
 """A feature for writers that no writer of Delta has. It stops them, and no reader."""
@@ -145,31 +141,6 @@ def _type(kind: Any) -> Any:
                 "valueContainsNull": True,
             }
     return "string" if str(kind).startswith("varchar(") else kind
-
-
-def relative_path(snapshot: TableSnapshot, location: str) -> str:
-    """Return the path of a file in the log: relative to the table's folder, and encoded as a URI.
-
-    Raises:
-        UnsupportedError: the file is outside of the folder.
-    """
-    path = path_below(snapshot.metadata.location, location)
-    if path is None:
-        raise UnsupportedError(
-            f"Table {snapshot.label} cannot be published as a Delta log: file {location} is outside of the table's folder. Write its "
-            "partition anew with INSERT OVERWRITE."
-        )
-    if any(part.count("=") > 1 for part in path.split("/")[:-1]):
-        raise UnsupportedError(
-            f"Table {snapshot.label} cannot be published as a Delta log: the folder of file {path} has an equals sign in a value, "
-            "and Polars would read NULL. Write the partition anew with INSERT OVERWRITE."
-        )
-    if _ESCAPED_BYTE.search(path.rpartition("/")[0]):
-        raise UnsupportedError(
-            f"Table {snapshot.label} cannot be published as a Delta log: the folder of file {path} has an escaped byte that is not "
-            "ASCII, where Polars would read another value than Spark. Write the partition anew with INSERT OVERWRITE."
-        )
-    return quote(path, safe="/=")
 
 
 def add_action(

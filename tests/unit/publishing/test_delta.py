@@ -170,6 +170,20 @@ def test_statistics_are_exact(lake: PythonLake) -> None:
     }
 
 
+@pytest.mark.parametrize("folder", ["p=3", "p=__HIVE_DEFAULT_PARTITION__", "x", "q=7/p=7", "P=7", ""])
+def test_partitions_elsewhere_are_refused(lake: PythonLake, folder: str) -> None:
+    """Polars would read the values that folders say, and NULL where they say none."""
+    table = lake.table("t")
+    found = table.partition((2,))
+    assert found is not None
+    (file,) = found.files
+    place = f"{table.metadata.location}/{folder}/f.parquet"
+    transaction = Transaction(table, "append")
+    transaction.append((7,), [msgspec.structs.replace(file, path=place.replace("//f", "/f"))])
+    with pytest.raises(UnsupportedError, match="does not say p=7, and Polars would read another value"):
+        publish_delta(commit(transaction))
+
+
 def test_a_file_without_a_bound_has_none(lake: PythonLake) -> None:
     """delta-rs finds rows by columns without bounds, and in files that lack a bound that others have."""
     lake.create("wide", {"a": "long", "d": "double", "s": "string"})
