@@ -32,6 +32,7 @@ REFUSALS = {
     "a wider float": "was float before it was double",
     "a padded text": "would not pad",
     "an equals sign in a folder": "Polars would read NULL",
+    "letters of any script": "a character in its name",
     "an escaped byte in a folder": "Polars would read another value",
     "an interval": "lack or would not pad",
 }
