@@ -22,7 +22,7 @@ from parquetry.rows import FileRows, ReadRequest, read_file
 
 _MAX_READER_THREADS = 8
 """Files that are read at once. More help against the latency of a store, and cost memory."""
-_LOCAL_READER_THREADS = min(_MAX_READER_THREADS, (os.cpu_count() or 1) + 1)
+_LOCAL_READER_THREADS = min(_MAX_READER_THREADS, max(os.cpu_count() or 1, 2))
 """The same for files of a local disk, which has no latency. PyArrow's threads decode the columns of each."""
 _BATCHES_AHEAD = 2
 """Batches of a file that wait for the consumer before its thread pauses."""
