@@ -31,12 +31,11 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from itertools import accumulate, pairwise
 from typing import Any
 
 from parquetry.errors import ValueTypeError
-from parquetry.types import STORED_BITS, ColumnType, Value
+from parquetry.types import STORED_BITS, ColumnType, Value, decimal_from_unscaled
 
 TRAILER_WIDTH = 4
 """Bytes of one entry of the trailer."""
@@ -238,14 +237,9 @@ def _decode_decimal(type: ColumnType, data: bytes, offset: int) -> tuple[Value, 
     if sign == 0:
         figures, exponent = figures.translate(INVERT), -exponent
     number = 0 if sign == 1 else int(figures) * (1 if sign else -1)
-    # scaleb and quantize round to the context's 28 digits, and a decimal may have 38: build it from digits.
     shift = exponent - len(figures) + type.scale if number else 0
     scaled = number * 10**shift if shift >= 0 else number
-    return _decimal(scaled, type.scale if shift >= 0 else type.scale - shift), end + 1
-
-
-def _decimal(unscaled: int, scale: int) -> Decimal:
-    return Decimal((unscaled < 0, tuple(map(int, str(abs(unscaled)))), -scale))
+    return decimal_from_unscaled(scaled, type.scale if shift >= 0 else type.scale - shift), end + 1
 
 
 _ENCODERS: dict[str, Callable[[ColumnType, Any], bytes]] = {

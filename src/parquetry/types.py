@@ -310,6 +310,26 @@ def text_from_value(type: ColumnType, value: Value) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
+def decimal_from_unscaled(unscaled: int, scale: int) -> Decimal:
+    """Return a decimal by its digits and the number of those after the point. `scaleb` rounds to 28 digits.
+
+    >>> decimal_from_unscaled(-12345678901234567890123456789012, 2)
+    Decimal('-123456789012345678901234567890.12')
+    """
+    return Decimal((unscaled < 0, tuple(map(int, str(abs(unscaled)))), -scale))
+
+
+def negative(number: Any) -> Any:
+    """Return a number with the other sign. Python's minus and `abs` round a decimal to 28 digits.
+
+    >>> negative(Decimal("123456789012345678901234567890.12")), negative(Decimal("0.0")), negative(5)
+    (Decimal('-123456789012345678901234567890.12'), Decimal('0.0'), -5)
+    """
+    if not isinstance(number, Decimal):
+        return -number
+    return number.copy_abs() if number.is_zero() else number.copy_negate()
+
+
 def to_float32(value: float) -> float:
     """Round to the nearest single-precision number. A number beyond its range becomes infinite."""
     try:

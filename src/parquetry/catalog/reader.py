@@ -203,6 +203,11 @@ class CatalogReader:
         """
         from parquetry.catalog.scans.scan import new_scan
 
+        if timestamp is not None and not isinstance(timestamp, datetime):
+            raise TypeError(
+                f"Time {timestamp!r} is a {type(timestamp).__name__}: give a datetime with a time zone, such as "
+                "datetime.fromisoformat('2026-03-01T00:00:00+00:00')."
+            )
         if timestamp is not None and timestamp.tzinfo is None:
             raise ValueError(
                 f"The time {timestamp.isoformat()} has no time zone: give one, as {timestamp.isoformat()}+00:00."

@@ -11,6 +11,7 @@ Manifests have partition values and sizes, and no statistics of columns.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -29,6 +30,7 @@ _MAX_FILES_PER_GROUP = 20_000
 """Files in a group, about, at most: a manifest of three megabytes."""
 _SEQUENCE_NUMBER = 1
 """The sequence number of all files: there are no deletes that it would order."""
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 def write_manifests(table: TableSnapshot, metadata: dict[str, Any], client: Client) -> None:
@@ -107,6 +109,21 @@ def _file(location: str) -> Any:
     return PyArrowFile(location=location, path=path, fs=filesystem)
 
 
+def _with_ascii_names(spec: Any) -> Any:
+    """Return a partition spec with letters that Avro allows in names.
+
+    PyIceberg's writer replaces other characters, but no letters, on which DuckDB ends the process. Readers go
+    by the ids of fields.
+    """
+    from pyiceberg.partitioning import PartitionSpec
+
+    fields = [
+        each.model_copy(update={"name": _NOT_ASCII.sub(lambda found: f"_x{ord(found[0]):X}", each.name)})
+        for each in spec.fields
+    ]
+    return PartitionSpec(*fields, spec_id=spec.spec_id)
+
+
 class _Writer:
     """Writes the manifests of one version by PyIceberg's writers.
 
@@ -127,7 +144,7 @@ class _Writer:
         known = TableMetadataUtil.parse_obj(metadata)
         self._table = table
         self._schema = known.schema()
-        self._spec = known.spec()
+        self._spec = _with_ascii_names(known.spec())
         self._written: dict[str, Any] = {}
         if earlier is not None:
             entries = read_manifest_list(_file(earlier))

@@ -87,6 +87,7 @@ def table_metadata(snapshot: TableSnapshot, versions: ServedVersions) -> dict[st
     snapshots = [_snapshot(snapshot, commit, tickets) for commit in reversed(versions.commits)]
     spec = partition_spec(metadata)
     newest = versions.commits[0].version if versions.commits else None
+    refused = file_uri(join_location(manifest_folder(snapshot), "refused"))
     described: dict[str, Any] = {
         "format-version": 2,
         "table-uuid": str(uuid.uuid5(_UUID_NAMESPACE, f"{snapshot.id.hex()}{metadata.replacement}")),
@@ -104,7 +105,7 @@ def table_metadata(snapshot: TableSnapshot, versions: ServedVersions) -> dict[st
         "properties": {
             **({} if metadata.comment is None else {"comment": metadata.comment}),
             # A writer's commit is refused. Its files, if it leaves them, are where no sync takes them.
-            "write.data.path": file_uri(join_location(manifest_folder(snapshot), "refused")),
+            **dict.fromkeys(("write.data.path", "write.metadata.path"), refused),
             "schema.name-mapping.default": msgspec.json.encode(name_mapping(ids)).decode(),
         },
         "current-snapshot-id": -1 if newest is None else newest,

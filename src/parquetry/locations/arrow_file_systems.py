@@ -6,7 +6,6 @@ profiles.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +13,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from parquetry.errors import ConfigurationError, WarehouseError
+from parquetry.locations.hdfs_names import is_native_hdfs, require_reachable, with_port
 from parquetry.locations.uri import take_apart
 
 # Hadoop's names of S3's connectors; Arrow knows but one.
@@ -70,7 +70,7 @@ class ArrowFileSystems:
         scheme = parts.scheme.lower()
         if self._options and _SCHEMES.get(scheme, scheme) == "s3":
             return self._s3(parts.authority), f"{parts.authority.lstrip('/')}/{parts.path.lstrip('/')}"
-        if self._options or _is_native_hdfs(scheme):
+        if self._options or is_native_hdfs(scheme):
             return self._fsspec(location, scheme, parts.authority), parts.path
         try:
             filesystem, root = pafs.FileSystem.from_uri(
@@ -100,14 +100,28 @@ class ArrowFileSystems:
                     f"The location '{location}' cannot be opened with storage_options: install fsspec and its "
                     f"file system for {scheme}."
                 ) from None
-            try:
-                file_system, _ = fsspec.core.url_to_fs(f"{scheme}:{authority or '//'}/", **self._options)
-            except (ImportError, OSError, TypeError, ValueError) as error:
-                raise WarehouseError(
-                    f"The location '{location}' cannot be opened by fsspec: {error}."
-                ) from error
+            file_system = _open_by_fsspec(fsspec, location, scheme, authority, self._options)
             self._opened[scheme, authority] = pafs.PyFileSystem(pafs.FSSpecHandler(file_system))
         return self._opened[scheme, authority]
+
+
+def _open_by_fsspec(
+    fsspec: Any, location: str, scheme: str, authority: str, options: Mapping[str, Any]
+) -> Any:
+    """Return a file system of fsspec's.
+
+    Raises:
+        WarehouseError: it cannot be opened, or a NameNode of HDFS does not answer.
+    """
+    if scheme == "hdfs":
+        require_reachable(location, authority)
+    try:
+        return fsspec.core.url_to_fs(f"{scheme}:{authority or '//'}/", **options)[0]
+    except (ImportError, OSError, RuntimeError, TypeError, ValueError) as error:
+        whole = with_port(authority, error) if scheme == "hdfs" else None
+        if whole is None:
+            raise WarehouseError(f"The location '{location}' cannot be opened by fsspec: {error}.") from error
+    return _open_by_fsspec(fsspec, location, scheme, whole, options)
 
 
 def s3_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,11 +149,6 @@ def s3_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
         arguments["scheme"] = scheme if separator else "https"
         arguments["endpoint_override"] = host.rstrip("/")
     return arguments
-
-
-def _is_native_hdfs(scheme: str) -> bool:
-    """Return whether HDFS can be reached without Hadoop's libraries, by the package hdfs-native."""
-    return scheme in ("hdfs", "viewfs") and all(map(importlib.util.find_spec, ("hdfs_native", "fsspec")))
 
 
 def _reason(scheme: str, error: Exception) -> str:

@@ -24,11 +24,11 @@ from parquetry.errors import CommitConflictError, UnsupportedError
 from parquetry.locations import create_small_file, join_location, open_location, read_small_file
 from parquetry.metastore import PartitionSnapshot, TableSnapshot, TableVersions
 from parquetry.progress import Progress, silent
+from parquetry.publishing.delta_paths import relative_path
 from parquetry.publishing.delta_record import (
     add_action,
     metadata_action,
     protocol_action,
-    relative_path,
     remove_action,
     require_publishable,
 )
@@ -208,7 +208,7 @@ def _partition_actions(
     version: TableSnapshot, partition: PartitionSnapshot
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     for file in partition.each_file():
-        path = relative_path(version, join_location(partition.location, file.path))
+        path = relative_path(version, join_location(partition.location, file.path), partition.values)
         yield path, add_action(version, partition.values, file, path, _file_time(file, version))
 
 

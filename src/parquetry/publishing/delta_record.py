@@ -8,18 +8,17 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
-from parquetry.data_files import PHYSICAL_NAME, FileRecord, IdsInFile, Trust
+from parquetry.data_files import PHYSICAL_NAME, FileRecord, IdsInFile
 from parquetry.errors import UnsupportedError
-from parquetry.locations import path_below
 from parquetry.metastore import TableMetadata, TableSnapshot
+from parquetry.publishing.delta_statistics import statistics, statistics_configuration
 from parquetry.publishing.other_readers import file_refusal
-from parquetry.types import INTEGER_BITS, ColumnType, Value, text_from_value, to_python, type_text
+from parquetry.types import ColumnType, Value, text_from_value, to_python, type_text
 
 _TYPES = (
     "boolean", "byte", "short", "integer", "long", "float", "double", "string", "date", "timestamp", "timestamp_ntz", "binary",
@@ -118,7 +117,7 @@ def metadata_action(snapshot: TableSnapshot) -> dict[str, Any]:
             "format": {"provider": "parquet", "options": {}},
             "schemaString": msgspec.json.encode(schema).decode(),
             "partitionColumns": list(metadata.partition_by),
-            "configuration": {},
+            "configuration": statistics_configuration(metadata),
             "createdTime": metadata.created_at,
         }
     }
@@ -142,26 +141,6 @@ def _type(kind: Any) -> Any:
                 "valueContainsNull": True,
             }
     return "string" if str(kind).startswith("varchar(") else kind
-
-
-def relative_path(snapshot: TableSnapshot, location: str) -> str:
-    """Return the path of a file in the log: relative to the table's folder, and encoded as a URI.
-
-    Raises:
-        UnsupportedError: the file is outside of the folder.
-    """
-    path = path_below(snapshot.metadata.location, location)
-    if path is None:
-        raise UnsupportedError(
-            f"Table {snapshot.label} cannot be published as a Delta log: file {location} is outside of the table's folder. Write its "
-            "partition anew with INSERT OVERWRITE."
-        )
-    if any(part.count("=") > 1 for part in path.split("/")[:-1]):
-        raise UnsupportedError(
-            f"Table {snapshot.label} cannot be published as a Delta log: the folder of file {path} has an equals sign in a value, "
-            "and Polars would read NULL. Write the partition anew with INSERT OVERWRITE."
-        )
-    return quote(path, safe="/=")
 
 
 def add_action(
@@ -199,7 +178,7 @@ def add_action(
             "size": file.bytes,
             "modificationTime": modified,
             "dataChange": True,
-            "stats": msgspec.json.encode(_statistics(metadata, file)).decode(),
+            "stats": msgspec.json.encode(statistics(metadata, file)).decode(),
         }
     }
 
@@ -242,33 +221,3 @@ def _partition_value(kind: ColumnType, value: Value) -> str | None:
         text = plain.replace(tzinfo=None).isoformat(timespec="microseconds")
         return f"{text}Z" if kind.name == "timestamp" else text.replace("T", " ")
     return text_from_value(kind, value)
-
-
-def _statistics(metadata: TableMetadata, file: FileRecord) -> dict[str, Any]:
-    """Return a file's statistics: only exact ones, of types whose values JSON has exactly."""
-    least: dict[str, Any] = {}
-    greatest: dict[str, Any] = {}
-    nulls: dict[str, int] = {}
-    for column in metadata.data_columns:
-        known = (file.columns or {}).get(column.physical)
-        if known is None or known.trust != Trust.EXACT or isinstance(column.type, dict):
-            continue
-        if known.nulls is not None:
-            nulls[column.name] = known.nulls
-        if None in (known.min, known.max) or not (known.min_exact and known.max_exact):
-            continue
-        bounds = [_json_bound(column.column_type, bound) for bound in (known.min, known.max)]
-        if None not in bounds:
-            least[column.name], greatest[column.name] = bounds
-    return {"numRecords": file.rows, "minValues": least, "maxValues": greatest, "nullCount": nulls}
-
-
-def _json_bound(kind: ColumnType, value: Any) -> Any:
-    if kind.name in INTEGER_BITS:
-        return value
-    if kind.name in ("string", "varchar"):
-        return value if isinstance(value, str) else None
-    if kind.name == "date":
-        plain = to_python(kind, value)
-        return plain.isoformat() if isinstance(plain, date) else None
-    return None

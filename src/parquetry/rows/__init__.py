@@ -18,6 +18,7 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.rows.row_filter import require_exact as require_exact
     from parquetry.rows.stored_file import StoredFile as StoredFile, plain as plain
+    from parquetry.rows.valid_texts import require_valid_texts as require_valid_texts
     from parquetry.rows.values import constant_scalar as constant_scalar
 
 lazy_exports(__name__)

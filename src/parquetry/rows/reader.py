@@ -84,13 +84,12 @@ class FileRows:
     certain: bool = False
 
 
-def read_file(request: ReadRequest, file: FileRows, *, threads: bool = True) -> Iterator[pa.RecordBatch]:
+def read_file(request: ReadRequest, file: FileRows) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a file that satisfy the request's condition, in their order.
 
     Args:
         request: what to read.
         file: the file.
-        threads: whether several threads decode columns; see `StoredFile.batches`.
 
     Raises:
         UnsupportedError: Spark reads other rows than PyArrow can; the message names file, column and remedy.
@@ -99,7 +98,7 @@ def read_file(request: ReadRequest, file: FileRows, *, threads: bool = True) -> 
     """
     filesystem, name = open_location(file.path)
     with _name_errors(file.path), filesystem.open_input_file(name) as source:
-        yield from _OpenFile(request, file, StoredFile(source, request.file_format)).batches(threads)
+        yield from _OpenFile(request, file, StoredFile(source, request.file_format)).batches()
 
 
 def require_plain_file(request: ReadRequest, file: FileRows) -> None:
@@ -166,13 +165,13 @@ class _OpenFile:
         columns = [self._stored_column(column) for column in data]
         self._columns = [each for each in columns if each is not None]
 
-    def batches(self, threads: bool) -> Iterator[pa.RecordBatch]:
+    def batches(self) -> Iterator[pa.RecordBatch]:
         parts = self._parts()
         if not self._columns:
             yield from self._constant_batches(parts)
             return
         names = [each.spelling for each in self._columns]
-        for batch in self._stored.batches(names, parts, threads=threads):
+        for batch in self._stored.batches(names, parts):
             arrays = {
                 each.column.name: self._values(each, batch.column(each.spelling)) for each in self._columns
             }

@@ -119,25 +119,21 @@ class StoredFile:
             at += count
         return leaves
 
-    def batches(
-        self, names: Sequence[str], parts: Sequence[int], *, threads: bool = True
-    ) -> Iterator[pa.RecordBatch]:
+    def batches(self, names: Sequence[str], parts: Sequence[int]) -> Iterator[pa.RecordBatch]:
         """Yield columns of some row groups or stripes, batch by batch.
 
         Args:
             names: in the file's spelling; at least one.
             parts: positions of the row groups or stripes.
-            threads: whether several threads decode columns. They only get into each other's way if other
-                files are read at the same time.
         """
         for part in parts:
             if self.is_orc:
                 yield self._file.read_stripe(part, columns=list(names))
             elif self._file.metadata.row_group(part).total_byte_size <= _MAX_BYTES_AT_ONCE:
-                group = self._file.read_row_group(part, columns=list(names), use_threads=threads)
+                group = self._file.read_row_group(part, columns=list(names))
                 yield from group.to_batches()
             else:
-                options = {"row_groups": [part], "columns": list(names), "use_threads": threads}
+                options = {"row_groups": [part], "columns": list(names)}
                 yield from self._file.iter_batches(ROWS_PER_BATCH, **options)
 
     def part_rows(self, part: int) -> int | None:

@@ -19,7 +19,8 @@ from parquetry.catalog import Catalog
 from parquetry.errors import ConfigurationError
 from parquetry.iceberg import IcebergCatalog
 from parquetry.metastore import Metastore
-from tests.support.readers.comparison import READERS, Comparison, table_readers
+from tests.support.readers.comparison import Comparison, table_readers
+from tests.support.readers.table_readers import READERS
 from tests.support.readers.values import comparable
 from tests.support.tables.bucketed_tables import settings
 

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.support.readers import sweep
-from tests.support.readers.comparison import READERS
+from tests.support.readers.table_readers import READERS
 
 
 def test_a_dropped_database_is_compared(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ def served(catalog: IcebergCatalog, token: str | None = None) -> Iterator[str]:
     """Serve a catalog within a block; yield its address."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = uvicorn.Server(uvicorn.Config(Application(catalog, token), log_level="error", ws="none"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         while not server.started:
             time.sleep(0.005)

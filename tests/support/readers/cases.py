@@ -107,6 +107,13 @@ def structs_within(lake: PythonLake) -> None:
     lake.write("t", "a.parquet", [{"l": [{"v": 1}], "m": [("k", {"v": 2})]}, {"l": None, "m": None}])
 
 
+def scripts(lake: PythonLake) -> None:
+    """Have names with a blank and with letters that are not ASCII."""
+    lake.create("t", {"Ünï": "string", "日付": "string", "a b": "long"}, ["Ünï", "日付"])
+    lake.write("t", "Ünï=é/日付=x/a.parquet", [{"a b": 1}])
+    lake.write("t", "Ünï=e/日付=y/a.parquet", [{"a b": 2}])
+
+
 TYPES = {
     "boolean": True, "byte": -1, "short": 2, "integer": 3, "long": 4, "float": 0.5, "double": -0.25, "string": "x",
     "varchar(3)": "abc", "binary": b"\0\xff", "date": dt.date(1969, 12, 31), "decimal(20,3)": Decimal("-1.250"),
@@ -200,8 +207,10 @@ CASES = {
     "structs within": ReaderCase(structs_within, [{"l": [{"v": 1}], "m": {"k": {"v": 2}}}, {"l": None, "m": None}],
         refusals={"pyiceberg": "reads NULL of column l", "polars": "reads NULL of column l"}),
     "types": ReaderCase(types, [{f"c{n}": value for n, value in enumerate(TYPES.values())}, dict.fromkeys(f"c{n}" for n in range(len(TYPES)))]),
+    "letters of any script": ReaderCase(scripts, [{"Ünï": "é", "日付": "x", "a b": 1}, {"Ünï": "e", "日付": "y", "a b": 2}]),
     "texts": ReaderCase(partitioned("string", "a%2Fb%3D", "é x"), [{"p": "a/b=", "a": 0}, {"p": "é x", "a": 1}], filter=("p = 'a/b='", [0])),
     "an equals sign in a folder": ReaderCase(partitioned("string", "a%2Fb=", "é x"), [{"p": "a/b=", "a": 0}, {"p": "é x", "a": 1}], filter=("p = 'a/b='", [0])),
+    "an escaped byte in a folder": ReaderCase(partitioned("string", "%C3%A9", "x"), [{"p": "Ã©", "a": 0}, {"p": "x", "a": 1}], filter=("p = 'x'", [1])),
     "dates": ReaderCase(partitioned("date", "1969-12-31", "2026-11-27"), [{"p": dt.date(1969, 12, 31), "a": 0}, {"p": dt.date(2026, 11, 27), "a": 1}],
         filter=("p >= '2000-01-01'", [1])),
     "booleans": ReaderCase(partitioned("boolean", "true", "false"), [{"p": True, "a": 0}, {"p": False, "a": 1}]),

@@ -14,26 +14,24 @@ import re
 import shutil
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 
 import duckdb
-import pandas as pd
-import polars as pl
 import pyarrow as pa
-from deltalake import DeltaTable
-from pyiceberg.catalog.rest import RestCatalog
 
-from parquetry.catalog import Catalog, Scan
+from parquetry.catalog import Catalog
 from parquetry.errors import UnsupportedError
 from parquetry.iceberg import IcebergCatalog
 from parquetry.locations import library_path
 from parquetry.metastore import TableSnapshot
 from parquetry.publishing import publish_delta
 from tests.support.clients.iceberg import duckdb_of, served
-from tests.support.readers.values import comparable
+from tests.support.readers.filters import RowFilter, filters_of
+from tests.support.readers.table_readers import READERS, Reader, TableSource
+from tests.support.readers.values import comparable, python_rows
 
 _REASONS = (
     "cannot be read outside of Spark",  # of our scan, in an error of DuckDB's
@@ -41,95 +39,22 @@ _REASONS = (
     "PyIceberg takes",
     "PyIceberg finds no row",
     "PyIceberg reads NULL",
+    "has a text that is not UTF-8",  # of our scan, in an error of Polars'
 )
 """Parts of our refusals, in errors of clients."""
 _FAILURES = {
-    "iceberg polars": r"non-parquet format: FileFormat.ORC",
-    "iceberg duckdb": r"File format 'ORC' not supported",
+    "iceberg polars": r"non-parquet format: FileFormat.ORC|contained invalid UTF-8",
+    "iceberg duckdb": r"File format 'ORC' not supported|is not valid UTF8",
     "delta delta-rs": r"is not a valid decimal128",
-    "delta polars": r"path contains column not present in the given Hive schema|ShapeError",  # folders of their own
+    "delta polars": r"path contains column not present in the given Hive schema|ShapeError|contained invalid UTF-8",  # folders of their own
+    "delta duckdb": r"is not valid UTF8",
 }
 """Errors of readers themselves, which read no row of such tables."""
+FILTERED_READERS = frozenset(READERS) - {"scan pandas", "scan dataset"}
+"""Readers that get filters. pandas has Arrow's rows, and a dataset of whole files refuses most filters."""
+_FILTERED_BY_ARROW = ("iceberg pyiceberg", "delta delta-rs")
 MAX_COMPARED_ROWS = 20_000
 """Rows of a table whose values are compared; of larger tables the number of rows is."""
-
-
-@dataclass(frozen=True)
-class TableSource:
-    """A table as the readers find it.
-
-    Attributes:
-        scan: of all rows.
-        database: its database.
-        name: its name.
-        address: of the served catalog.
-        connection: of DuckDB, with the served catalog as `lake`.
-        publish: publishes the table as a Delta log, and returns its folder.
-    """
-
-    scan: Scan
-    database: str
-    name: str
-    address: str
-    connection: duckdb.DuckDBPyConnection
-    publish: Callable[[], str]
-
-
-def _polars(source: TableSource) -> pa.Table:
-    frame = source.scan.to_polars().collect().to_arrow()
-    columns = [column.cast(each.type) for column, each in zip(frame, source.scan.schema, strict=True)]
-    return pa.table(columns, source.scan.schema)
-
-
-def _pandas(source: TableSource) -> pa.Table:
-    return pa.Table.from_pandas(source.scan.to_pandas(types_mapper=pd.ArrowDtype), preserve_index=False)
-
-
-def _duckdb(source: TableSource) -> pa.Table:
-    return source.scan.to_duckdb(source.connection).to_arrow_table()
-
-
-def _served_table(source: TableSource) -> object:
-    return RestCatalog("lake", uri=source.address).load_table((source.database, source.name))
-
-
-def _by_pyiceberg(source: TableSource) -> pa.Table:
-    return _served_table(source).scan().to_arrow()  # type: ignore[attr-defined]
-
-
-def _by_polars(source: TableSource) -> pa.Table:
-    return pl.scan_iceberg(_served_table(source), reader_override="native").collect().to_arrow()
-
-
-def _by_duckdb(source: TableSource) -> pa.Table:
-    return source.connection.sql(f'SELECT * FROM lake."{source.database}"."{source.name}"').to_arrow_table()
-
-
-def _log_by_delta_rs(source: TableSource) -> pa.Table:
-    return DeltaTable(source.publish()).to_pyarrow_table()
-
-
-def _log_by_polars(source: TableSource) -> pa.Table:
-    return pl.scan_delta(source.publish()).collect().to_arrow()
-
-
-def _log_by_duckdb(source: TableSource) -> pa.Table:
-    return source.connection.sql(f"SELECT * FROM delta_scan('{source.publish()}')").to_arrow_table()
-
-
-READERS: Mapping[str, Callable[[TableSource], pa.Table]] = {
-    "scan arrow": lambda source: source.scan.to_arrow(),
-    "scan pandas": _pandas,
-    "scan polars": _polars,
-    "scan duckdb": _duckdb,
-    "scan dataset": lambda source: source.scan.to_dataset().to_table(),
-    "iceberg pyiceberg": _by_pyiceberg,
-    "iceberg polars": _by_polars,
-    "iceberg duckdb": _by_duckdb,
-    "delta delta-rs": _log_by_delta_rs,
-    "delta polars": _log_by_polars,
-    "delta duckdb": _log_by_duckdb,
-}
 
 
 @dataclass
@@ -139,12 +64,31 @@ class Comparison:
     Attributes:
         agreeing: number of tables with right rows, by reader.
         refused: the reasons of refusals, by table and reader.
+        agreeing_filters: number of filters with right rows, by reader.
+        refused_filters: the reasons of refusals, by table, reader and filter.
         wrong: the differences to Spark's rows, and failures without a reason, by table and reader.
     """
 
     agreeing: Counter[str] = field(default_factory=Counter)
     refused: dict[str, dict[str, str]] = field(default_factory=dict)
+    agreeing_filters: Counter[str] = field(default_factory=Counter)
+    refused_filters: dict[str, str] = field(default_factory=dict)
     wrong: dict[str, str] = field(default_factory=dict)
+
+    def find_right(self, where: str, given: list[str] | _Failure, wanted: list[str] | None) -> bool:
+        """Return whether given rows are the wanted ones, and record what is wrong."""
+        if isinstance(given, _Failure):
+            self.wrong[where] = given.text
+        elif given != wanted:
+            self.wrong[where] = _difference(given, wanted or [])
+        return where not in self.wrong
+
+    def add(self, other: Comparison) -> None:
+        """Add the outcome of other tables."""
+        self.agreeing.update(other.agreeing)
+        self.refused.update(other.refused)
+        self.agreeing_filters.update(other.agreeing_filters)
+        self.refused_filters.update(other.refused_filters)
 
 
 class TableReaders:
@@ -160,7 +104,7 @@ class TableReaders:
         self,
         catalog: Catalog,
         address: str,
-        readers: Mapping[str, Callable[[TableSource], pa.Table]] = READERS,
+        readers: Mapping[str, Reader] = READERS,
     ) -> None:
         self._catalog, self._address, self._readers = catalog, address, readers
         self._connection = duckdb_of(address)
@@ -192,20 +136,42 @@ class TableReaders:
 
         source = TableSource(scan, snapshot.database, snapshot.name, self._address, self._connection, publish)
         wanted = None if expected is None else _rows(expected)
+        small = expected is not None and expected.num_rows <= MAX_COMPARED_ROWS
+        filters = _filtered_rows(snapshot, expected) if small else []
         try:
             for name, read in self._readers.items():
-                given = _rows_or_refusal(name, read, source)
-                if isinstance(given, _Failure):
-                    into.wrong[f"{snapshot.label} {name}"] = given.text
-                elif isinstance(given, str):
+                where = f"{snapshot.label} {name}"
+                given = _rows_or_refusal(name, lambda read=read: read(source, None))  # type: ignore[misc]
+                if isinstance(given, str):
                     into.refused.setdefault(snapshot.name, {})[name] = given
-                elif given == wanted:
+                elif into.find_right(where, given, wanted):
                     into.agreeing[name] += 1
-                else:
-                    into.wrong[f"{snapshot.label} {name}"] = _difference(given, wanted or [])
+                    if name in FILTERED_READERS:
+                        chosen = [
+                            each for each in filters if each[0].is_arrows or name not in _FILTERED_BY_ARROW
+                        ]
+                        self._compare_filters(name, source, chosen, where, into)
         finally:
             for made in ("_delta_log", "_iceberg"):
                 shutil.rmtree(Path(folder, made), ignore_errors=True)
+
+    def _compare_filters(
+        self,
+        name: str,
+        source: TableSource,
+        filters: Sequence[tuple[RowFilter, list[str]]],
+        label: str,
+        into: Comparison,
+    ) -> None:
+        """Compare the rows that filters choose."""
+        read = self._readers[name]
+        for condition, wanted in filters:
+            where = f"{label} {condition}"
+            given = _rows_or_refusal(name, lambda condition=condition: read(source, condition))  # type: ignore[misc]
+            if isinstance(given, str):
+                into.refused_filters[where] = given
+            elif into.find_right(where, given, wanted):
+                into.agreeing_filters[name] += 1
 
 
 @dataclass(frozen=True)
@@ -215,14 +181,12 @@ class _Failure:
     text: str
 
 
-def _rows_or_refusal(
-    name: str, read: Callable[[TableSource], pa.Table], source: TableSource
-) -> list[str] | str | _Failure:
+def _rows_or_refusal(name: str, read: Callable[[], pa.Table]) -> list[str] | str | _Failure:
     """Return the rows that a reader gives, or the text of its refusal, or its failure."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of previews, and of types
-            return _rows(read(source))
+            return _rows(read())
     except UnsupportedError as error:
         return error.message
     except Exception as error:  # noqa: BLE001 - of any library
@@ -237,7 +201,16 @@ def _rows(table: pa.Table) -> list[str]:
     """Return the rows to compare, or of a large table their number."""
     if table.num_rows > MAX_COMPARED_ROWS:
         return [f"{table.num_rows} rows"]
-    return comparable(table.to_pylist())
+    return comparable(python_rows(table))
+
+
+def _filtered_rows(snapshot: TableSnapshot, rows: pa.Table) -> list[tuple[RowFilter, list[str]]]:
+    """Return filters of a table, each with the rows that it chooses."""
+    values = python_rows(rows)
+    return [
+        (each, comparable(row for row in values if each.holds(row)))
+        for each in filters_of(snapshot, rows.schema, values)
+    ]
 
 
 def _difference(given: list[str], wanted: list[str]) -> str:

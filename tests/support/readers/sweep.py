@@ -3,11 +3,15 @@
 Just before a test, or the fixture of a module, drops a database of the session's warehouses, every reader
 without our jar reads all tables of the database (`comparison`). Each must give Spark's rows, or refuse with a
 reason. Otherwise the test that drops the database fails, and names the reader and the rows. `make test-all`
-does this after every test, and a sample after some tests of a few folders, always the same ones.
+does this after every test, and a sample after some tests of a few folders, always the same ones. With
+`PARQUETRY_COMPARE_READERS=1` in the environment, a sample does it after every test that it runs, too.
 """
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import functools
 import os
 import re
 import zlib
@@ -16,6 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -25,13 +30,14 @@ from parquetry.errors import ParquetryError
 from parquetry.iceberg import IcebergCatalog
 from parquetry.metastore import open_metastore
 from tests.support.effort import STEP
-from tests.support.readers.comparison import Comparison, table_readers
+from tests.support.readers.comparison import Comparison, TableReaders, table_readers
 
 _DROP = re.compile(
     r"\s*DROP\s+(?:NAMESPACE|DATABASE|SCHEMA)\s+(?:IF\s+EXISTS\s+)?(\w+)\.`?(\w+)`?\s+CASCADE\s*", re.I
 )
 SAMPLED_FOLDERS = tuple(f"tests/spark/{name}/" for name in ("doors", "partitions", "readers", "schema"))
 """Folders whose tests have tables of the most kinds. A sample looks at their tables alone."""
+_EVERYWHERE = STEP == 1 or os.environ.get("PARQUETRY_COMPARE_READERS") == "1"
 MAX_SPARK_ROWS = 200_000
 """Rows of a table that is compared, at most."""
 TOTAL = Comparison()
@@ -61,7 +67,17 @@ def watch_drops(session: type[Any], warehouses: Mapping[str, Path]) -> None:
 def _is_chosen() -> bool:
     """Return whether the test that runs is one of the sample."""
     test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")[0]
-    return STEP == 1 or (test.startswith(SAMPLED_FOLDERS) and zlib.crc32(test.encode()) % STEP == 0)
+    return _EVERYWHERE or (test.startswith(SAMPLED_FOLDERS) and zlib.crc32(test.encode()) % STEP == 0)
+
+
+@functools.cache
+def _readers(warehouse: Path) -> TableReaders:
+    """Return the readers of a warehouse, open until the process ends: opening takes seconds."""
+    stack = contextlib.ExitStack()
+    atexit.register(stack.close)
+    opened = stack.enter_context(parquetry.open(warehouse))
+    metastore = stack.enter_context(open_metastore(str(warehouse)))
+    return stack.enter_context(table_readers(opened, IcebergCatalog(metastore)))
 
 
 def compare_database(spark: SparkSession, catalog: str, warehouse: Path, database: str) -> None:
@@ -72,22 +88,21 @@ def compare_database(spark: SparkSession, catalog: str, warehouse: Path, databas
     """
     if not (warehouse / "_parquetry").exists():
         return
-    with open_metastore(str(warehouse)) as metastore, parquetry.open(warehouse) as opened:
+    with open_metastore(str(warehouse)) as metastore:
         if database.lower() not in metastore.databases():
             return
         comparison = Comparison()
-        with table_readers(opened, IcebergCatalog(metastore)) as readers:
-            for name in metastore.tables(database):
-                try:
-                    snapshot = metastore.table(database, name)
-                    rows = snapshot.totals.rows
-                    if rows is not None and rows > MAX_SPARK_ROWS:
-                        continue
-                    expected = spark.table(f"`{catalog}`.`{snapshot.database}`.`{name}`").toArrow()
-                except (PySparkException, Py4JJavaError, ParquetryError) as error:
-                    UNREAD[type(error).__name__] += 1
+        readers = _readers(warehouse)
+        for name in metastore.tables(database):
+            try:
+                snapshot = metastore.table(database, name)
+                rows = snapshot.totals.rows
+                if rows is not None and rows > MAX_SPARK_ROWS:
                     continue
-                readers.compare(snapshot, expected, comparison)
-    TOTAL.agreeing.update(comparison.agreeing)
-    TOTAL.refused.update(comparison.refused)
+                expected = spark.table(f"`{catalog}`.`{snapshot.database}`.`{name}`").toArrow()
+            except (PySparkException, Py4JJavaError, ParquetryError, pa.ArrowException) as error:
+                UNREAD[type(error).__name__] += 1
+                continue
+            readers.compare(snapshot, expected, comparison)
+    TOTAL.add(comparison)
     assert comparison.wrong == {}, "\n".join(f"{where}: {text}" for where, text in comparison.wrong.items())

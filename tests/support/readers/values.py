@@ -9,6 +9,47 @@ from typing import Any
 import pyarrow as pa
 
 
+def python_rows(table: pa.Table) -> list[dict[str, Any]]:
+    """Return the rows of a table. Texts that are not UTF-8 are bytes.
+
+    >>> python_rows(pa.table({"a": pa.array([b"x", b"\\xff"]).view(pa.string()), "b": ["y", "z"]}))
+    [{'a': 'x', 'b': 'y'}, {'a': b'\\xff', 'b': 'z'}]
+    """
+    try:
+        return table.to_pylist()  # type: ignore[no-any-return]
+    except UnicodeDecodeError:
+        raw = pa.table([column.cast(_raw(column.type)) for column in table], table.schema.names)
+        return [{name: _text(each) for name, each in row.items()} for row in raw.to_pylist()]
+
+
+def _raw(kind: pa.DataType) -> pa.DataType:
+    """Return a type with bytes instead of texts."""
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return pa.binary()
+    if pa.types.is_struct(kind):
+        return pa.struct([each.with_type(_raw(each.type)) for each in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_raw(kind.key_type), _raw(kind.item_type))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return pa.list_(_raw(kind.value_type))
+    return kind
+
+
+def _text(value: Any) -> Any:
+    """Return a value with texts instead of bytes where these are UTF-8."""
+    match value:
+        case bytes():
+            try:
+                return value.decode()
+            except UnicodeDecodeError:
+                return value
+        case dict():
+            return {name: _text(each) for name, each in value.items()}
+        case list() | tuple():
+            return type(value)(map(_text, value))
+    return value
+
+
 def comparable(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return rows as sorted texts: maps as dicts, times in UTC. NaN equals NaN there.
 

@@ -89,7 +89,8 @@ def test_a_table_is_loaded_with_all_versions(address: str, lake: PythonLake) -> 
     metadata = result["metadata"]
     assert (status, result["config"]) == (200, {"scan-planning-mode": "server"})
     assert metadata["properties"]["comment"] == "About it."
-    assert metadata["properties"]["write.data.path"] == f"{metadata['location']}/_iceberg/refused"
+    for written in ("write.data.path", "write.metadata.path"):
+        assert metadata["properties"][written] == f"{metadata['location']}/_iceberg/refused"
     assert metadata["properties"]["schema.name-mapping.default"].count('"names":["s"]') == 1
     assert metadata["current-snapshot-id"] == before + 1 == lake.table("t").version
     assert [each["snapshot-id"] for each in metadata["snapshots"]] == list(range(1, before + 2))

@@ -5,6 +5,9 @@ Their errors say what to do.
 
 from __future__ import annotations
 
+import contextlib
+import socket
+
 import pyarrow.fs as pafs
 import pytest
 
@@ -87,7 +90,33 @@ def test_file_systems_in_use() -> None:
 
 def test_hdfs_outside_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     """If HDFS cannot be reached, the error names the package to install, and stays short."""
-    monkeypatch.setattr("parquetry.locations.arrow_file_systems._is_native_hdfs", lambda _: False)
+    monkeypatch.setattr("parquetry.locations.arrow_file_systems.is_native_hdfs", lambda _: False)
     with pytest.raises(WarehouseError, match="pip install hdfs-native fsspec") as caught:
         open_location("hdfs://names:8020/t")
     assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("authority", ["no-such-host.invalid:8020", "no-such-host.invalid", "127.0.0.1:1"])
+def test_a_name_node_that_does_not_answer(authority: str) -> None:
+    """A host that does not exist, or does not answer, is named at once, and not after minutes of attempts."""
+    pytest.importorskip("hdfs_native")
+    host = authority.partition(":")[0]
+    with pytest.raises(WarehouseError, match=rf"HDFS at {host}:\d+ does not answer .* Check the host"):
+        ArrowFileSystems().open(f"hdfs://{authority}/lake")
+
+
+def test_a_silent_name_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host that accepts no connection costs the seconds of one attempt."""
+    pytest.importorskip("hdfs_native")
+    monkeypatch.setattr("parquetry.locations.hdfs_names.CONNECT_SECONDS", 0.2)
+    with contextlib.ExitStack() as stack:
+        silent = stack.enter_context(socket.socket())
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(0)
+        address = silent.getsockname()
+        for _ in range(8):  # they fill the queue of those who wait to be accepted
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(address)
+        with pytest.raises(WarehouseError, match=r"does not answer \(timed out\)"):
+            ArrowFileSystems().open(f"hdfs://127.0.0.1:{address[1]}/lake")

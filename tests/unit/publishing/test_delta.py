@@ -11,6 +11,7 @@ import duckdb
 import msgspec
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
@@ -31,6 +32,8 @@ REFUSALS = {
     "a wider float": "was float before it was double",
     "a padded text": "would not pad",
     "an equals sign in a folder": "Polars would read NULL",
+    "letters of any script": "a character in its name",
+    "an escaped byte in a folder": "Polars would read another value",
     "an interval": "lack or would not pad",
 }
 """Refusals of Delta's that are not Iceberg's."""
@@ -107,9 +110,9 @@ def folder_of(lake: PythonLake) -> Path:
     return lake.folder / "default.db" / "t"
 
 
-def actions(lake: PythonLake, number: int) -> list[dict[str, Any]]:
+def actions(lake: PythonLake, number: int, table: str = "t") -> list[dict[str, Any]]:
     """Return the actions of a commit of the log."""
-    text = (folder_of(lake) / "_delta_log" / f"{number:020d}.json").read_text()
+    text = (folder_of(lake).with_name(table) / "_delta_log" / f"{number:020d}.json").read_text()
     return [msgspec.json.decode(line) for line in text.splitlines()]
 
 
@@ -166,6 +169,41 @@ def test_statistics_are_exact(lake: PythonLake) -> None:
         "maxValues": {"a": 3, "s": "x"},
         "nullCount": {"a": 0, "s": 1, "d": 1},
     }
+
+
+@pytest.mark.parametrize("folder", ["p=3", "p=__HIVE_DEFAULT_PARTITION__", "x", "q=7/p=7", "P=7", ""])
+def test_partitions_elsewhere_are_refused(lake: PythonLake, folder: str) -> None:
+    """Polars would read the values that folders say, and NULL where they say none."""
+    table = lake.table("t")
+    found = table.partition((2,))
+    assert found is not None
+    (file,) = found.files
+    place = f"{table.metadata.location}/{folder}/f.parquet"
+    transaction = Transaction(table, "append")
+    transaction.append((7,), [msgspec.structs.replace(file, path=place.replace("//f", "/f"))])
+    with pytest.raises(UnsupportedError, match="does not say p=7, and Polars would read another value"):
+        publish_delta(commit(transaction))
+
+
+def test_a_file_without_a_bound_has_none(lake: PythonLake) -> None:
+    """delta-rs finds rows by columns without bounds, and in files that lack a bound that others have."""
+    lake.create("wide", {"a": "long", "d": "double", "s": "string"})
+    lake.write("wide", "a.parquet", [{"a": 1, "d": 0.5, "s": "x" * 100}, {"a": None, "d": None, "s": None}])
+    odd = pa.table({"a": [2], "d": [0.5], "s": pa.array([b"\xff"], pa.binary()).view(pa.string())})
+    lake.put("wide", "b.parquet", odd)
+    lake.write("wide", "c.parquet", [{"a": None, "d": 0.5, "s": "y"}])
+    publish_delta(lake.sync("wide"))
+    dataset = DeltaTable(str(lake.folder / "default.db" / "wide")).to_pyarrow_dataset()
+    conditions = [pc.field("d") == 0.5, pc.field("a") == 2, pc.field("a").is_null(), pc.field("s") > "x"]
+    counts = [dataset.to_table(["a"], filter=condition).num_rows for condition in conditions]
+    assert counts == [3, 1, 2, 3]
+    bounds = [
+        msgspec.json.decode(action["add"]["stats"]).get("maxValues")
+        for number in (1, 2)
+        for action in actions(lake, number, "wide")
+        if "add" in action
+    ]
+    assert sorted(map(str, bounds)) == ["None", f"{{'a': 1, 's': '{'x' * 63}y'}}", "{'s': 'y'}"]
 
 
 def test_no_writer_of_delta_changes_the_table(lake: PythonLake) -> None:

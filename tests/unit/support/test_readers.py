@@ -11,25 +11,27 @@ import parquetry
 from parquetry.errors import UnsupportedError
 from parquetry.iceberg import IcebergCatalog
 from tests.support.clients.iceberg import served
-from tests.support.readers.comparison import READERS, Comparison, TableReaders, TableSource
+from tests.support.readers.comparison import Comparison, TableReaders
+from tests.support.readers.filters import RowFilter
 from tests.support.readers.python_tables import PythonLake
+from tests.support.readers.table_readers import READERS, TableSource
 from tests.support.readers.values import comparable
 
 
-def _one_too_few(source: TableSource) -> pa.Table:
+def _one_too_few(source: TableSource, _: RowFilter | None) -> pa.Table:
     return source.scan.to_arrow().slice(1)
 
 
-def _null(source: TableSource) -> pa.Table:
+def _null(source: TableSource, _: RowFilter | None) -> pa.Table:
     table = source.scan.to_arrow()
     return table.set_column(0, "a", pa.nulls(table.num_rows, pa.int64()))
 
 
-def _failure(_: TableSource) -> pa.Table:
+def _failure(_: TableSource, _where: RowFilter | None) -> pa.Table:
     raise ValueError("it broke")
 
 
-def _refusal(_: TableSource) -> pa.Table:
+def _refusal(_: TableSource, _where: RowFilter | None) -> pa.Table:
     raise UnsupportedError("It has a reason.")
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -24,7 +23,7 @@ from parquetry.predicate import (
     Or,
     Predicate,
 )
-from parquetry.types import ColumnType
+from parquetry.types import ColumnType, decimal_from_unscaled
 
 _COMPARISONS = {"equal": "=", "not_equal": "!=", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
 _FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -172,7 +171,7 @@ def _literal(literal: _Fields) -> tuple[Any, ColumnType]:
         about = _decode(literal[24][0])
         precision, scale = _number(about, 2), _number(about, 3)
         unscaled = int.from_bytes(about[1][0], "little", signed=True)
-        return Decimal(unscaled).scaleb(-scale), ColumnType("decimal", precision, scale)
+        return decimal_from_unscaled(unscaled, scale), ColumnType("decimal", precision, scale)
     raise _UnknownExpressionError
 
 

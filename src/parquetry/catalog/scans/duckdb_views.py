@@ -6,7 +6,9 @@ answers with a scan of ours. Through the Arrow stream interface DuckDB would ope
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pyarrow as pa
@@ -14,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import sqlglot
 from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
 
 from parquetry.catalog.scans.arrow_expressions import read_expression
 from parquetry.catalog.scans.libraries import NarrowableScan, require_extra
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 
 
 _DEFAULT_SCHEMA = "main"
+_TERMINAL_CODE = re.compile(r"\x1b\[\d*m")
+"""The codes that underline a part of sqlglot's errors."""
 
 
 def relation(scan: NarrowableScan, connection: duckdb.DuckDBPyConnection | None) -> duckdb.DuckDBPyRelation:
@@ -105,6 +110,7 @@ def run_query(
     """Run a query; see `Catalog.query`."""
     module = require_extra("duckdb")
     chosen = module.connect() if connection is None else connection
+    sql = _quote_default(sql)
     create_views(chosen, sql, open_scan)
     try:
         rows = chosen.sql(sql)
@@ -170,6 +176,22 @@ def _create_schema(connection: duckdb.DuckDBPyConnection, catalog: str, database
     return schema
 
 
+def _quote_default(sql: str) -> str:
+    """Return a query with the database `default` in quotes, as DuckDB wants it.
+
+    >>> print(_quote_default("SELECT 'default.t' FROM default.t"))
+    SELECT 'default.t' FROM "default".t
+    """
+    try:
+        tokens = sqlglot.tokenize(sql, read="duckdb")
+    except sqlglot.errors.SqlglotError:
+        return sql
+    for token, after in reversed([*pairwise(tokens)]):
+        if token.token_type == TokenType.DEFAULT and after.token_type == TokenType.DOT:
+            sql = f'{sql[: token.start]}"{sql[token.start : token.end + 1]}"{sql[token.end + 1 :]}'
+    return sql
+
+
 def _quote_name(name: str) -> str:
     return '"{}"'.format(name.replace('"', '""'))
 
@@ -183,9 +205,15 @@ def _table_names(sql: str) -> Iterator[tuple[str, str, str]]:
     try:
         statements = sqlglot.parse(sql, read="duckdb")
     except sqlglot.errors.SqlglotError as error:
-        raise UnsupportedError(f"The query is no SQL of DuckDB: {error}") from None
+        raise UnsupportedError(
+            f"The query is no SQL of DuckDB: {_TERMINAL_CODE.sub('', str(error))}"
+        ) from None
     seen = set()
     for statement in statements:
+        if isinstance(statement, exp.Insert | exp.Update | exp.Delete | exp.Merge):
+            raise UnsupportedError(
+                "The statement changes rows, and tables are only read here: Spark writes them."
+            )
         for table in () if statement is None else statement.find_all(exp.Table):
             if not isinstance(table.this, exp.Identifier):
                 continue  # a function, such as range(5)

@@ -142,7 +142,10 @@ def bind_filter(snapshot: ms.TableSnapshot, where: str | Predicate, zone: str | 
     if isinstance(where, str):
         return parse_filter(where, types, zone or "UTC")
     if not isinstance(where, Predicate):
-        raise TypeError(f"Filter {where!r} is a {type(where).__name__}: give a text or a Predicate.")
+        raise TypeError(
+            f"Filter {where!r} is no text and no Predicate: give a text, such as \"id > 5 AND day = '2026-03-01'\". "
+            "Conditions of Polars are for to_polars(), and those of DuckDB for to_duckdb()."
+        )
     return Filter.bind(where, types, zone or "UTC")
 
 

@@ -15,7 +15,8 @@ import pyarrow as pa
 from parquetry.catalog.scans.libraries import NarrowableScan, require_extra
 from parquetry.errors import ParquetryError
 from parquetry.predicate import And, Compare, In, IsNull, Not, Or, Predicate
-from parquetry.types import ColumnType
+from parquetry.rows import require_valid_texts
+from parquetry.types import ColumnType, to_float32
 
 if TYPE_CHECKING:
     import polars
@@ -55,7 +56,7 @@ def lazy_frame(scan: NarrowableScan) -> polars.LazyFrame:
         if columns:
             about = [] if predicate is None else predicate.meta.root_names()
             chosen = chosen.select(*dict.fromkeys([*columns, *about]))
-        for batch in chosen.to_batches():
+        for batch in require_valid_texts(chosen.to_batches(), "Polars"):
             frame = pl.from_arrow(pa.Table.from_batches([batch]))
             if predicate is not None:
                 frame = frame.filter(predicate)
@@ -139,6 +140,8 @@ def _literal(literal: Any) -> tuple[Any, ColumnType]:
             ((name, value),) = kind.items()
             if isinstance(value, bool | int | float | str):
                 type = ColumnType(_LITERALS[str(name)])
+                if type.name == "float":  # shown by the fewest digits that tell it from other floats
+                    return to_float32(float(value)), type
                 return (float(value) if type.floating else value), type
     raise _UnknownPredicateError
 

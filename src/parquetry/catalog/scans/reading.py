@@ -7,6 +7,7 @@ batches for each thread, however large the files are.
 from __future__ import annotations
 
 import atexit
+import os
 import queue
 import threading
 import weakref
@@ -16,11 +17,13 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from parquetry.locations import FileSystems, set_file_systems
+from parquetry.locations import FileSystems, set_file_systems, take_apart
 from parquetry.rows import FileRows, ReadRequest, read_file
 
 _MAX_READER_THREADS = 8
 """Files that are read at once. More help against the latency of a store, and cost memory."""
+_LOCAL_READER_THREADS = min(_MAX_READER_THREADS, max(os.cpu_count() or 1, 2))
+"""The same for files of a local disk, which has no latency. PyArrow's threads decode the columns of each."""
 _BATCHES_AHEAD = 2
 """Batches of a file that wait for the consumer before its thread pauses."""
 _WAIT_SECONDS = 0.1
@@ -64,14 +67,14 @@ def _read_in_turn(
     request: ReadRequest, files: Sequence[FileRows], file_systems: FileSystems
 ) -> Generator[pa.RecordBatch]:
     stop = threading.Event()
+    local = bool(files) and take_apart(files[0].path).is_local
+    most = _LOCAL_READER_THREADS if local else _MAX_READER_THREADS
     waiting = deque(files)
     running: deque[_FileThread] = deque()
     try:
         while waiting or running:
-            while waiting and len(running) < _MAX_READER_THREADS:
-                running.append(
-                    _FileThread(request, waiting.popleft(), file_systems, stop, alone=len(files) == 1)
-                )
+            while waiting and len(running) < most:
+                running.append(_FileThread(request, waiting.popleft(), file_systems, stop))
             yield from running.popleft().batches()
     finally:
         stop.set()
@@ -100,11 +103,9 @@ class _FileThread:
         file: FileRows,
         file_systems: FileSystems,
         stop: threading.Event,
-        *,
-        alone: bool,
     ) -> None:
         self._items: queue.Queue[_Item] = queue.Queue(_BATCHES_AHEAD)
-        self._stop, self._alone = stop, alone
+        self._stop = stop
         arguments = request, file, file_systems.for_threads()
         self._thread = threading.Thread(target=self._read, args=arguments, name="parquetry-scan", daemon=True)
         self._thread.start()
@@ -118,7 +119,7 @@ class _FileThread:
     def _read(self, request: ReadRequest, file: FileRows, file_systems: FileSystems) -> None:
         set_file_systems(file_systems)
         try:
-            for batch in read_file(request, file, threads=self._alone):
+            for batch in read_file(request, file):
                 if not self._put(batch):
                     return
         except Exception as error:  # noqa: BLE001 - raised again where the rows are consumed

@@ -31,7 +31,7 @@ from parquetry.errors import UnsupportedError
 from parquetry.locations import FileSystems, library_path
 from parquetry.predicate import Filter, Predicate
 from parquetry.prune import Report
-from parquetry.rows import arrow_schema
+from parquetry.rows import arrow_schema, require_valid_texts
 from parquetry.texts import quantity, size_text
 from parquetry.types import type_text
 
@@ -251,8 +251,13 @@ class Scan:
         return str(Report((self._plan().selection.report,)))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Return the rows by Arrow's C stream interface: `pl.DataFrame(scan)` and `pa.table(scan)` work."""
-        return self.to_batches().__arrow_c_stream__(requested_schema)
+        """Return the rows by Arrow's C stream interface: `pl.DataFrame(scan)` and `pa.table(scan)` work.
+
+        Its libraries take for granted that texts are UTF-8. For a text that is not, an error comes instead.
+        """
+        batches = require_valid_texts(self._rows(), "a library of Arrow's stream interface")
+        stream = pa.RecordBatchReader.from_batches(self.schema, batches)
+        return stream.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         request = self._request

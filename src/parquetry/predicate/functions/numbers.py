@@ -25,7 +25,7 @@ from parquetry.predicate.functions.values import (
     strict,
     void,
 )
-from parquetry.types import ColumnType, to_float32
+from parquetry.types import ColumnType, negative, to_float32
 
 _EXACT = Context(prec=200)
 """More digits than sums and products of two decimals have."""
@@ -138,7 +138,7 @@ def _whole_quotient(one: Any, other: Any) -> int:
 
 
 def _negative_point(_: FunctionCall, values: Sequence[Any], __: int) -> Any:
-    return -values[0]
+    return negative(values[0])
 
 
 _NEGATIVE = Monotone(_negative_point, (-1,))
@@ -151,8 +151,8 @@ def _absolute(call: FunctionCall, ranges: Sequence[Range]) -> Range:
     try:
         low, high = ends_of(call.args[0].type, each)
         if low < 0:
-            least = -high if high < 0 else type(high)(0)
-            low, high = least, fitting(call.type, max(-low, high))
+            least = negative(high) if high < 0 else type(high)(0)
+            low, high = least, fitting(call.type, max(negative(low), high))
     except (OutOfRangeError, TypeError):
         return UNKNOWN
     return Range(low, high, each.nulls, each.nan)

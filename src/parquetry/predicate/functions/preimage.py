@@ -24,7 +24,7 @@ from parquetry.predicate.functions.ranges import ranges
 from parquetry.predicate.functions.table import directions
 from parquetry.predicate.functions.values import NO_NULL, Range, extremes
 from parquetry.predicate.nodes import Like, Or, Predicate, all_of, any_of, equal
-from parquetry.types import STORED_BITS, STRING, ColumnType, Value, order_key
+from parquetry.types import STORED_BITS, STRING, ColumnType, Value, decimal_from_unscaled, order_key
 
 MAX_RANGES = 20
 """Ranges that an IN becomes at most; a longer IN becomes one range from its least to its greatest value."""
@@ -192,7 +192,7 @@ def _domain(expression: Expression, type: ColumnType) -> _Domain | None:
         least, greatest = extremes(type)
     elif type.name == "decimal":
         unit = type.scale
-        value, greatest = lambda number: Decimal(number).scaleb(-unit), 10**type.precision - 1
+        value, greatest = lambda number: decimal_from_unscaled(number, unit), 10**type.precision - 1
         least = -greatest
     else:
         return None

@@ -13,7 +13,7 @@ from typing import TypeVar
 from parquetry.errors import ColumnNotFoundError, FilterError, ValueTypeError
 from parquetry.predicate import bind
 from parquetry.sqltext import BARE, END_OF_TEXT, TIME_TYPES, Token, is_name, tokenise
-from parquetry.types import BOOLEAN, STRING, ColumnType, Value, parse_type, value_from_text
+from parquetry.types import BOOLEAN, STRING, ColumnType, Value, negative, parse_type, value_from_text
 
 _ARITHMETIC_TOKENS = frozenset(
     ("PLUS", "DASH", "STAR", "SLASH", "MOD", "DPIPE", "DIV", "AMP", "PIPE", "CARET")
@@ -177,7 +177,7 @@ class Operands:
                 raise self.error(f"{self.shown} is not expected here: write a number after the sign.")
             number = self.literal().value
             assert isinstance(number, Decimal)
-            return Literal(-number if token.word == "-" else number, bind.NUMBER_TYPE, start)
+            return Literal(negative(number) if token.word == "-" else number, bind.NUMBER_TYPE, start)
         self._at += token.kind != END_OF_TEXT
         if token.quoted:
             return Literal(token.text, STRING, start, token.text)

@@ -173,6 +173,8 @@ def test_a_query_names_tables(lake: Catalog, opened: list[str]) -> None:
         ("SELECT * FROM nowhere", UnsupportedError, "nowhere"),
         ("SELECT nope FROM shop.t", UnsupportedError, "nope"),
         ("SELEKT (", UnsupportedError, "no SQL of DuckDB"),
+        ("SELEC 1", UnsupportedError, r"Col: 7\.\s+SELEC 1$"),
+        ("DELETE FROM shop.t", UnsupportedError, "only read here"),
         ("CREATE TABLE x (i INT)", UnsupportedError, "has no rows"),
     ],
 )
@@ -230,7 +232,8 @@ def test_a_missing_library_names_its_extra(lake: Catalog, monkeypatch: pytest.Mo
         getattr(lake.scan("shop.t"), f"to_{name}")()
 
 
-SCHEMA = pa.schema([("a", pa.int32()), ("s", pa.string()), ("f", pa.float64()), ("d", pa.date32()), ("t", pa.timestamp("us", "UTC")), ("n", pa.decimal128(9, 2)), ("b", pa.bool_())])  # fmt: skip
+SCHEMA = pa.schema([("a", pa.int32()), ("s", pa.string()), ("f", pa.float64()), ("d", pa.date32()), ("t", pa.timestamp("us", "UTC")), ("n", pa.decimal128(9, 2)), ("b", pa.bool_()), ("w", pa.decimal128(38, 2))])  # fmt: skip
+LONG = Decimal("-123456789012345678901234567890.12")
 
 
 @pytest.mark.parametrize(
@@ -244,6 +247,7 @@ SCHEMA = pa.schema([("a", pa.int32()), ("s", pa.string()), ("f", pa.float64()), 
         (pc.field("s").is_valid(), "s IS NOT NULL", True),
         (pc.field("d") == dt.date(2024, 2, 29), "d = DATE '2024-02-29'", True),
         (pc.field("n") <= pa.scalar(Decimal("1.50"), pa.decimal128(9, 2)), "n <= 1.50", True),
+        (pc.field("w") == pa.scalar(LONG, pa.decimal128(38, 2)), f"w = {LONG}", True),
         (pc.field("b") == True, "b = true", True),  # noqa: E712 - an expression
         ((pc.field("a") == 1) & (pc.add(pc.field("a"), 1) == 2), "a = 1", False),
         (pc.add(pc.field("a"), 1) == 2, "None", False),

@@ -93,6 +93,8 @@ def test_versions_and_times(lake: Catalog) -> None:
         lake.scan("shop.t", version=9)
     with pytest.raises(ValueError, match="has no time zone"):
         lake.scan("shop.t", timestamp=dt.datetime(2026, 1, 1))
+    with pytest.raises(TypeError, match="'2026-01-01' is a str: give a datetime"):
+        lake.scan("shop.t", timestamp="2026-01-01")  # type: ignore[arg-type]
 
 
 def test_a_limit_reads_few_files(lake: Catalog) -> None:
@@ -153,7 +155,7 @@ def test_arrow_takes_a_scan_as_it_is(lake: Catalog) -> None:
 
 def test_what_nobody_reads_stops(lake: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stream that is left alone has a few batches in memory, and its threads end with it."""
-    monkeypatch.setattr(reading, "_MAX_READER_THREADS", 2)
+    monkeypatch.setattr(reading, "_LOCAL_READER_THREADS", 2)
     stream = lake.scan("shop.t").to_batches()
     assert stream.read_next_batch().num_rows == 10
     del stream
@@ -172,7 +174,7 @@ def test_a_stream_reads_a_few_batches_ahead(lake: Catalog, monkeypatch: pytest.M
             produced.append(number)
             yield pa.record_batch({"id": [number]})
 
-    monkeypatch.setattr(reading, "_MAX_READER_THREADS", 2)
+    monkeypatch.setattr(reading, "_LOCAL_READER_THREADS", 2)
     monkeypatch.setattr(reading, "read_file", many_batches)
     stream = lake.scan("shop.t", columns=["id"]).to_batches()
     stream.read_next_batch()
