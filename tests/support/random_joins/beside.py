@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,8 @@ from tests.support.tables.bucketed_tables import PLAINLY, settings
 
 TABLES = 4
 """Tables of a seed."""
+_SPLIT = re.compile(r"of the rows in \d+ tasks")
+"""The text of a scan with a bucket that several tasks read."""
 
 
 class Joined(NamedTuple):
@@ -28,7 +31,7 @@ class Joined(NamedTuple):
     Attributes:
         text: the query over our tables.
         settings: of the session.
-        nodes: how many nodes of each name its plan had.
+        nodes: how many nodes of each name its plan had, and scans with a `hot bucket` in several tasks.
         problem: how its rows differ from plain Spark's, or the error; empty if all is right.
     """
 
@@ -66,7 +69,9 @@ class MixedTables:
                     ).collect()
                 )
             with settings(self._spark, given):
-                rows, nodes = plans.run(self._spark.sql(ours))
+                frame = self._spark.sql(ours)
+                rows, nodes = plans.run(frame)
+                nodes["hot bucket"] = sum(bool(_SPLIT.search(line)) for line in plans.lines(frame))
         except (PySparkException, Py4JError) as error:
             return Joined(ours, given, nodes, f"{type(error).__name__}: {str(error)[:2000]}")
         return Joined(ours, given, nodes, difference(texts(rows), expected))

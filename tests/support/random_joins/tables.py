@@ -58,7 +58,8 @@ class MixedTable:
         self.twins = Twins(f"lake.{name}", f"spark_catalog.{name}")
         self.statements: list[str] = []
         self._types = family.types if chance.random() < 0.7 else random_types(chance)
-        self._partitioned = chance.random() < 0.6
+        self._mixed = chance.random() < 0.4  # in the buckets of the family, but for one partition
+        self._partitioned = self._mixed or chance.random() < 0.6
         self._numbers = 0
         self._hot = may_be_hot and chance.random() < 0.7
         self._create()
@@ -69,9 +70,9 @@ class MixedTable:
         format = self._chance.choice(["parquet", "parquet", "orc"])
         properties = {"list-bucketing-rules": "relaxed"}
         clauses = ["PARTITIONED BY (p)"] if self._partitioned else []
-        if self._chance.random() < 0.85:
-            clauses.append(f"CLUSTERED BY {self._buckets()}")
-            common = self._chance.random() < 0.75
+        if self._mixed or self._chance.random() < 0.85:
+            clauses.append(f"CLUSTERED BY {self._buckets(common=self._mixed)}")
+            common = self._mixed or self._chance.random() < 0.75
             properties["bucketing-version"] = (
                 self._family.version if common else self._chance.choice(["1", "2", "spark"])
             )
@@ -85,8 +86,9 @@ class MixedTable:
         )
         self._spark.sql(f"CREATE TABLE {self.twins.view} ({columns}) USING parquet")
 
-    def _buckets(self) -> str:
-        columns = self._family.columns if self._chance.random() < 0.75 else some_columns(self._chance)
+    def _buckets(self, *, common: bool = False) -> str:
+        common = common or self._chance.random() < 0.75
+        columns = self._family.columns if common else some_columns(self._chance)
         order = self._chance.choice(["none", "same", "same", "turned", "more", "down", "others"])
         sorted_by = {
             "none": [],
@@ -105,14 +107,13 @@ class MixedTable:
     def _fill(self) -> None:
         """Write rows by several statements, with other buckets between them, and delete some."""
         size = self._chance.choice([0, 3, 40, 60, 90]) if not self._hot else 120
-        statements = self._chance.choice([1, 1, 2, 3, 4])
-        partitions = [0, 1, 2, 3] if statements == 1 else [0, 1]
-        for position in range(statements if size else 0):
-            if position and self._chance.random() < 0.6:
-                self._rearrange()  # for partitions that are new: others keep their buckets
-            if position:
-                partitions = self._chance.sample([0, 1, 2, 3][: position + 2], self._chance.choice([1, 2]))
-            self._insert(max(size // statements, 1), partitions)
+        if self._mixed:
+            size = max(size, 40)
+            self._insert(size, [0, 1, 2])
+            self._rearrange()
+            self._insert(size // 4, [3])
+        else:
+            self._fill_at_random(size)
         if size and self._chance.random() < 0.15:
             rest = self._chance.randint(0, 6)
             self._run(f"DELETE FROM {self.twins.table} WHERE n % 7 = {rest}")
@@ -123,6 +124,16 @@ class MixedTable:
         if size and self._chance.random() < 0.1:
             name = self.twins.table.split(".", 1)[1]
             self._run(f"CALL lake.system.{self._chance.choice(['compact', 'rebucket'])}(table => '{name}')")
+
+    def _fill_at_random(self, size: int) -> None:
+        statements = self._chance.choice([1, 1, 2, 3, 4])
+        partitions = [0, 1, 2, 3] if statements == 1 else [0, 1]
+        for position in range(statements if size else 0):
+            if position and self._chance.random() < 0.6:
+                self._rearrange()  # for partitions that are new: others keep their buckets
+            if position:
+                partitions = self._chance.sample([0, 1, 2, 3][: position + 2], self._chance.choice([1, 2]))
+            self._insert(max(size // statements, 1), partitions)
 
     def _rearrange(self) -> None:
         change = self._chance.choice(["NOT CLUSTERED", "CLUSTERED BY", "CLUSTERED BY", "version"])
