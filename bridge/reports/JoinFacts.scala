@@ -20,7 +20,7 @@ import org.apache.spark.sql.parquetry.buckets.{BucketPartitioning, ZipBucketsExe
 import org.apache.spark.sql.parquetry.joingraph.{Lineage, LogicalNames}
 import org.apache.spark.sql.parquetry.ordering.IncrementalSortExec
 import org.apache.spark.sql.parquetry.protocol.{CharPadding, Json}
-import org.apache.spark.sql.parquetry.scan.Reported
+import org.apache.spark.sql.parquetry.scan.{ParquetryScan, Reported}
 import org.apache.spark.sql.parquetry.versions.Bucketing
 
 /**
@@ -100,6 +100,9 @@ object JoinFacts {
         JObject("table" -> scan.report \ "table", "buckets" -> (scan.bucketsInPlanning match {
           case JNothing => JNull
           case found => found
+        }), "skewed" -> JBool(scan match {
+          case ours: ParquetryScan => ours.table.isSkewed
+          case _ => false
         }))
       }.toList),
       "exchanged" -> JBool(on.exists(_.isInstanceOf[ShuffleExchangeLike])),

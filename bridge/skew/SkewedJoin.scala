@@ -34,8 +34,7 @@ case class SkewedJoin(
    * Whether the planner is asked. About other tables than skewed ones it is not asked if Spark joins them
    * without a shuffle, or as a hint says, or in a FULL join.
    */
-  def isWorthAsking: Boolean = scan.table.hasDirectories || scan.table.properties().containsKey("skewed-by") ||
-    !(isBroadcast || isHinted || join.joinType == FullOuter)
+  def isWorthAsking: Boolean = scan.table.isSkewed || !(isBroadcast || isHinted || join.joinType == FullOuter)
   private lazy val isBroadcast = BroadcastSide.find(join).isDefined
   private def isHinted = join.hint != JoinHint.NONE
 

@@ -40,10 +40,17 @@ class Key(msgspec.Struct, frozen=True):
 
 
 class ScanFacts(msgspec.Struct, frozen=True):
-    """A scan of one of our tables below a join, and its buckets, or None if it has none."""
+    """A scan of one of our tables below a join.
+
+    Attributes:
+        table: its name.
+        buckets: its buckets, or None if it has none.
+        skewed: whether the table says what its heavy values are, or has them found.
+    """
 
     table: str
     buckets: BucketReport | None
+    skewed: bool = False
 
 
 class Side(msgspec.Struct, frozen=True):

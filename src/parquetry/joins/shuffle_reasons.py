@@ -29,7 +29,7 @@ _FLOATING_TYPES = ("float", "double")
 
 
 def explain_joins(facts: Sequence[JoinFacts], settings: Mapping[str, str]) -> tuple[JoinReport, ...]:
-    """Return the reports of the joins that have a scan of a bucketed table below them.
+    """Return the reports of the joins that have a scan of a bucketed or skewed table below them.
 
     Args:
         facts: the joins of a plan.
@@ -38,7 +38,7 @@ def explain_joins(facts: Sequence[JoinFacts], settings: Mapping[str, str]) -> tu
     return tuple(
         _report(join, settings)
         for join in facts
-        if any(scan.buckets is not None for side in join.sides for scan in side.scans)
+        if any(scan.buckets is not None or scan.skewed for side in join.sides for scan in side.scans)
     )
 
 

@@ -267,10 +267,14 @@ def test_explain_has_the_lines_of_a_report() -> None:
     ]
 
 
-def test_only_joins_of_tables_in_buckets_are_told() -> None:
-    """A join of tables without buckets has no report."""
-    facts = JoinFacts("INNER", (side("a", None, plain("id")), side("b", None, plain("id"))), None)
+def test_only_joins_of_tables_in_buckets_or_with_heavy_values_are_told() -> None:
+    """A join of tables without buckets has no report, unless one is skewed."""
+    other = side("b", None, plain("id"))
+    facts = JoinFacts("INNER", (side("a", None, plain("id")), other), None)
     assert explain_joins([facts], SET) == ()
+    skewed = side("a", None, plain("id"), scans=(ScanFacts("a", None, skewed=True),))
+    (report,) = explain_joins([JoinFacts("INNER", (skewed, other), None, 2)], SET)
+    assert report.outcome == "shuffled, 2 sorts (a is not in buckets)"
 
 
 def test_a_side_is_seen_from_the_scan_that_its_keys_are_of() -> None:

@@ -8,7 +8,7 @@ from parquetry.texts import quantity
 
 
 class JoinReport(ReportPart, frozen=True):
-    """A join with a bucketed table on at least one side.
+    """A join with a bucketed or skewed table on at least one side.
 
     Attributes:
         type: the type of the join in SQL: `INNER`, `LEFT OUTER` and so on; `EXISTS` for a subquery of EXISTS
