@@ -48,6 +48,7 @@ class MixedTable:
 
     Attributes:
         twins: the names of both.
+        format: of our table's files; Spark's own table is in Parquet.
         statements: the statements that made and filled it, for a report of a wrong answer.
     """
 
@@ -67,7 +68,7 @@ class MixedTable:
 
     def _create(self) -> None:
         columns = ", ".join(f"{column} {kind}" for column, kind in self._types.items())
-        format = self._chance.choice(["parquet", "parquet", "orc"])
+        self.format = self._chance.choice(["parquet", "parquet", "orc"])
         properties = {"list-bucketing-rules": "relaxed"}
         clauses = ["PARTITIONED BY (p)"] if self._partitioned else []
         if self._mixed or self._chance.random() < 0.85:
@@ -82,7 +83,7 @@ class MixedTable:
             properties["bucket-join"] = "larger"
         listed = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
         self._run(
-            f"CREATE TABLE {self.twins.table} ({columns}) USING {format} {' '.join(clauses)} TBLPROPERTIES ({listed})"
+            f"CREATE TABLE {self.twins.table} ({columns}) USING {self.format} {' '.join(clauses)} TBLPROPERTIES ({listed})"
         )
         self._spark.sql(f"CREATE TABLE {self.twins.view} ({columns}) USING parquet")
 
