@@ -24,7 +24,9 @@ case class InBuckets(layout: BucketLayout, columns: Seq[Attribute], child: Logic
 
 /** Tells Spark that a scan's rows are in buckets, and gives these rows. */
 case class InBucketsExec(layout: BucketLayout, columns: Seq[Attribute], child: SparkPlan) extends RowsOfChild {
-  override def outputPartitioning: Partitioning = new BucketPartitioning(layout, columns)
+  /** By columns of the output: Spark's UNION compares them, and a condition may have made them NOT NULL. */
+  override def outputPartitioning: Partitioning =
+    new BucketPartitioning(layout, columns.map(column => output.find(_.exprId == column.exprId).getOrElse(column)))
   override def simpleString(maxFields: Int): String = s"$nodeName $outputPartitioning"
 
   override def supportsColumnar: Boolean = child.supportsColumnar
