@@ -71,7 +71,8 @@ class MixedTable:
         self.format = self._chance.choice(["parquet", "parquet", "orc"])
         properties = {"list-bucketing-rules": "relaxed"}
         clauses = ["PARTITIONED BY (p)"] if self._partitioned else []
-        if self._mixed or self._chance.random() < 0.85:
+        self._clustered = self._mixed or self._chance.random() < 0.85
+        if self._clustered:
             clauses.append(f"CLUSTERED BY {self._buckets(common=self._mixed)}")
             common = self._mixed or self._chance.random() < 0.75
             properties["bucketing-version"] = (
@@ -123,8 +124,9 @@ class MixedTable:
             copy.createOrReplaceTempView("remaining_rows")
             self._spark.sql(f"INSERT OVERWRITE {self.twins.view} SELECT * FROM remaining_rows")
         if size and self._chance.random() < 0.1:
+            procedures = ["compact", "rebucket"] if self._clustered else ["compact"]
             name = self.twins.table.split(".", 1)[1]
-            self._run(f"CALL lake.system.{self._chance.choice(['compact', 'rebucket'])}(table => '{name}')")
+            self._run(f"CALL lake.system.{self._chance.choice(procedures)}(table => '{name}')")
 
     def _fill_at_random(self, size: int) -> None:
         statements = self._chance.choice([1, 1, 2, 3, 4])
@@ -142,6 +144,9 @@ class MixedTable:
             change = f"SET TBLPROPERTIES ('bucketing-version' = '{self._chance.choice(['1', '2', 'spark'])}')"
         elif change == "CLUSTERED BY":
             change += f" {self._buckets()}"
+            self._clustered = True
+        else:
+            self._clustered = False
         self._run(f"ALTER TABLE {self.twins.table} {change}")
 
     def _insert(self, count: int, partitions: Sequence[int]) -> None:
