@@ -115,8 +115,9 @@ class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
 }
 
 /**
- * All rules, apart from the class that Spark loads: Java verifies a class whole before it runs, and loads the
- * classes of rules for that, which may need what another series of Spark has not.
+ * All rules, in an object of their own. Java verifies a class before it runs, and loads the classes that it
+ * names. Some rules need classes that another series of Spark lacks, so the class that Spark loads names no
+ * rule.
  */
 private object Rules {
   def addTo(extensions: SparkSessionExtensions): Unit = {

@@ -74,14 +74,13 @@ def _shapes() -> dict[str, _BucketJoin]:
     by_k = f"{_SUM} {{l}} l JOIN {{r}} r ON l.k = r.k"
     plain = {"l": _ours("left_plain"), "r": _ours("right_plain"), "third": _ours("right_plain")}
     left, right, fewer = _ours("left_8"), _ours("right_8"), _ours("right_4")
+    sparks = {"l": "spark_left_8", "r": "spark_right_8"}
     tickets = (
         "SELECT count(*), sum(l.ss_quantity), sum(r.sr_return_quantity) FROM {l} l JOIN {r} r "
         "ON l.ss_item_sk = r.sr_item_sk AND l.ss_ticket_number = r.sr_ticket_number"
     )
     return {
-        "equal counts": _BucketJoin(
-            by_k, {"l": left, "r": right}, plain, {"l": "spark_left_8", "r": "spark_right_8"}, target=1 / 3
-        ),
+        "equal counts": _BucketJoin(by_k, {"l": left, "r": right}, plain, sparks, target=1 / 3),
         "8 and 4 folded to 4": _BucketJoin(
             by_k, {"l": left, "r": fewer}, plain, {"l": "spark_left_8", "r": "spark_right_4"}
         ),
@@ -92,15 +91,16 @@ def _shapes() -> dict[str, _BucketJoin]:
             f"{_SUM} {{l}} l LEFT JOIN {{r}} r ON l.k = r.k",
             {"l": left, "r": right},
             plain,
-            {"l": "spark_left_8", "r": "spark_right_8"},
+            sparks,
         ),
         "superset of the bucket's key": _BucketJoin(
-            f"{_SUM} {{l}} l JOIN {{r}} r ON l.k = r.k AND l.g = r.g", {"l": left, "r": right}, plain
+            f"{_SUM} {{l}} l JOIN {{r}} r ON l.k = r.k AND l.g = r.g", {"l": left, "r": right}, plain, sparks
         ),
         "three tables": _BucketJoin(
             f"{_SUM} {{l}} l JOIN {{r}} r ON l.k = r.k JOIN {{third}} t ON l.k = t.k",
             {"l": left, "r": right, "third": fewer},
             plain,
+            sparks | {"third": sparks["r"]},
         ),
         "one side in buckets": _BucketJoin(
             by_k,

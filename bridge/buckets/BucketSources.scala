@@ -12,12 +12,12 @@ import org.apache.spark.sql.parquetry.versions.{Bucketing, ScanRelation}
 import org.apache.spark.sql.types.{DataType, NullType, StringType, VarcharType}
 
 /**
- * A scan with buckets below one side of a join, all of whose bucket columns can be computed from the join's
+ * A scan with buckets below one side of a join. All of its bucket columns can be computed from the join's
  * keys.
  *
  * @param columns the bucket columns, in their hash order
  * @param forms for each of them, how it is computed from the keys (see `KeyForms`)
- * @param beside scans whose rows come through the same UNION ALL: all or none are in their buckets after it
+ * @param beside scans below the same UNION ALL: after it, all of them are in their buckets, or none
  * @param unions UNIONs between the scan and the join, each with the join's keys as columns of its children
  * @param plain whether Spark itself joins by the buckets: each bucket column is a key
  */
@@ -86,7 +86,7 @@ object BucketSources {
     case _ => Seq(join.left)
   }
 
-  /** A key of one side of an inner join as the key of the other side that it equals: both have one bucket. */
+  /** The key of the other side of an inner join that equals a key. Rows with equal keys are in one bucket. */
   private def equal(join: Join, child: LogicalPlan, key: Expression): Expression = join match {
     case EquiJoin(left, right, _) if join.joinType.isInstanceOf[InnerLike] && !key.references.subsetOf(child.outputSet) =>
       val (own, others) = if (child eq join.left) (left.keys, right.keys) else (right.keys, left.keys)

@@ -2,12 +2,12 @@ package org.apache.spark.sql.parquetry.buckets
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, BoundReference, Coalesce, Expression, SortOrder}
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, BoundReference, Coalesce, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
-import org.apache.spark.sql.execution.{CodegenSupport, FilterExec, InputAdapter, ProjectExec, SparkPlan, UnaryExecNode, WholeStageCodegenExec}
+import org.apache.spark.sql.execution.{FilterExec, InputAdapter, ProjectExec, SparkPlan, WholeStageCodegenExec}
 import org.apache.spark.sql.execution.joins.ShuffledJoin
+import org.apache.spark.sql.parquetry.splitting.RowsOfChild
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /**
@@ -23,10 +23,10 @@ case class InBuckets(layout: BucketLayout, columns: Seq[Attribute], child: Logic
 }
 
 /** Tells Spark that a scan's rows are in buckets, and gives these rows. */
-case class InBucketsExec(layout: BucketLayout, columns: Seq[Attribute], child: SparkPlan) extends UnaryExecNode with CodegenSupport {
-  override def output: Seq[Attribute] = child.output
-  override def outputPartitioning: Partitioning = new BucketPartitioning(layout, columns)
-  override def outputOrdering: Seq[SortOrder] = child.outputOrdering
+case class InBucketsExec(layout: BucketLayout, columns: Seq[Attribute], child: SparkPlan) extends RowsOfChild {
+  /** By columns of the output: Spark's UNION compares them, and a condition may have made them NOT NULL. */
+  override def outputPartitioning: Partitioning =
+    new BucketPartitioning(layout, columns.map(column => output.find(_.exprId == column.exprId).getOrElse(column)))
   override def simpleString(maxFields: Int): String = s"$nodeName $outputPartitioning"
 
   override def supportsColumnar: Boolean = child.supportsColumnar
@@ -38,10 +38,7 @@ case class InBucketsExec(layout: BucketLayout, columns: Seq[Attribute], child: S
   }
 
   override def supportCodegen: Boolean = !supportsColumnar
-  override def inputRDDs(): Seq[RDD[InternalRow]] = child.asInstanceOf[CodegenSupport].inputRDDs().map(checked(_))
-  override def usedInputs: AttributeSet = AttributeSet.empty
-  override protected def doProduce(ctx: CodegenContext): String = child.asInstanceOf[CodegenSupport].produce(ctx, this)
-  override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = consume(ctx, input)
+  override def inputRDDs(): Seq[RDD[InternalRow]] = super.inputRDDs().map(checked(_))
 
   override protected def withNewChildInternal(child: SparkPlan): InBucketsExec = copy(child = child)
 }
@@ -60,9 +57,7 @@ case class ComputedBuckets(layout: BucketLayout, columns: Seq[Expression], child
  * Tells Spark that such rows are in the buckets of their scan: it knows no column of these in the output of a
  * projection.
  */
-case class ComputedBucketsExec(layout: BucketLayout, columns: Seq[Expression], child: SparkPlan) extends UnaryExecNode with CodegenSupport {
-  override def output: Seq[Attribute] = child.output
-  override def outputOrdering: Seq[SortOrder] = child.outputOrdering
+case class ComputedBucketsExec(layout: BucketLayout, columns: Seq[Expression], child: SparkPlan) extends RowsOfChild {
   override def outputPartitioning: Partitioning =
     if (isInBuckets(child)) new BucketPartitioning(layout, columns) else child.outputPartitioning
   private def isInBuckets(plan: SparkPlan): Boolean = plan.outputPartitioning match {
@@ -72,11 +67,6 @@ case class ComputedBucketsExec(layout: BucketLayout, columns: Seq[Expression], c
       case _ => false
     }
   }
-  override protected def doExecute(): RDD[InternalRow] = child.execute()
-  override def inputRDDs(): Seq[RDD[InternalRow]] = child.asInstanceOf[CodegenSupport].inputRDDs()
-  override def usedInputs: AttributeSet = AttributeSet.empty
-  override protected def doProduce(ctx: CodegenContext): String = child.asInstanceOf[CodegenSupport].produce(ctx, this)
-  override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = consume(ctx, input)
   override protected def withNewChildInternal(child: SparkPlan): ComputedBucketsExec = copy(child = child)
 }
 
@@ -87,9 +77,7 @@ case class StayInBuckets(child: LogicalPlan) extends UnaryNode {
 }
 
 /** Tells Spark that the rows of such a join are in buckets by what USING makes of the keys of both sides. */
-case class StayInBucketsExec(child: SparkPlan) extends UnaryExecNode with CodegenSupport {
-  override def output: Seq[Attribute] = child.output
-  override def outputOrdering: Seq[SortOrder] = child.outputOrdering
+case class StayInBucketsExec(child: SparkPlan) extends RowsOfChild {
   override def outputPartitioning: Partitioning = child match {
     case join: ShuffledJoin => (join.left.outputPartitioning, join.right.outputPartitioning) match {
       case (left: BucketPartitioning, right: BucketPartitioning) =>
@@ -102,10 +90,5 @@ case class StayInBucketsExec(child: SparkPlan) extends UnaryExecNode with Codege
     }
     case _ => child.outputPartitioning
   }
-  override protected def doExecute(): RDD[InternalRow] = child.execute()
-  override def inputRDDs(): Seq[RDD[InternalRow]] = child.asInstanceOf[CodegenSupport].inputRDDs()
-  override def usedInputs: AttributeSet = AttributeSet.empty
-  override protected def doProduce(ctx: CodegenContext): String = child.asInstanceOf[CodegenSupport].produce(ctx, this)
-  override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = consume(ctx, input)
   override protected def withNewChildInternal(child: SparkPlan): StayInBucketsExec = copy(child = child)
 }

@@ -29,8 +29,8 @@ object KeyForms {
   private val MaxForms = 16
 
   /**
-   * The ways to compute a column, as expressions of `BoundReference`s to the keys; none if it is no function
-   * of the keys.
+   * The ways to compute a column, as expressions of `BoundReference`s to the keys. There are none if it is no
+   * function of the keys.
    *
    * @param raw its type in the table
    */

@@ -66,7 +66,7 @@ class ChosenFiles(val scan: NodeScan, numbered: Boolean, hadoop: => Configuratio
 
   // Runtime values
 
-  /** The filters of all copies of this node: an engine may have the values in one copy, and ask another. */
+  /** The filters of all copies of this node. An engine may give one copy the values, and ask another copy. */
   private var copies = List.empty[WeakReference[FilesOfValues]]
   private[filescans] def register(filter: FilesOfValues): Unit = synchronized {
     copies = new WeakReference(filter) :: copies.filter(_.get() != null)

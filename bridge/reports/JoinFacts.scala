@@ -18,8 +18,9 @@ import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ReusedExcha
 import org.apache.spark.sql.execution.joins.{BaseJoinExec, BroadcastHashJoinExec}
 import org.apache.spark.sql.parquetry.buckets.{BucketPartitioning, ZipBucketsExec, ZippedUnionExec}
 import org.apache.spark.sql.parquetry.joingraph.{Lineage, LogicalNames}
+import org.apache.spark.sql.parquetry.ordering.IncrementalSortExec
 import org.apache.spark.sql.parquetry.protocol.{CharPadding, Json}
-import org.apache.spark.sql.parquetry.scan.Reported
+import org.apache.spark.sql.parquetry.scan.{ParquetryScan, Reported}
 import org.apache.spark.sql.parquetry.versions.Bucketing
 
 /**
@@ -68,15 +69,16 @@ object JoinFacts {
   private def fact(join: BaseJoinExec): JValue = JObject(
     "type" -> JString(typeOf(join)),
     "sides" -> JArray(List(side(join.left, join.leftKeys), side(join.right, join.rightKeys))),
-    "sorts" -> JInt(join.children.count(sorts)),
+    "sorts" -> JInt(join.children.count(arrives(_).isInstanceOf[SortExec])),
+    "incremental_sorts" -> JInt(join.children.count(arrives(_).isInstanceOf[IncrementalSortExec])),
     "broadcast" -> (join match {
       case hash: BroadcastHashJoinExec => JInt(if (hash.buildSide == BuildLeft) 0 else 1)
       case _ => JNull
     }))
-  private def sorts(plan: SparkPlan): Boolean = plan match {
-    case _: SortExec => true
-    case _: InputAdapter | _: WholeStageCodegenExec => plan.children.exists(sorts)
-    case _ => false
+  /** The node that gives a side's rows to the join. */
+  private def arrives(plan: SparkPlan): SparkPlan = plan match {
+    case _: InputAdapter | _: WholeStageCodegenExec => arrives(plan.children.head)
+    case other => other
   }
   private def typeOf(join: BaseJoinExec): String = LogicalNames.of(join.joinType)
 
@@ -98,6 +100,9 @@ object JoinFacts {
         JObject("table" -> scan.report \ "table", "buckets" -> (scan.bucketsInPlanning match {
           case JNothing => JNull
           case found => found
+        }), "skewed" -> JBool(scan match {
+          case ours: ParquetryScan => ours.table.isSkewed
+          case _ => false
         }))
       }.toList),
       "exchanged" -> JBool(on.exists(_.isInstanceOf[ShuffleExchangeLike])),

@@ -31,10 +31,10 @@ case class SkewedJoin(
   }
 
   /**
-   * Whether the planner is asked. About a table that is not known to be skewed it is not, if Spark joins it
-   * without a shuffle, or as a hint says.
+   * Whether the planner is asked. About other tables than skewed ones it is not asked if Spark joins them
+   * without a shuffle, or as a hint says, or in a FULL join.
    */
-  def isWorthAsking: Boolean = scan.table.hasDirectories || scan.table.properties().containsKey("skewed-by") || !(isBroadcast || isHinted)
+  def isWorthAsking: Boolean = scan.table.isSkewed || !(isBroadcast || isHinted || join.joinType == FullOuter)
   private lazy val isBroadcast = BroadcastSide.find(join).isDefined
   private def isHinted = join.hint != JoinHint.NONE
 
@@ -73,9 +73,12 @@ object SkewedJoin {
     case _ => Nil
   }
 
-  /** The sides that a broadcast of the other side leaves in place, as `true` for the left one. */
+  /**
+   * The sides that a broadcast of the other side leaves in place, as `true` for the left one. A FULL join has
+   * none: the planner says so of both sides.
+   */
   private def sides(joinType: JoinType): Seq[Boolean] = joinType match {
-    case Inner | Cross => Seq(true, false)
+    case Inner | Cross | FullOuter => Seq(true, false)
     case LeftOuter | LeftSemi | LeftAnti | ExistenceJoin(_) => Seq(true)
     case RightOuter => Seq(false)
     case _ => Nil

@@ -1,12 +1,9 @@
 package org.apache.spark.sql.parquetry.splitting
 
-import org.apache.spark.rdd.RDD
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, SortOrder}
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
-import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.SparkPlan
 
 /**
  * Hides from the nodes above that rows are in buckets. Rows of a split bucket are in several tasks, so that
@@ -18,13 +15,7 @@ case class HideBuckets(child: LogicalPlan) extends UnaryNode {
 }
 
 /** The physical node of `HideBuckets`. */
-case class HideBucketsExec(child: SparkPlan) extends UnaryExecNode with CodegenSupport {
-  override def output: Seq[Attribute] = child.output
+case class HideBucketsExec(child: SparkPlan) extends RowsOfChild {
   override def outputPartitioning: Partitioning = UnknownPartitioning(child.outputPartitioning.numPartitions)
-  override def outputOrdering: Seq[SortOrder] = child.outputOrdering
-  override protected def doExecute(): RDD[InternalRow] = child.execute()
-  override def inputRDDs(): Seq[RDD[InternalRow]] = child.asInstanceOf[CodegenSupport].inputRDDs()
-  override protected def doProduce(ctx: CodegenContext): String = child.asInstanceOf[CodegenSupport].produce(ctx, this)
-  override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = consume(ctx, input)
   override protected def withNewChildInternal(newChild: SparkPlan): HideBucketsExec = copy(child = newChild)
 }

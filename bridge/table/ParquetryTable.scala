@@ -81,6 +81,8 @@ abstract class ParquetryTable(
   def streamed: ParquetryTable = like(answer, TableUse(streamed = true))
   /** Whether partitions may have directories for heavy values. */
   val hasDirectories: Boolean = answer.directories
+  /** Whether it says what its heavy values are, or has them found. */
+  def isSkewed: Boolean = hasDirectories || properties().containsKey("skewed-by")
   def onDirectories: Seq[Expression] = use.onDirectories
   /** The same table, for scans of a query with such conditions. */
   def withConditions(conditions: Seq[Expression]): ParquetryTable =

@@ -54,7 +54,7 @@ FLOORS = {
     "joins": (
         {"skew_joins"},
         {"bucket_splits", "buckets", "placement", "runtime", "shuffle_reasons"},
-        {"bucket_counts", "file_merges", "heavy_keys"},
+        {"bucket_counts", "file_merges", "heavy_keys", "join_facts"},
     ),
     "metastore": (
         {"dumps"},
@@ -160,6 +160,7 @@ OTHER_BUCKETS = {
     "operations/sync",
     "planner/scans/scans",
     "planner/tables/create",
+    "joins/join_facts",
     "joins/shuffle_reasons",
 }
 """Modules whose `buckets` are no field of an arrangement: options, columns of lists, reports."""

@@ -5,7 +5,7 @@
 - `placement` chooses the scans that are read in place, so that one side alone is shuffled.
 - `file_merges` decides whether sorted files are merged, and `bucket_splits` which buckets several tasks read.
 - `skew_joins` decides which heavy keys are joined apart; `heavy_keys` finds them.
-- `shuffle_reasons` explains the joins of a plan for a report.
+- `shuffle_reasons` explains the joins of a plan for a report, from `join_facts`.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
@@ -33,6 +33,7 @@ if FOR_TYPE_CHECKERS:
         find_heavy_keys as find_heavy_keys,
         is_skewed as is_skewed,
     )
+    from parquetry.joins.join_facts import JoinFacts as JoinFacts
     from parquetry.joins.placement import (
         PlacementGraph as PlacementGraph,
         choose_placement as choose_placement,
@@ -65,11 +66,7 @@ if FOR_TYPE_CHECKERS:
         is_not_null as is_not_null,
     )
     from parquetry.joins.runtime.tuples import placement_columns as placement_columns
-    from parquetry.joins.shuffle_reasons import (
-        SETTINGS as SETTINGS,
-        JoinFacts as JoinFacts,
-        explain_joins as explain_joins,
-    )
+    from parquetry.joins.shuffle_reasons import SETTINGS as SETTINGS, explain_joins as explain_joins
     from parquetry.joins.skew_joins import (
         SKEW_LIMITS as SKEW_LIMITS,
         SkewFacts as SkewFacts,

@@ -10,9 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-import msgspec
-
-from parquetry.prune import BucketReport, JoinReport, node_words, plain_text
+from parquetry.joins.join_facts import JoinFacts, Key, KeyScan
+from parquetry.prune import BucketReport, JoinReport
 from parquetry.texts import size_text
 
 _V2 = "spark.sql.sources.v2.bucketing."
@@ -29,86 +28,8 @@ SETTINGS = (ENABLED, PUSH_VALUES, COMPATIBLE, PARTIAL, SUBSET, SHUFFLE, ALL_KEYS
 _FLOATING_TYPES = ("float", "double")
 
 
-class KeyColumn(msgspec.Struct, frozen=True):
-    """A column of a scan: the scan's number on its side of the join, the column's name, and its type."""
-
-    scan: int
-    name: str
-    type: str
-
-
-class Key(msgspec.Struct, frozen=True):
-    """A join key of one side, traced to the scans below.
-
-    Attributes:
-        sql: the expression of the key.
-        columns: the columns in it.
-        plain: whether it is just one column.
-        cast: whether it is just one column, cast to another type.
-    """
-
-    sql: str
-    columns: tuple[KeyColumn, ...]
-    plain: bool
-    cast: bool
-
-    def __post_init__(self) -> None:
-        msgspec.structs.force_setattr(self, "sql", plain_text(self.sql))
-
-
-class ScanFacts(msgspec.Struct, frozen=True):
-    """A scan of one of our tables below a join, and its buckets, or None if it has none."""
-
-    table: str
-    buckets: BucketReport | None
-
-
-class Side(msgspec.Struct, frozen=True):
-    """One side of a join.
-
-    Attributes:
-        name: the first leaf of its plan: a table, or words for another source of rows.
-        keys: its join keys, in the order of the other side's keys.
-        scans: the scans of our tables below it.
-        exchanged: whether rows are shuffled between these scans, or joins of them, and the join.
-        rest: whether some of its rows are shuffled to the buckets that the others are in.
-        repartitioned: whether the query itself repartitions it.
-        in_buckets: whether rows come to the join in buckets, their own or the other side's, in Spark's plan.
-        through: nodes between scans and join that combine several inputs or partitions: joins by their types,
-            UNION, LIMIT.
-    """
-
-    name: str
-    keys: tuple[Key, ...]
-    scans: tuple[ScanFacts, ...]
-    exchanged: bool
-    rest: bool = False
-    repartitioned: bool = False
-    in_buckets: bool = False
-    through: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        msgspec.structs.force_setattr(self, "name", node_words(self.name))
-
-
-class JoinFacts(msgspec.Struct, frozen=True):
-    """A join in Spark's plan.
-
-    Attributes:
-        type: of the join.
-        sides: the left and the right one.
-        broadcast: the side that is broadcast (0 or 1), or None.
-        sorts: how many sides are sorted for the join.
-    """
-
-    type: str
-    sides: tuple[Side, Side]
-    broadcast: int | None
-    sorts: int = 0
-
-
 def explain_joins(facts: Sequence[JoinFacts], settings: Mapping[str, str]) -> tuple[JoinReport, ...]:
-    """Return the reports of the joins that have a scan of a bucketed table below them.
+    """Return the reports of the joins that have a scan of a bucketed or skewed table below them.
 
     Args:
         facts: the joins of a plan.
@@ -117,13 +38,12 @@ def explain_joins(facts: Sequence[JoinFacts], settings: Mapping[str, str]) -> tu
     return tuple(
         _report(join, settings)
         for join in facts
-        if any(scan.buckets is not None for side in join.sides for scan in side.scans)
+        if any(scan.buckets is not None or scan.skewed for side in join.sides for scan in side.scans)
     )
 
 
 def _report(join: JoinFacts, settings: Mapping[str, str]) -> JoinReport:
-    left, right = (_Side(side) for side in join.sides)
-    keys = zip(*(side.keys for side in join.sides), strict=True)
+    left, right = (KeyScan(side) for side in join.sides)
     named = {"left": left, "right": right}
     sides = tuple(name for name, side in named.items() if join.broadcast is None and side.side.exchanged)
     parts = tuple(name for name, side in named.items() if side.side.rest and name not in sides)
@@ -137,74 +57,29 @@ def _report(join: JoinFacts, settings: Mapping[str, str]) -> JoinReport:
             found = "; ".join([*filter(None, [found]), "to shuffle one side alone is estimated to cost more"])
         reason = "; ".join([found or "the rows come from different buckets", *map(_staying, stays)])
     elif parts:
-        reason = "; ".join(
+        reasons = [
             f"{side.name}: {side.buckets.reason or 'some files are in other buckets'}"
             for name, side in named.items()
             if name in parts and side.buckets is not None
-        )
+        ]
+        reason = "; ".join(dict.fromkeys(reasons))
     else:
         reason = _common_buckets(left, right)
-    on = tuple(dict.fromkeys(f"{one.sql} = {other.sql}" for one, other in keys))
     return JoinReport(
-        join.type, left.name, right.name, on, bool(sides), reason, sides, parts=parts, sorts=join.sorts
+        join.type,
+        left.name,
+        right.name,
+        join.conditions,
+        bool(sides),
+        reason,
+        sides,
+        parts=parts,
+        sorts=join.sorts,
+        incremental_sorts=join.incremental_sorts,
     )
 
 
-class _Side:
-    """A side of a join, represented by the scan that has most of its keys.
-
-    Attributes:
-        side: the facts of the side.
-        name: the table of that scan, or Spark's name for another source.
-        buckets: the buckets of that scan, or None if it is not bucketed or not one of our tables.
-    """
-
-    def __init__(self, side: Side) -> None:
-        self.side = side
-        hits = [0] * len(side.scans)
-        for key in side.keys:
-            for column in key.columns:
-                hits[column.scan] += 1
-        bucketed = [scan.buckets is not None for scan in side.scans]
-        self._scan = max(range(len(hits)), key=lambda number: (hits[number], bucketed[number]), default=-1)
-        scan = side.scans[self._scan] if hits else None
-        self.name = side.name if scan is None else scan.table
-        self.buckets = None if scan is None else scan.buckets
-        counts = {scan.buckets.count for scan in side.scans if scan.buckets is not None}
-        self.folded = len(side.scans) > 1 and len(counts) > 1 and math.gcd(*counts) not in counts
-
-    @property
-    def usable(self) -> BucketReport | None:
-        """Return the buckets, if joins may rely on them."""
-        return self.buckets if self.buckets is not None and self.buckets.reason is None else None
-
-    @property
-    def in_place(self) -> bool:
-        """Return whether the side's rows could stay in their buckets, as all their columns are joined on."""
-        return self.usable is not None and all(
-            any(key.plain or key.cast for _, key in self.column_keys(name)) for name in self.usable.columns
-        )
-
-    def column_keys(self, name: str) -> list[tuple[int, Key]]:
-        """Return the keys that are computed from a column, with their positions."""
-        return [
-            (position, key)
-            for position, key in enumerate(self.side.keys)
-            if any(column.scan == self._scan and column.name == name for column in key.columns)
-        ]
-
-    def type_of(self, name: str, key: Key) -> str:
-        """Return the type of a key's column: in the table if that is known, else in the query."""
-        if self.buckets is not None and name in self.buckets.columns:
-            return self.buckets.types[self.buckets.columns.index(name)]
-        return next(column.type for column in key.columns if column.name == name)
-
-    def plain_positions(self, name: str) -> set[int]:
-        """Return the positions of keys that are just a column."""
-        return {position for position, key in self.column_keys(name) if key.plain}
-
-
-def _reason(left: _Side, right: _Side, settings: Mapping[str, str]) -> str | None:
+def _reason(left: KeyScan, right: KeyScan, settings: Mapping[str, str]) -> str | None:
     both = (left, right)
     for side in both:
         if side.side.repartitioned:
@@ -229,14 +104,14 @@ def _reason(left: _Side, right: _Side, settings: Mapping[str, str]) -> str | Non
     )
 
 
-def _staying(side: _Side) -> str:
+def _staying(side: KeyScan) -> str:
     """Return why a side is not shuffled although the other side is."""
     if side.side.in_buckets and side.usable is not None:
         return f"{side.name} stays in its buckets by {', '.join(side.usable.columns)}"
     return f"rows of {side.name} are together already"
 
 
-def _keys_reason(side: _Side, other: _Side) -> str | None:
+def _keys_reason(side: KeyScan, other: KeyScan) -> str | None:
     """Return which bucket column of a side is not a plain join key, or None if all are."""
     assert side.buckets is not None
     for name in side.buckets.columns:
@@ -249,7 +124,7 @@ def _keys_reason(side: _Side, other: _Side) -> str | None:
     return None
 
 
-def _computed_key_reason(side: _Side, other: _Side, name: str, position: int, key: Key) -> str:
+def _computed_key_reason(side: KeyScan, other: KeyScan, name: str, position: int, key: Key) -> str:
     """Return why a key is computed from a bucket column: by the query, or by a rule of Spark."""
     opposite = other.side.keys[position]
     types = [side.type_of(name, key)]
@@ -269,12 +144,12 @@ def _computed_key_reason(side: _Side, other: _Side, name: str, position: int, ke
     return f"Spark {how}, so that {name} is no plain column to it"
 
 
-def _unjoined_reason(side: _Side, buckets: BucketReport, name: str) -> str:
+def _unjoined_reason(side: KeyScan, buckets: BucketReport, name: str) -> str:
     how = "neither joined on nor read" if name in buckets.unread else "not joined on"
     return f"{side.name} is in buckets by {', '.join(buckets.columns)}, and {name} is {how}"
 
 
-def _hashes_reason(left: _Side, right: _Side, one: BucketReport, other: BucketReport) -> str | None:
+def _hashes_reason(left: KeyScan, right: KeyScan, one: BucketReport, other: BucketReport) -> str | None:
     """Return how the hashes of the sides differ, or None; all bucket columns are join keys."""
     if one.version != other.version:
         return f"versions of the hash differ: {left.name} has {one.version}, {right.name} {other.version}"
@@ -306,25 +181,29 @@ def _hashes_reason(left: _Side, right: _Side, one: BucketReport, other: BucketRe
     return None
 
 
-def _met(left: _Side, right: _Side, name: str, opposite: str) -> str:
+def _met(left: KeyScan, right: KeyScan, name: str, opposite: str) -> str:
     """Return which column a bucket column is joined with, in place of the one at its position."""
     positions = left.plain_positions(name)
     met = [column.name for position in positions for column in right.side.keys[position].columns]
     return f"{left.name}.{name} is joined with {right.name}.{met[0]}, not with {right.name}.{opposite}"
 
 
-def _plan_reason(left: _Side, right: _Side) -> str | None:
+def _plan_reason(left: KeyScan, right: KeyScan) -> str | None:
     """Return which node between a side and its scans breaks its buckets, or None."""
     for side in (left, right):
         if side.folded:
             return f"the buckets of {side.name} were folded for the join below, which Spark does not do twice"
+        if side.side.through == ("UNION",):
+            for scan in side.side.scans:
+                if scan.buckets is None:
+                    return f"{scan.table}, in a UNION with {side.name}, is not in buckets"
         if side.side.through:
             return f"rows of {side.name} come through {', '.join(side.side.through)}, which leaves them in no buckets"
     return None
 
 
 def _settings_reason(
-    left: _Side, one: BucketReport, other: BucketReport, settings: Mapping[str, str]
+    left: KeyScan, one: BucketReport, other: BucketReport, settings: Mapping[str, str]
 ) -> str | None:
     """Return which of Spark's settings causes the shuffle, or None."""
     unequal = one.count != other.count
@@ -342,7 +221,7 @@ def _settings_reason(
     return None
 
 
-def _common_buckets(left: _Side, right: _Side) -> str:
+def _common_buckets(left: KeyScan, right: KeyScan) -> str:
     """Return a text that names the common buckets of both sides."""
     one, other = left.usable, right.usable
     if one is None or other is None:

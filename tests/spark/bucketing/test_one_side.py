@@ -173,6 +173,8 @@ COUNTS = {
         "SELECT * FROM (SELECT k, s FROM {four} UNION ALL SELECT k, s FROM {eight}) l {join} JOIN {four} r ON l.k = r.k", 0),
     MIXED_UNION: (
         "SELECT * FROM (SELECT k, s FROM {four} UNION ALL SELECT k, s FROM {eight}) l {join} JOIN {four} r ON l.k = r.k", 0),
+    "a UNION ALL of whole tables, whose keys a condition makes NOT NULL": (
+        "SELECT * FROM (SELECT * FROM {four} UNION ALL SELECT * FROM {eight}) l {join} JOIN {four} r ON l.k = r.k", 0),
     "a UNION ALL with rows from elsewhere": (
         "SELECT * FROM (SELECT k, s FROM {four} UNION ALL SELECT k, s FROM {six}) l {join} JOIN {plain} r ON l.k = r.k", 1),
     "after a FULL join": (

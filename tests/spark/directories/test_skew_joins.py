@@ -136,6 +136,9 @@ def test_when_heavy_keys_stay(spark: SparkSession, tables: str) -> None:
             (said,) = splits(spark.sql(join.format(hint)))
             assert reason in said["reason"], said
             assert "keys" not in said
+    with settings(spark, never):
+        (said,) = splits(spark.sql(join.format("").replace(" JOIN ", " FULL JOIN ")))
+        assert said["reason"] == "Spark broadcasts neither side of a FULL OUTER JOIN"
     with settings(spark, never | {"parquetry.skew-join": "off"}):
         assert splits(spark.sql(join.format(""))) == []
 

@@ -110,7 +110,7 @@ def told(found: Any, db: str) -> list[str]:
         ),
         (
             "a JOIN b ON a.id <=> b.id",
-            "a INNER JOIN b ON coalesce(id, 0) = coalesce(id, 0) AND (id IS NULL) = (id IS NULL): no shuffle, 2 sorts (4 buckets by id)",
+            "a INNER JOIN b ON id <=> id: no shuffle, 2 sorts (4 buckets by id)",
         ),
         (
             "a JOIN b ON CAST(a.id AS BIGINT) = CAST(b.id AS BIGINT)",

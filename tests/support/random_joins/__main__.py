@@ -22,6 +22,7 @@ SHOWN_NODES = (
     "Union",
     "Exchange",
     "IncrementalSort",
+    "hot bucket",
 )
 
 

@@ -3,35 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tests.support.random_joins.tables import KEYS
 
 _OTHER_KEYS = (
-    *(
-        ("k", "j"),
-        ("j", "k"),
-        ("k", "n"),
-        ("n", "k"),
-        ("s", "v"),
-        ("v", "s"),
-        ("v", "c"),
-        ("c", "v"),
-        ("c", "s"),
-    ),
-    *(
-        ("s", "c"),
-        ("k", "m"),
-        ("m", "j"),
-        ("d", "t"),
-        ("t", "d"),
-        ("f", "k"),
-        ("j", "f"),
-        ("j", "p"),
-        ("m", "f"),
-    ),
+    *("kj", "jk", "kn", "nk", "sv", "vs", "vc", "cv", "cs"),
+    *("sc", "km", "mj", "dt", "td", "fk", "jf", "jp", "mf"),
 )
-"""Keys of two columns, of the left side and of the right one, whose types can be compared."""
+"""Columns of the left side and of the right one, with a letter each, whose types can be compared."""
 
 
 class RandomConditions:
@@ -52,35 +32,25 @@ class RandomConditions:
         listed = ", ".join(str(chance.randint(-2, 20)) for _ in range(chance.randint(1, 4)))
         return chance.choice(
             [
-                *(
-                    f"{side}p = {chance.randint(0, 3)}",
-                    f"{side}p <> {chance.randint(0, 3)}",
-                    f"{side}p IN (1, 2)",
-                ),
-                *(
-                    f"{side}n > {chance.randint(0, 60)}",
-                    f"{side}n % 3 <> 1",
-                    f"{side}j <= {chance.randint(0, 5)}",
-                ),
-                *(
-                    f"{side}k IN ({listed})",
-                    f"{side}k = 7",
-                    f"{side}k <> 7",
-                    f"{side}k > {chance.randint(0, 20)}",
-                ),
-                *(
-                    f"{side}k IS NOT NULL",
-                    f"{side}s IS NULL",
-                    f"{side}s >= 'ab'",
-                    f"{side}c = 'ab'",
-                    f"{side}v <> 'a'",
-                ),
-                *(
-                    f"{side}d > DATE'2024-03-01'",
-                    f"({side}k = 3 OR {side}j = 2)",
-                    f"{side}m < 3",
-                    f"{side}n < 0",
-                ),
+                f"{side}p = {chance.randint(0, 3)}",
+                f"{side}p <> {chance.randint(0, 3)}",
+                f"{side}p IN (1, 2)",
+                f"{side}n > {chance.randint(0, 60)}",
+                f"{side}n % 3 <> 1",
+                f"{side}j <= {chance.randint(0, 5)}",
+                f"{side}k IN ({listed})",
+                f"{side}k = 7",
+                f"{side}k <> 7",
+                f"{side}k > {chance.randint(0, 20)}",
+                f"{side}k IS NOT NULL",
+                f"{side}s IS NULL",
+                f"{side}s >= 'ab'",
+                f"{side}c = 'ab'",
+                f"{side}v <> 'a'",
+                f"{side}d > DATE'2024-03-01'",
+                f"({side}k = 3 OR {side}j = 2)",
+                f"{side}m < 3",
+                f"{side}n < 0",
             ]
         )
 
@@ -96,7 +66,7 @@ class RandomConditions:
         elif kind < 0.55:
             keys = ["k", *chance.sample(KEYS, chance.randint(0, 2))]
         chance.shuffle(keys)
-        parts = [self.equality(left, right, key) for key in dict.fromkeys(keys)]
+        parts = self._equalities(left, right, dict.fromkeys(keys))
         if kind > 0.9:
             one, other = chance.choice(_OTHER_KEYS)
             parts = [f"{left}.{one} = {right}.{other}", *parts[: chance.randint(0, 1)]]
@@ -107,7 +77,14 @@ class RandomConditions:
         chance.shuffle(parts)
         return " AND ".join(dict.fromkeys(parts))
 
-    def equality(self, left: str, right: str, key: str) -> str:
+    def of_keys(self, left: str, right: str, keys: Iterable[str]) -> str:
+        """Return a join's condition with an equality of each key."""
+        return " AND ".join(self._equalities(left, right, keys))
+
+    def _equalities(self, left: str, right: str, keys: Iterable[str]) -> list[str]:
+        return [self._equality(left, right, key) for key in keys]
+
+    def _equality(self, left: str, right: str, key: str) -> str:
         kind = self._chance.random()
         if kind < 0.88:
             pair = (f"{left}.{key}", f"{right}.{key}")
@@ -127,8 +104,12 @@ class RandomConditions:
         """Return a condition that is no key."""
         return self._chance.choice(
             [
-                *(f"{left}.n < {right}.n", f"{left}.j <> {right}.j", f"{left}.s >= {right}.v"),
-                *(f"({left}.n % 3 <> 1 OR {right}.n > 5)", f"coalesce({left}.j, 0) + {right}.n > 4"),
-                *(self.of_one_side(f"{left}."), self.of_one_side(f"{right}.")),
+                f"{left}.n < {right}.n",
+                f"{left}.j <> {right}.j",
+                f"{left}.s >= {right}.v",
+                f"({left}.n % 3 <> 1 OR {right}.n > 5)",
+                f"coalesce({left}.j, 0) + {right}.n > 4",
+                self.of_one_side(f"{left}."),
+                self.of_one_side(f"{right}."),
             ]
         )

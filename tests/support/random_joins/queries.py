@@ -10,6 +10,7 @@ from tests.support.random_joins.tables import KEYS
 
 JOINS = ("INNER", "INNER", "LEFT", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI")
 _ONE_SIDED = ("LEFT SEMI", "LEFT ANTI")
+_TWO_SIDED = tuple(join for join in JOINS if join not in _ONE_SIDED)
 _HINTS = (
     "MERGE(r)",
     "MERGE(l)",
@@ -55,6 +56,10 @@ class RandomQuery:
             names[1] = names[0]
         return self._chance.sample(names, 3)
 
+    def _keys(self) -> list[str]:
+        """Return the bucket columns of most tables, and a key that leaves few matches."""
+        return list(dict.fromkeys([*self._buckets, "k"]))
+
     def _source(self, table: str) -> str:
         """Return a table, or a part of it, as it stands in FROM."""
         kind = self._chance.random()
@@ -73,23 +78,21 @@ class RandomQuery:
     def _where(self, join: str) -> str:
         if self._chance.random() < 0.65:
             return ""
-        sides = ["l."] if join in _ONE_SIDED else ["l.", "r."]
-        return f" WHERE {self._conditions.of_one_side(self._chance.choice(sides))}"
+        return f" WHERE {self._conditions.of_one_side(f'{self._chance.choice(_sides(join))}.')}"
 
     def _joined(self) -> tuple[str, str]:
         """Return a join of two tables `l` and `r` as it stands behind FROM, and its type."""
         one, other, _ = self._tables()
         join = self._chance.choice(JOINS)
-        return (
-            f"{self._source(one)} l {join} JOIN {self._source(other)} r ON {self._conditions.of_join()}",
-            join,
-        )
+        return self._pair(one, join, other), join
+
+    def _pair(self, one: str, join: str, other: str) -> str:
+        return f"{self._source(one)} l {join} JOIN {self._source(other)} r ON {self._conditions.of_join()}"
 
     def _columns(self, join: str) -> str:
-        sides = ["l"] if join in _ONE_SIDED else ["l", "r"]
         if self._chance.random() < 0.3:
             return "*"
-        some = [f"{side}.{name}" for side in sides for name in ("n", *self._chance.sample(KEYS, 2))]
+        some = [f"{side}.{name}" for side in _sides(join) for name in ("n", *self._chance.sample(KEYS, 2))]
         return ", ".join(f"{column} AS c{position}" for position, column in enumerate(some))
 
     def _plain(self) -> str:
@@ -99,13 +102,12 @@ class RandomQuery:
     def _chain(self) -> str:
         one, other, third = self._tables()
         join, second = self._chance.choice(JOINS), self._chance.choice(JOINS)
-        known = "l" if join in _ONE_SIDED else self._chance.choice(["l", "r"])
+        known = "l" if join in _ONE_SIDED else self._chance.choice(_sides(join))
         columns = ["l.n", "l.k"] if join in _ONE_SIDED else ["l.n", "l.k", "r.n", "r.j"]
         if second not in _ONE_SIDED:
             columns.append("t.n")
         return (
-            f"SELECT {', '.join(f'{each} AS c{i}' for i, each in enumerate(columns))} FROM {self._source(one)} l "
-            f"{join} JOIN {self._source(other)} r ON {self._conditions.of_join()} "
+            f"SELECT {', '.join(f'{each} AS c{i}' for i, each in enumerate(columns))} FROM {self._pair(one, join, other)} "
             f"{second} JOIN {self._source(third)} t ON {self._conditions.of_join(known, 't')} AND {known}.k <=> t.k"
         )
 
@@ -114,14 +116,13 @@ class RandomQuery:
         keys = list(dict.fromkeys([*self._buckets, *self._chance.sample(KEYS, self._chance.randint(0, 1))]))
         if self._chance.random() < 0.3:
             keys = self._chance.sample(KEYS, 1)
-        sides = ["l"] if join in _ONE_SIDED else ["l", "r"]
-        named = ", ".join(f"{self._chance.choice(sides)}.{key}" for key in keys)
+        named = ", ".join(f"{self._chance.choice(_sides(join))}.{key}" for key in keys)
         counted = "count(*), sum(l.n)" + ("" if join in _ONE_SIDED else ", max(r.n), count(DISTINCT r.j)")
         return f"SELECT {named}, {counted} FROM {source}{self._where(join)} GROUP BY {named}"
 
     def _over_aggregate(self) -> str:
         one, other, _ = self._tables()
-        keys = list(dict.fromkeys([*self._buckets, "k"]))
+        keys = self._keys()
         grouped = (
             f"(SELECT {', '.join(keys)}, count(*) AS rows, max(n) AS n FROM {one} GROUP BY {', '.join(keys)})"
         )
@@ -129,7 +130,7 @@ class RandomQuery:
         join = self._chance.choice(JOINS)
         if self._chance.random() < 0.5:
             sides = [f"{self._source(other)} l", f"{grouped} r"]
-        on = " AND ".join(self._conditions.equality("l", "r", key) for key in keys)
+        on = self._conditions.of_keys("l", "r", keys)
         columns = "l.n, l.k" if join in _ONE_SIDED else "l.n AS ln, l.k AS lk, r.n AS rn, r.k AS rk"
         return f"SELECT {columns} FROM {sides[0]} {join} JOIN {sides[1]} ON {on}"
 
@@ -165,7 +166,7 @@ class RandomQuery:
 
     def _scalar(self) -> str:
         one, other, _ = self._tables()
-        keys = " AND ".join(f"l.{key} = r.{key}" for key in dict.fromkeys([*self._buckets, "k"]))
+        keys = " AND ".join(f"l.{key} = r.{key}" for key in self._keys())
         what = self._chance.choice(["max(r.n)", "count(*)", "sum(r.j)"])
         return f"SELECT l.n, (SELECT {what} FROM {self._source(other)} r WHERE {keys}) AS x FROM {one} l"
 
@@ -179,7 +180,7 @@ class RandomQuery:
 
     def _using(self) -> str:
         one, other, third = self._tables()
-        keys = ", ".join(dict.fromkeys([*self._buckets, "k"]))
+        keys = ", ".join(self._keys())
         joins = [self._chance.choice(["FULL", "FULL", "LEFT", "INNER", "RIGHT"]) for _ in range(2)]
         return (
             f"SELECT {keys}, l.n AS ln, r.n AS rn, t.n AS tn FROM {self._source(one)} l "
@@ -191,7 +192,7 @@ class RandomQuery:
         by = ", ".join(f"l.{key}" for key in self._buckets)
         return (
             f"SELECT l.n AS ln, r.n AS rn, row_number() OVER (PARTITION BY {by} ORDER BY l.n, r.n) AS x "
-            f"FROM {self._source(one)} l {self._chance.choice(JOINS[:6])} JOIN {self._source(other)} r ON {self._conditions.of_join()}"
+            f"FROM {self._pair(one, self._chance.choice(_TWO_SIDED), other)}"
         )
 
     def _first_rows(self) -> str:
@@ -203,8 +204,8 @@ class RandomQuery:
     def _common(self) -> str:
         """Return a join with a join that the query names twice."""
         one, other, _ = self._tables()
-        made = f"SELECT l.n, l.k, l.j, r.n AS rn FROM {self._source(one)} l JOIN {self._source(other)} r ON {self._conditions.of_join()}"
-        join = self._chance.choice(JOINS[:6])
+        made = f"SELECT l.n, l.k, l.j, r.n AS rn FROM {self._pair(one, 'INNER', other)}"
+        join = self._chance.choice(_TWO_SIDED)
         return (
             f"WITH both_sides AS ({made}) SELECT x.n AS xn, y.rn AS yn FROM both_sides x "
             f"{join} JOIN both_sides y ON x.n = y.n AND x.rn = y.rn AND x.k = y.k"
@@ -213,10 +214,15 @@ class RandomQuery:
     def _inner_view(self) -> str:
         """Return a join with a join below a projection that computes, as a view would be."""
         one, other, third = self._tables()
-        keys = list(dict.fromkeys([*self._buckets, "k"]))
+        keys = self._keys()
         listed = ", ".join(f"l.{key}" for key in keys)
         inner = f"SELECT {listed}, l.n, coalesce(r.n, -1) AS rn FROM {one} l LEFT JOIN {other} r ON {self._conditions.of_join()}"
         join = self._chance.choice(JOINS)
-        on = " AND ".join(self._conditions.equality("x", "t", key) for key in keys)
+        on = self._conditions.of_keys("x", "t", keys)
         columns = "x.n, x.rn, x.k" if join in _ONE_SIDED else "x.n, x.rn, t.n AS tn"
         return f"SELECT {columns} FROM ({inner}) x {join} JOIN {third} t ON {on}"
+
+
+def _sides(join: str) -> list[str]:
+    """Return the sides whose columns a join gives."""
+    return ["l"] if join in _ONE_SIDED else ["l", "r"]

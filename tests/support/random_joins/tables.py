@@ -48,6 +48,7 @@ class MixedTable:
 
     Attributes:
         twins: the names of both.
+        format: of our table's files; Spark's own table is in Parquet.
         statements: the statements that made and filled it, for a report of a wrong answer.
     """
 
@@ -58,7 +59,8 @@ class MixedTable:
         self.twins = Twins(f"lake.{name}", f"spark_catalog.{name}")
         self.statements: list[str] = []
         self._types = family.types if chance.random() < 0.7 else random_types(chance)
-        self._partitioned = chance.random() < 0.6
+        self._mixed = chance.random() < 0.4  # in the buckets of the family, but for one partition
+        self._partitioned = self._mixed or chance.random() < 0.6
         self._numbers = 0
         self._hot = may_be_hot and chance.random() < 0.7
         self._create()
@@ -66,12 +68,13 @@ class MixedTable:
 
     def _create(self) -> None:
         columns = ", ".join(f"{column} {kind}" for column, kind in self._types.items())
-        format = self._chance.choice(["parquet", "parquet", "orc"])
+        self.format = self._chance.choice(["parquet", "parquet", "orc"])
         properties = {"list-bucketing-rules": "relaxed"}
         clauses = ["PARTITIONED BY (p)"] if self._partitioned else []
-        if self._chance.random() < 0.85:
-            clauses.append(f"CLUSTERED BY {self._buckets()}")
-            common = self._chance.random() < 0.75
+        self._clustered = self._mixed or self._chance.random() < 0.85
+        if self._clustered:
+            clauses.append(f"CLUSTERED BY {self._buckets(common=self._mixed)}")
+            common = self._mixed or self._chance.random() < 0.75
             properties["bucketing-version"] = (
                 self._family.version if common else self._chance.choice(["1", "2", "spark"])
             )
@@ -81,12 +84,13 @@ class MixedTable:
             properties["bucket-join"] = "larger"
         listed = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
         self._run(
-            f"CREATE TABLE {self.twins.table} ({columns}) USING {format} {' '.join(clauses)} TBLPROPERTIES ({listed})"
+            f"CREATE TABLE {self.twins.table} ({columns}) USING {self.format} {' '.join(clauses)} TBLPROPERTIES ({listed})"
         )
         self._spark.sql(f"CREATE TABLE {self.twins.view} ({columns}) USING parquet")
 
-    def _buckets(self) -> str:
-        columns = self._family.columns if self._chance.random() < 0.75 else some_columns(self._chance)
+    def _buckets(self, *, common: bool = False) -> str:
+        common = common or self._chance.random() < 0.75
+        columns = self._family.columns if common else some_columns(self._chance)
         order = self._chance.choice(["none", "same", "same", "turned", "more", "down", "others"])
         sorted_by = {
             "none": [],
@@ -105,14 +109,13 @@ class MixedTable:
     def _fill(self) -> None:
         """Write rows by several statements, with other buckets between them, and delete some."""
         size = self._chance.choice([0, 3, 40, 60, 90]) if not self._hot else 120
-        statements = self._chance.choice([1, 1, 2, 3, 4])
-        partitions = [0, 1, 2, 3] if statements == 1 else [0, 1]
-        for position in range(statements if size else 0):
-            if position and self._chance.random() < 0.6:
-                self._rearrange()  # for partitions that are new: others keep their buckets
-            if position:
-                partitions = self._chance.sample([0, 1, 2, 3][: position + 2], self._chance.choice([1, 2]))
-            self._insert(max(size // statements, 1), partitions)
+        if self._mixed:
+            size = max(size, 40)
+            self._insert(size, [0, 1, 2])
+            self._rearrange()
+            self._insert(size // 4, [3])
+        else:
+            self._fill_at_random(size)
         if size and self._chance.random() < 0.15:
             rest = self._chance.randint(0, 6)
             self._run(f"DELETE FROM {self.twins.table} WHERE n % 7 = {rest}")
@@ -121,8 +124,19 @@ class MixedTable:
             copy.createOrReplaceTempView("remaining_rows")
             self._spark.sql(f"INSERT OVERWRITE {self.twins.view} SELECT * FROM remaining_rows")
         if size and self._chance.random() < 0.1:
+            procedures = ["compact", "rebucket"] if self._clustered else ["compact"]
             name = self.twins.table.split(".", 1)[1]
-            self._run(f"CALL lake.system.{self._chance.choice(['compact', 'rebucket'])}(table => '{name}')")
+            self._run(f"CALL lake.system.{self._chance.choice(procedures)}(table => '{name}')")
+
+    def _fill_at_random(self, size: int) -> None:
+        statements = self._chance.choice([1, 1, 2, 3, 4])
+        partitions = [0, 1, 2, 3] if statements == 1 else [0, 1]
+        for position in range(statements if size else 0):
+            if position and self._chance.random() < 0.6:
+                self._rearrange()  # for partitions that are new: others keep their buckets
+            if position:
+                partitions = self._chance.sample([0, 1, 2, 3][: position + 2], self._chance.choice([1, 2]))
+            self._insert(max(size // statements, 1), partitions)
 
     def _rearrange(self) -> None:
         change = self._chance.choice(["NOT CLUSTERED", "CLUSTERED BY", "CLUSTERED BY", "version"])
@@ -130,6 +144,9 @@ class MixedTable:
             change = f"SET TBLPROPERTIES ('bucketing-version' = '{self._chance.choice(['1', '2', 'spark'])}')"
         elif change == "CLUSTERED BY":
             change += f" {self._buckets()}"
+            self._clustered = True
+        else:
+            self._clustered = False
         self._run(f"ALTER TABLE {self.twins.table} {change}")
 
     def _insert(self, count: int, partitions: Sequence[int]) -> None:

@@ -10,7 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from parquetry.joins import shuffle_reasons
-from parquetry.joins.shuffle_reasons import JoinFacts, Key, KeyColumn, ScanFacts, Side, explain_joins
+from parquetry.joins.join_facts import JoinFacts, Key, KeyColumn, ScanFacts, Side
+from parquetry.joins.shuffle_reasons import explain_joins
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
 from parquetry.planner.protocol import codec, questions
@@ -226,6 +227,24 @@ def test_the_side_that_is_shuffled_is_named() -> None:
     assert JoinReport.from_dict(old).outcome == f"shuffled (b is not in buckets; {why})"
 
 
+def test_a_null_safe_key_is_written_as_in_the_query() -> None:
+    """Spark compares two keys for `<=>`; a report has one condition for them, and each condition once."""
+
+    def keys(name: str) -> tuple[Key, ...]:
+        null = computed(f"({name} IS NULL)", name)
+        return (plain("k"), computed(f"coalesce({name}, 0)", name), null, plain("k"))
+
+    def conditions(left: tuple[Key, ...], right: tuple[Key, ...]) -> tuple[str, ...]:
+        return JoinFacts("INNER", (side("a", BY_ID, *left), side("b", BY_ID, *right)), None).conditions
+
+    assert conditions(keys("id"), keys("other")) == ("k = k", "id <=> other")
+    assert conditions(keys("id")[2:], keys("other")[2:]) == ("(id IS NULL) = (other IS NULL)", "k = k")
+    assert conditions(keys("id")[1:3], keys("other")[2:0:-1]) == (
+        "coalesce(id, 0) = (other IS NULL)",
+        "(id IS NULL) = coalesce(other, 0)",
+    )
+
+
 def test_explain_has_the_lines_of_a_report() -> None:
     """A question with the facts of a plan gets a line for each join in buckets, and for heavy keys."""
     joins = [
@@ -248,10 +267,14 @@ def test_explain_has_the_lines_of_a_report() -> None:
     ]
 
 
-def test_only_joins_of_tables_in_buckets_are_told() -> None:
-    """A join of tables without buckets has no report."""
-    facts = JoinFacts("INNER", (side("a", None, plain("id")), side("b", None, plain("id"))), None)
+def test_only_joins_of_tables_in_buckets_or_with_heavy_values_are_told() -> None:
+    """A join of tables without buckets has no report, unless one is skewed."""
+    other = side("b", None, plain("id"))
+    facts = JoinFacts("INNER", (side("a", None, plain("id")), other), None)
     assert explain_joins([facts], SET) == ()
+    skewed = side("a", None, plain("id"), scans=(ScanFacts("a", None, skewed=True),))
+    (report,) = explain_joins([JoinFacts("INNER", (skewed, other), None, 2)], SET)
+    assert report.outcome == "shuffled, 2 sorts (a is not in buckets)"
 
 
 def test_a_side_is_seen_from_the_scan_that_its_keys_are_of() -> None:
@@ -265,6 +288,34 @@ def test_a_side_is_seen_from_the_scan_that_its_keys_are_of() -> None:
     (report,) = explain_joins([JoinFacts("INNER", (joined, side("c", BY_ID, plain("id"))), None)], SET)
     assert (report.left, report.right) == ("b", "c")
     assert report.reason == "the buckets of b were folded for the join below, which Spark does not do twice"
+
+
+def test_a_table_without_buckets_in_a_union_is_named() -> None:
+    """The rows of a UNION ALL are in no buckets if one of its tables is in none."""
+
+    def reason(*through: str) -> str:
+        union = Side(
+            "leaf", (plain("id"),), (ScanFacts("a", BY_ID), ScanFacts("p", None)), True, through=through
+        )
+        return told(union, side("c", BY_ID, plain("id"), exchanged=False, in_buckets=True))
+
+    stays = "c stays in its buckets by id"
+    assert reason("UNION") == f"p, in a UNION with a, is not in buckets; {stays}"
+    nodes = "UNION, INNER JOIN"
+    assert reason("UNION", "INNER JOIN") == (
+        f"rows of a come through {nodes}, which leaves them in no buckets; {stays}"
+    )
+
+
+def test_sorts_of_both_kinds_are_counted_and_a_reason_of_both_sides_is_told_once() -> None:
+    """A side that is sorted only among equal rows is an incremental sort."""
+    partly = replace(BY_ID, reason="partition p=9 is not in buckets")
+    one = side("a", partly, plain("id"), exchanged=False, rest=True)
+    (report,) = explain_joins([JoinFacts("INNER", (one, one), None, 1, 1)], SET)
+    assert report.outcome == (
+        "a part of the left side and a part of the right side shuffled, 1 sort, 1 incremental sort "
+        "(a: partition p=9 is not in buckets)"
+    )
 
 
 def test_facts_and_reports_travel_as_json() -> None:

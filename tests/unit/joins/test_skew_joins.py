@@ -44,6 +44,7 @@ KEYS = HeavyKeys(("k",), ((10,), (20,)), (6_000_000, 4_000_000), 20_000_000)
     ("change", "reason"),
     [
         ({}, None),
+        ({"type": "FULL OUTER"}, "Spark broadcasts neither side of a FULL OUTER JOIN"),
         ({"hinted": True}, "the query has a hint for the join"),
         ({"broadcast": True}, "Spark broadcasts a side, so nothing is shuffled"),
         ({"bucketed": True}, "both sides are in buckets by the keys, so nothing is shuffled"),
@@ -106,9 +107,9 @@ def test_the_side_whose_keys_are_heavier_is_divided(
             FACTS,
             replace(KEYS, rows=(1_000_000, 900_000)),
             2,
-            "2 heavy keys of lake.db.f have 10% of its rows",
+            "2 heavy keys of lake.db.f have 10% of its rows, less than 20%",
         ),
-        (replace(FACTS, bytes=8 * MB), KEYS, 2, "the heavy rows of lake.db.f have 4.2 MB"),
+        (replace(FACTS, bytes=8 * MB), KEYS, 2, "the heavy rows of lake.db.f have 4.2 MB, less than 8.4 MB"),
         (
             FACTS,
             KEYS,
@@ -131,19 +132,19 @@ def test_the_side_whose_keys_are_heavier_is_divided(
             replace(FACTS, other=replace(FACTS.other, cost=2_000 * MB)),
             KEYS,
             2,
-            "reading 2.1 GB once more costs as much as shuffling 210 MB",
+            "to read 2.1 GB twice costs as much as to shuffle the 210 MB of heavy rows",
         ),
         (
             FACTS,
             replace(KEYS, rows=None),
             2,
-            "reading 629 MB once more costs as much as shuffling 210 MB",
+            "to read 629 MB twice costs as much as to shuffle the 210 MB of heavy rows",
         ),
         (
             replace(FACTS, other=replace(FACTS.other, cost=300 * MB)),
             replace(KEYS, rows=None),
             2,
-            "reading 734 MB once more costs as much as shuffling 210 MB",
+            "to read 734 MB twice costs as much as to shuffle the 210 MB of heavy rows",
         ),
     ],
 )

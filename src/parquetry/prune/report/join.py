@@ -8,19 +8,21 @@ from parquetry.texts import quantity
 
 
 class JoinReport(ReportPart, frozen=True):
-    """A join with a bucketed table on at least one side.
+    """A join with a bucketed or skewed table on at least one side.
 
     Attributes:
         type: the type of the join in SQL: `INNER`, `LEFT OUTER` and so on; `EXISTS` for a subquery of EXISTS
             or IN beside OR, which has no JOIN in SQL.
         left: the table on the left side, or Spark's name for another source.
         right: the table on the right side, or Spark's name for another source.
-        on: the equalities of the join keys, each `left = right`.
+        on: the equalities of the join keys, each `left = right` or `left <=> right`.
         shuffled: whether rows of a side are sent to other tasks for the join.
         reason: why a side is shuffled, or why none is.
         sides: the sides that are shuffled: `left`, `right`, or both.
         parts: the sides that are shuffled in part, to the buckets of their other rows.
         sorts: how many sides are sorted for the join.
+        incremental_sorts: how many other sides are sorted only among rows that the order of files leaves
+            equal.
 
     >>> print(JoinReport("INNER", "lake.db.a", "lake.db.b", ("id = key",), False, "8 buckets by id", sorts=1))
     lake.db.a INNER JOIN lake.db.b ON id = key: no shuffle, 1 sort (8 buckets by id)
@@ -39,6 +41,7 @@ class JoinReport(ReportPart, frozen=True):
     sides: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     sorts: int = 0
+    incremental_sorts: int = 0
 
     @property
     def shuffles(self) -> int:
@@ -62,8 +65,9 @@ class JoinReport(ReportPart, frozen=True):
             what = f"{' and '.join(parts)} shuffled"
         else:
             what = "shuffled" if self.shuffled else "no shuffle"
-        sorts = f", {quantity(self.sorts, 'sort')}" if self.sorts else ""
-        return f"{what}{sorts} ({self.reason})"
+        sorts = {"sort": self.sorts, "incremental sort": self.incremental_sorts}
+        counts = [quantity(count, name) for name, count in sorts.items() if count]
+        return f"{', '.join([what, *counts])} ({self.reason})"
 
     def __str__(self) -> str:
         return f"{self.title}: {self.outcome}"

@@ -18,7 +18,7 @@ from parquetry.prune.report.text import report_text
 
 
 class Report(ReportPart, frozen=True):
-    """All scans of a query in the order of its plan, its joins with bucketed tables, and its runtime filters.
+    """The scans of a query in its plan's order, joins with bucketed or skewed tables, and runtime filters.
 
     >>> from parquetry.prune.report.scan import Step
     >>> scan = ScanReport("lake.db.t", (Step("partitions", 2, 10, ("p IN (1, 2)",)), Step("files", 3, 4)))
