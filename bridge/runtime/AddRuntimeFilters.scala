@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.predicates.ExpressionTrees
 import org.apache.spark.sql.parquetry.protocol.{Bridge, CatalogRef, JoinsAnswer, Json, Outcome, Settings, VerdictAnswer}
-import org.apache.spark.sql.parquetry.scan.ParquetryScan
+import org.apache.spark.sql.parquetry.scan.{FewerFiles, ParquetryScan}
 
 /** A candidate for a runtime filter, with the planner's verdict. */
 case class RuntimeVerdict(candidate: RuntimeCandidate, verdict: VerdictAnswer) {
@@ -84,7 +84,7 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
       known.filter(_.source.scan eq scan).flatMap(_.known).flatMap(_.tree).distinct.foldLeft(scan)(_.withPlanTimeValues(_)))
     def replaced(plan: LogicalPlan): LogicalPlan = plan.transform {
       case relation: DataSourceV2ScanRelation =>
-        fewer.find(_._1 eq relation.scan).fold[LogicalPlan](relation) { case (_, scan) => relation.copy(scan = scan) }
+        fewer.find(_._1 eq relation.scan).fold[LogicalPlan](relation) { case (all, scan) => FewerFiles(relation, all, scan) }
       case filter @ Filter(condition, _) if condition.exists(_.isInstanceOf[DynamicPruningSubquery]) =>
         filter.copy(condition = RuntimePlacement.inSparks(condition)(replaced))
     }

@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, 
 import org.apache.spark.sql.parquetry.joingraph.KeySource
 import org.apache.spark.sql.parquetry.predicates.EvaluatedPartitionPredicates
 import org.apache.spark.sql.parquetry.protocol.{JoinsAnswer, Json, Settings, SkewSplitAnswer}
-import org.apache.spark.sql.parquetry.scan.ParquetryScan
+import org.apache.spark.sql.parquetry.scan.{FewerFiles, ParquetryScan}
 import org.apache.spark.sql.parquetry.versions.ScanRelation
 
 /**
@@ -141,7 +141,8 @@ private class HeavyBranches(candidate: SkewedJoin, answer: SkewSplitAnswer) {
       .fold(plan)(first => plan.transform {
         case relation: DataSourceV2ScanRelation if relation eq first.relation => relation match {
           case ScanRelation(_, scan: ParquetryScan, _, _, _) => DataSourceV2Strategy.translateFilterV2(ofFiles(sources.map(_.key)))
-            .fold[LogicalPlan](relation)(predicate => relation.copy(scan = scan.withConditions(scan.table.judge(Seq(predicate), scan.options))))
+            .fold[LogicalPlan](relation)(predicate =>
+              FewerFiles(relation, scan, scan.withConditions(scan.table.judge(Seq(predicate), scan.options))))
         }
       })
     PushDownPredicates(Filter(ofRows(among(keys)), fewer))
