@@ -121,7 +121,7 @@ class JoinFacts(msgspec.Struct, frozen=True):
         return tuple(dict.fromkeys(texts.values()))
 
 
-class KeyScan:
+class KeyedSide:
     """The scan that has most keys of a side of a join, and the side.
 
     Attributes:

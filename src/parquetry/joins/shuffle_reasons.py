@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from parquetry.joins.join_facts import JoinFacts, Key, KeyScan
+from parquetry.joins.join_facts import JoinFacts, Key, KeyedSide
 from parquetry.prune import BucketReport, JoinReport
 from parquetry.texts import size_text
 
@@ -43,7 +43,7 @@ def explain_joins(facts: Sequence[JoinFacts], settings: Mapping[str, str]) -> tu
 
 
 def _report(join: JoinFacts, settings: Mapping[str, str]) -> JoinReport:
-    left, right = (KeyScan(side) for side in join.sides)
+    left, right = (KeyedSide(side) for side in join.sides)
     named = {"left": left, "right": right}
     sides = tuple(name for name, side in named.items() if join.broadcast is None and side.side.exchanged)
     parts = tuple(name for name, side in named.items() if side.side.rest and name not in sides)
@@ -79,7 +79,7 @@ def _report(join: JoinFacts, settings: Mapping[str, str]) -> JoinReport:
     )
 
 
-def _reason(left: KeyScan, right: KeyScan, settings: Mapping[str, str]) -> str | None:
+def _reason(left: KeyedSide, right: KeyedSide, settings: Mapping[str, str]) -> str | None:
     both = (left, right)
     for side in both:
         if side.side.repartitioned:
@@ -104,14 +104,14 @@ def _reason(left: KeyScan, right: KeyScan, settings: Mapping[str, str]) -> str |
     )
 
 
-def _staying(side: KeyScan) -> str:
+def _staying(side: KeyedSide) -> str:
     """Return why a side is not shuffled although the other side is."""
     if side.side.in_buckets and side.usable is not None:
         return f"{side.name} stays in its buckets by {', '.join(side.usable.columns)}"
     return f"rows of {side.name} are together already"
 
 
-def _keys_reason(side: KeyScan, other: KeyScan) -> str | None:
+def _keys_reason(side: KeyedSide, other: KeyedSide) -> str | None:
     """Return which bucket column of a side is not a plain join key, or None if all are."""
     assert side.buckets is not None
     for name in side.buckets.columns:
@@ -124,7 +124,7 @@ def _keys_reason(side: KeyScan, other: KeyScan) -> str | None:
     return None
 
 
-def _computed_key_reason(side: KeyScan, other: KeyScan, name: str, position: int, key: Key) -> str:
+def _computed_key_reason(side: KeyedSide, other: KeyedSide, name: str, position: int, key: Key) -> str:
     """Return why a key is computed from a bucket column: by the query, or by a rule of Spark."""
     opposite = other.side.keys[position]
     types = [side.type_of(name, key)]
@@ -144,12 +144,12 @@ def _computed_key_reason(side: KeyScan, other: KeyScan, name: str, position: int
     return f"Spark {how}, so that {name} is no plain column to it"
 
 
-def _unjoined_reason(side: KeyScan, buckets: BucketReport, name: str) -> str:
+def _unjoined_reason(side: KeyedSide, buckets: BucketReport, name: str) -> str:
     how = "neither joined on nor read" if name in buckets.unread else "not joined on"
     return f"{side.name} is in buckets by {', '.join(buckets.columns)}, and {name} is {how}"
 
 
-def _hashes_reason(left: KeyScan, right: KeyScan, one: BucketReport, other: BucketReport) -> str | None:
+def _hashes_reason(left: KeyedSide, right: KeyedSide, one: BucketReport, other: BucketReport) -> str | None:
     """Return how the hashes of the sides differ, or None; all bucket columns are join keys."""
     if one.version != other.version:
         return f"versions of the hash differ: {left.name} has {one.version}, {right.name} {other.version}"
@@ -181,14 +181,14 @@ def _hashes_reason(left: KeyScan, right: KeyScan, one: BucketReport, other: Buck
     return None
 
 
-def _met(left: KeyScan, right: KeyScan, name: str, opposite: str) -> str:
+def _met(left: KeyedSide, right: KeyedSide, name: str, opposite: str) -> str:
     """Return which column a bucket column is joined with, in place of the one at its position."""
     positions = left.plain_positions(name)
     met = [column.name for position in positions for column in right.side.keys[position].columns]
     return f"{left.name}.{name} is joined with {right.name}.{met[0]}, not with {right.name}.{opposite}"
 
 
-def _plan_reason(left: KeyScan, right: KeyScan) -> str | None:
+def _plan_reason(left: KeyedSide, right: KeyedSide) -> str | None:
     """Return which node between a side and its scans breaks its buckets, or None."""
     for side in (left, right):
         if side.folded:
@@ -203,7 +203,7 @@ def _plan_reason(left: KeyScan, right: KeyScan) -> str | None:
 
 
 def _settings_reason(
-    left: KeyScan, one: BucketReport, other: BucketReport, settings: Mapping[str, str]
+    left: KeyedSide, one: BucketReport, other: BucketReport, settings: Mapping[str, str]
 ) -> str | None:
     """Return which of Spark's settings causes the shuffle, or None."""
     unequal = one.count != other.count
@@ -221,7 +221,7 @@ def _settings_reason(
     return None
 
 
-def _common_buckets(left: KeyScan, right: KeyScan) -> str:
+def _common_buckets(left: KeyedSide, right: KeyedSide) -> str:
     """Return a text that names the common buckets of both sides."""
     one, other = left.usable, right.usable
     if one is None or other is None:
