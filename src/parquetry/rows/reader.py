@@ -120,6 +120,7 @@ def _name_errors(path: str) -> Iterator[None]:
     Raises:
         FileMissingError: the file does not exist.
         FileCorruptError: it cannot be read.
+        UnsupportedError: it is encrypted.
     """
     try:
         yield
@@ -128,6 +129,10 @@ def _name_errors(path: str) -> Iterator[None]:
             f"The file '{path}' is not there: restore it, or have `parquetry fsck --repair` take it out of the table."
         ) from None
     except (pa.ArrowException, ValueError, OverflowError, OSError) as error:
+        if "crypt" in str(error):  # "no decryption found", "Cannot decrypt", by PyArrow
+            raise UnsupportedError(
+                f"The file '{path}' is encrypted, and only Spark has the keys: read the table with Spark."
+            ) from error
         raise FileCorruptError(f"The file '{path}' cannot be read: {error}. Remove or restore it.") from error
 
 
