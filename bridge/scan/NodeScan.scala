@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory, Scan}
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation}
 import org.apache.spark.sql.parquetry.protocol.ScanAnswer
 import org.apache.spark.sql.parquetry.versions.RuntimeFilteredScan
 
@@ -49,4 +49,17 @@ object SeparateScans extends Rule[SparkPlan] {
       case _ => node
     }
   }
+}
+
+/**
+ * Puts a scan with fewer files into a relation, whose buckets Spark knows already. If the remaining files are
+ * in buckets by other columns, or in none, then the relation loses its buckets: a number means other rows.
+ */
+object FewerFiles {
+  def apply(relation: DataSourceV2ScanRelation, all: ParquetryScan, fewer: ParquetryScan): DataSourceV2ScanRelation =
+    if (relation.keyGroupedPartitioning.isEmpty || hash(all) == hash(fewer)) relation.copy(scan = fewer)
+    else relation.copy(scan = fewer, keyGroupedPartitioning = None, ordering = None)
+
+  /** The hash of the buckets. Their count may differ: joins agree on one later. */
+  private def hash(scan: ParquetryScan): Option[Any] = scan.buckets.map(found => (found.version, found.columns, found.types))
 }
