@@ -113,6 +113,10 @@ def require_plain_file(request: ReadRequest, file: FileRows) -> None:
         _OpenFile(request, file, StoredFile(source, request.file_format)).require_plain()
 
 
+_OF_ENCRYPTED_FILES = ("Cannot decrypt", "no decryption found")
+"""Parts of PyArrow's errors. A single word could also be of a path."""
+
+
 @contextlib.contextmanager
 def _name_errors(path: str) -> Iterator[None]:
     """Name the file that cannot be read.
@@ -129,7 +133,7 @@ def _name_errors(path: str) -> Iterator[None]:
             f"The file '{path}' is not there: restore it, or have `parquetry fsck --repair` take it out of the table."
         ) from None
     except (pa.ArrowException, ValueError, OverflowError, OSError) as error:
-        if "crypt" in str(error):  # "no decryption found", "Cannot decrypt", by PyArrow
+        if any(phrase in str(error) for phrase in _OF_ENCRYPTED_FILES):
             raise UnsupportedError(
                 f"The file '{path}' is encrypted, and only Spark has the keys: read the table with Spark."
             ) from error

@@ -295,6 +295,8 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     """A file that is missing and one that is broken raise errors of their own."""
     with pytest.raises(FileMissingError, match=r"nowhere\.parquet"):
         rows_of(tmp_path / "nowhere.parquet", [column("v", "long")])
-    (tmp_path / "broken.parquet").write_bytes(b"PAR1nothingPAR1")
+    broken = tmp_path / "crypto" / "broken.parquet"
+    broken.parent.mkdir()
+    broken.write_bytes(b"PAR1nothingPAR1")
     with pytest.raises(FileCorruptError, match=r"broken\.parquet"):
-        rows_of(tmp_path / "broken.parquet", [column("v", "long")])
+        rows_of(broken, [column("v", "long")])

@@ -55,9 +55,8 @@ def _key_column(request: ScanRequest, selection: Selection, key: SortKey | None)
         return None
     if have_one_row_group(metadata, selection.bytes, selection.block.count):
         return None
-    kind = (
-        column.column_type
-    )  # of the column: a sort compares a char with its blanks, and files may lack them
+    # The column's own type: a sort compares a char with its blanks, and files may lack them.
+    kind = column.column_type
     # which values ORC's readers compare as Spark does depends on the value, but for integers
     is_compared = metadata.format == "parquet" or kind.integral
     return column.name if is_compared and _is_read(metadata.format, kind) else None
