@@ -82,6 +82,15 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_tables_are_whole(page: Path) -> None:
+    """Each table of a page has a line below its heads: an empty line within a table shows its rest as text."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    for table in re.findall(r"(?:^\|.*\n?)+", text, flags=re.MULTILINE):
+        heads, _, rest = table.partition("\n")
+        assert re.match(r"\|(?: *:?-+:? *\|)+(\n|$)", rest), heads
+
+
 def test_files_that_the_architecture_names_exist() -> None:
     """A path in ARCHITECTURE.md is one of the product, the bridge or the tests; each step of a walk names
     one.
