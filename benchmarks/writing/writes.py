@@ -107,6 +107,12 @@ def _sides() -> list[str]:
     return [_OURS, _STOCK]
 
 
+def iceberg_runtime() -> Path:
+    """Return the jar of Iceberg's runtime for `SERIES_WITH_ICEBERG`, fetched if it is not there."""
+    (runtime,) = fetched(Path(__file__).with_name("iceberg.xml"), "Iceberg", "50 MB").glob("*.jar")
+    return runtime
+
+
 def _start(folder: Path) -> SparkSession:
     """Start a session with the catalogs of all sides, empty."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -118,9 +124,8 @@ def _start(folder: Path) -> SparkSession:
         "spark.sql.sources.partitionOverwriteMode": "dynamic",
     }
     if _ICEBERG in _sides():
-        (runtime,) = fetched(Path(__file__).with_name("iceberg.xml"), "Iceberg", "50 MB").glob("*.jar")
         chosen |= {
-            "spark.jars": str(runtime),
+            "spark.jars": str(iceberg_runtime()),
             "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
             "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
             "spark.sql.catalog.ice.type": "hadoop",

@@ -44,6 +44,12 @@ object BucketSources {
 
   def of(side: JoinSide): Seq[BucketSource] = of(side.plan, side.keys)
 
+  /** Whether a node asks for the name of the file that is being read. */
+  def namesFiles(node: LogicalPlan): Boolean = node.expressions.exists(_.exists {
+    case _: InputFileName | _: InputFileBlockStart | _: InputFileBlockLength => true
+    case _ => false
+  })
+
   private def of(plan: LogicalPlan, keys: Seq[Expression]): Seq[BucketSource] = plan match {
     case relation @ ScanRelation(_, scan: ParquetryScan, output, _, _) => for {
       buckets <- scan.bucketsInPlace.toSeq
@@ -51,6 +57,7 @@ object BucketSources {
       forms = columns.zip(buckets.types).map { case (column, raw) => KeyForms.of(column, raw, buckets.version, keys) }
       if forms.forall(_.nonEmpty)
     } yield BucketSource(relation, buckets, columns, forms, plain = columns.forall(column => keys.exists(_.semanticEquals(column))))
+    case named if namesFiles(named) => Nil // a row has no file any more when it was shuffled
     case _: Project | _: Filter | _: Window | _: Sort => below(plan, plan.children, keys)
     case _: Aggregate => below(plan, plan.children, keys).map(source => source.copy(plain = source.plain && Bucketing.reduces))
     case join: Join if join.joinType == FullOuter && BroadcastSide.find(join).isEmpty =>

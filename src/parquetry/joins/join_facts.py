@@ -45,12 +45,10 @@ class ScanFacts(msgspec.Struct, frozen=True):
     Attributes:
         table: its name.
         buckets: its buckets, or None if it has none.
-        skewed: whether the table says what its heavy values are, or has them found.
     """
 
     table: str
     buckets: BucketReport | None
-    skewed: bool = False
 
 
 class Side(msgspec.Struct, frozen=True):
@@ -58,7 +56,7 @@ class Side(msgspec.Struct, frozen=True):
 
     Attributes:
         name: the first leaf of its plan: a table, or words for another source of rows.
-        keys: its join keys, in the order of the other side's keys.
+        keys: its join keys, in the order of the other side's keys; none if the join compares none.
         scans: the scans of our tables below it.
         exchanged: whether rows are shuffled between these scans, or joins of them, and the join.
         rest: whether some of its rows are shuffled to the buckets that the others are in.

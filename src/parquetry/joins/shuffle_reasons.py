@@ -29,17 +29,13 @@ _FLOATING_TYPES = ("float", "double")
 
 
 def explain_joins(facts: Sequence[JoinFacts], settings: Mapping[str, str]) -> tuple[JoinReport, ...]:
-    """Return the reports of the joins that have a scan of a bucketed or skewed table below them.
+    """Return the reports of the joins that have a scan of one of our tables below them.
 
     Args:
         facts: the joins of a plan.
         settings: the values of `SETTINGS`.
     """
-    return tuple(
-        _report(join, settings)
-        for join in facts
-        if any(scan.buckets is not None or scan.skewed for side in join.sides for scan in side.scans)
-    )
+    return tuple(_report(join, settings) for join in facts if any(side.scans for side in join.sides))
 
 
 def _report(join: JoinFacts, settings: Mapping[str, str]) -> JoinReport:
@@ -49,6 +45,8 @@ def _report(join: JoinFacts, settings: Mapping[str, str]) -> JoinReport:
     parts = tuple(name for name, side in named.items() if side.side.rest and name not in sides)
     if join.broadcast is not None:
         reason = f"{(left, right)[join.broadcast].name} is broadcast"
+    elif not left.side.keys:
+        reason = "no keys are compared: each part of one side meets each part of the other"
     elif sides:
         stays = [side for name, side in named.items() if name not in sides]
         found = _reason(left, right, settings)
@@ -84,6 +82,8 @@ def _reason(left: KeyedSide, right: KeyedSide, settings: Mapping[str, str]) -> s
     for side in both:
         if side.side.repartitioned:
             return f"the query repartitions {side.name}"
+    if left.buckets is None and right.buckets is None and left.name != right.name:
+        return "neither side is in buckets"
     for side in both:
         if side.buckets is None:
             return f"{side.name} is not in buckets"

@@ -31,6 +31,7 @@ _TABLES = {
     "spark_code": ("c char(4), v int", "CLUSTERED BY (c) INTO 8 BUCKETS", "spark"),
     "single": ("id int, v int", "CLUSTERED BY (id) INTO 1 BUCKETS", 2),
     "plain": ("id int, v int", "", 2),
+    "bare": ("id int, v int", "", 2),
 }
 
 
@@ -194,8 +195,8 @@ def test_a_setting_that_stands_in_the_way_is_named(spark: SparkSession, db: str)
 
 @pytest.mark.parametrize("mode", ["", "EXTENDED", "FORMATTED", "COST"])
 def test_explain_says_what_joins_shuffle(spark: SparkSession, db: str, mode: str) -> None:
-    """The statement EXPLAIN ends with the lines of the report about joins; without such joins it has Spark's
-    text alone, and so has one of a statement that fails.
+    """The statement EXPLAIN ends with the lines of the report about joins. Without a join of our tables it
+    has Spark's text alone, and so has one of a statement that fails.
     """
     spark.sql(f"USE {db}")
 
@@ -214,7 +215,7 @@ def test_explain_says_what_joins_shuffle(spark: SparkSession, db: str, mode: str
         report = parquetry.explain(query)
         assert joins.splitlines() == [*map(str, report.joins), *map(str, report.heavy_keys)]
         assert len(report.joins) == 1
-    assert explained("SELECT * FROM plain p JOIN plain q ON p.id = q.id")[1] == ""
+    assert explained("SELECT * FROM range(9) p JOIN range(9) q ON p.id = q.id")[1] == ""
     assert explained("SELECT * FROM a")[1] == ""
     failing = "SELECT nothing FROM a JOIN b ON a.id = b.id"
     assert "nothing" in explained(failing)[0]
@@ -223,7 +224,7 @@ def test_explain_says_what_joins_shuffle(spark: SparkSession, db: str, mode: str
 
 
 def test_joins_are_found_wherever_they_are(spark: SparkSession, db: str) -> None:
-    """Joins are reported in subqueries, views, writes, caches and reused exchanges; joins of plain tables are
+    """Joins are reported in subqueries, views, writes, caches and reused exchanges; joins of others' rows are
     not.
     """
     spark.sql(f"USE {db}")
@@ -244,7 +245,7 @@ def test_joins_are_found_wherever_they_are(spark: SparkSession, db: str) -> None
         assert told(parquetry.report(frame.groupBy("v").count()), db) == [shuffled]
     finally:
         frame.unpersist()
-    assert told(parquetry.explain("SELECT * FROM plain p JOIN plain q ON p.id = q.id"), db) == []
+    assert told(parquetry.explain("SELECT * FROM range(9) p JOIN range(9) q ON p.id = q.id"), db) == []
     assert "joins" not in parquetry.explain("SELECT * FROM a").to_dict()
     assert parquetry.explain(join).to_dict()["joins"] == [
         {
@@ -260,6 +261,26 @@ def test_joins_are_found_wherever_they_are(spark: SparkSession, db: str) -> None
     ]
 
 
+def test_every_join_of_our_tables_has_a_line(spark: SparkSession, db: str) -> None:
+    """Each join of a star has one, in the order of the query: shuffled, broadcast, or without keys."""
+    spark.sql(f"USE {db}")
+    query = """SELECT /*+ BROADCAST(q, r, s) */ * FROM a JOIN plain p ON a.k = p.id
+        LEFT JOIN bare q ON p.v = q.id JOIN range(5) r ON a.v < r.id CROSS JOIN bare s"""
+    found = told(parquetry.explain(query), db)
+    assert found == [
+        "a INNER JOIN plain ON k = id: shuffled, 2 sorts (plain is not in buckets)",
+        "plain LEFT OUTER JOIN bare ON v = id: no shuffle (bare is broadcast)",
+        "a INNER JOIN range(): no shuffle (range() is broadcast)",
+        "a CROSS JOIN bare: no shuffle (bare is broadcast)",
+    ]
+    assert told(parquetry.explain("SELECT * FROM plain p JOIN bare q ON p.id = q.id"), db) == [
+        "plain INNER JOIN bare ON id = id: shuffled, 2 sorts (neither side is in buckets)"
+    ]
+    assert told(parquetry.explain("SELECT * FROM plain p JOIN bare q ON p.id < q.id"), db) == [
+        "plain INNER JOIN bare: no shuffle (no keys are compared: each part of one side meets each part of the other)"
+    ]
+
+
 SHUFFLE, PARTIAL = shuffle_reasons.SHUFFLE, shuffle_reasons.PARTIAL
 SHUFFLED_BEFORE_4_2 = "plain p JOIN a ON p.id = a.id JOIN b ON b.id = p.id"
 ONE_SIDE = {
@@ -269,12 +290,12 @@ ONE_SIDE = {
     "a JOIN plain p /* SHUFFLE_HASH */ ON a.id = p.id": ({SHUFFLE}, [("right",)]),
     "a JOIN three t ON a.id = t.id": ({SHUFFLE}, [()]),
     "two t JOIN plain p ON t.x = p.id AND t.y = p.v": (set(), [("right",)]),
-    "a JOIN b ON a.id = b.id JOIN plain p ON p.id = a.id": ({SHUFFLE}, [("right",), ()]),
-    SHUFFLED_BEFORE_4_2: ({SHUFFLE}, [(), ("left",)]),
-    "a JOIN plain p ON a.id = p.id JOIN three q ON q.id = p.id": (set(), [(), ("right",)]),
+    "a JOIN b ON a.id = b.id JOIN plain p ON p.id = a.id": ({SHUFFLE}, [(), ("right",)]),
+    SHUFFLED_BEFORE_4_2: ({SHUFFLE}, [("left",), ()]),
+    "a JOIN plain p ON a.id = p.id JOIN three q ON q.id = p.id": (set(), [("right",), ()]),
     "plain p JOIN a ON a.id = p.id": ({SHUFFLE, PARTIAL}, [("left",)]),
 }
-"""Joins with Spark's settings that are on, and which sides of each are shuffled, the outermost first."""
+"""Joins, Spark's settings that are on, and which sides of each are shuffled, in the order of the query."""
 
 
 @pytest.mark.parametrize(

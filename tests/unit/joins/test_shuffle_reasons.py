@@ -246,7 +246,7 @@ def test_a_null_safe_key_is_written_as_in_the_query() -> None:
 
 
 def test_explain_has_the_lines_of_a_report() -> None:
-    """A question with the facts of a plan gets a line for each join in buckets, and for heavy keys."""
+    """A question with the facts of a plan gets a line for each join of our tables, and for heavy keys."""
     joins = [
         JoinFacts(
             "INNER", (side("a", BY_ID, plain("id")), side("b", None, plain("id"), exchanged=False)), None, 2
@@ -263,18 +263,37 @@ def test_explain_has_the_lines_of_a_report() -> None:
     answer = json.loads(Planner(NoEngine("UTC")).ask(msgspec.json.encode(question).decode()))
     assert answer["ok"]["lines"] == [
         "a INNER JOIN b ON id = id: one side shuffled, the left, 2 sorts (b is not in buckets; rows of b are together already)",
+        "b INNER JOIN c ON id = id: shuffled (neither side is in buckets)",
         "b INNER JOIN c: heavy keys not joined apart: the query has a hint for the join",
     ]
 
 
-def test_only_joins_of_tables_in_buckets_or_with_heavy_values_are_told() -> None:
-    """A join of tables without buckets has no report, unless one is skewed."""
-    other = side("b", None, plain("id"))
-    facts = JoinFacts("INNER", (side("a", None, plain("id")), other), None)
-    assert explain_joins([facts], SET) == ()
-    skewed = side("a", None, plain("id"), scans=(ScanFacts("a", None, skewed=True),))
-    (report,) = explain_joins([JoinFacts("INNER", (skewed, other), None, 2)], SET)
-    assert report.outcome == "shuffled, 2 sorts (a is not in buckets)"
+def test_every_join_of_our_tables_has_a_line() -> None:
+    """A join of tables without buckets has one, too, with a broadcast or without keys; others have none."""
+    one, other = side("a", None, plain("id")), side("b", None, plain("id"))
+    values = Side("Range", (Key("id", (), plain=False, cast=False),), (), exchanged=True)
+    loops = side("a", None, exchanged=False), side("b", None, exchanged=False)
+    lines = {
+        JoinFacts("INNER", (one, other), None, 2): (
+            "a INNER JOIN b ON id = id: shuffled, 2 sorts (neither side is in buckets)"
+        ),
+        JoinFacts("INNER", (one, one), None): "a INNER JOIN a ON id = id: shuffled (a is not in buckets)",
+        JoinFacts("LEFT OUTER", (values, one), None): (
+            "range() LEFT OUTER JOIN a ON id = id: shuffled (neither side is in buckets)"
+        ),
+        JoinFacts("INNER", (replace(one, exchanged=False), other), None): (
+            "a INNER JOIN b ON id = id: one side shuffled, the right (neither side is in buckets; "
+            "rows of a are together already)"
+        ),
+        JoinFacts("INNER", (one, other), 1): "a INNER JOIN b ON id = id: no shuffle (b is broadcast)",
+        JoinFacts("LEFT OUTER", loops, 1): "a LEFT OUTER JOIN b: no shuffle (b is broadcast)",
+        JoinFacts("EXISTS", loops, 1): "a with EXISTS or IN beside OR of b: no shuffle (b is broadcast)",
+        JoinFacts("CROSS", loops, None): (
+            "a CROSS JOIN b: no shuffle (no keys are compared: each part of one side meets each part of the other)"
+        ),
+    }
+    foreign = JoinFacts("INNER", (values, values), None)
+    assert list(map(str, explain_joins([foreign, *lines], SET))) == list(lines.values())
 
 
 def test_a_side_is_seen_from_the_scan_that_its_keys_are_of() -> None:

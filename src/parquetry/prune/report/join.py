@@ -8,14 +8,15 @@ from parquetry.texts import quantity
 
 
 class JoinReport(ReportPart, frozen=True):
-    """A join with a bucketed or skewed table on at least one side.
+    """A join with one of our tables on at least one side.
 
     Attributes:
         type: the type of the join in SQL: `INNER`, `LEFT OUTER` and so on; `EXISTS` for a subquery of EXISTS
             or IN beside OR, which has no JOIN in SQL.
         left: the table on the left side, or Spark's name for another source.
         right: the table on the right side, or Spark's name for another source.
-        on: the equalities of the join keys, each `left = right` or `left <=> right`.
+        on: the equalities of the join keys, each `left = right` or `left <=> right`; none if no keys
+            are compared.
         shuffled: whether rows of a side are sent to other tasks for the join.
         reason: why a side is shuffled, or why none is.
         sides: the sides that are shuffled: `left`, `right`, or both.
@@ -30,6 +31,8 @@ class JoinReport(ReportPart, frozen=True):
     a INNER JOIN b ON id = key: one side shuffled, the right (b is not in buckets)
     >>> print(JoinReport("INNER", "a", "b", ("id = key",), False, "a: partition p=1 is not in buckets", parts=("left",)))
     a INNER JOIN b ON id = key: a part of the left side shuffled (a: partition p=1 is not in buckets)
+    >>> print(JoinReport("CROSS", "a", "b", (), False, "b is broadcast"))
+    a CROSS JOIN b: no shuffle (b is broadcast)
     """
 
     type: str
@@ -51,9 +54,10 @@ class JoinReport(ReportPart, frozen=True):
     @property
     def title(self) -> str:
         """Return the sides and the keys of the join."""
+        on = f" ON {' AND '.join(self.on)}" if self.on else ""
         if self.type == "EXISTS":
-            return f"{self.left} with {join_words(self.type)} of {self.right} ON {' AND '.join(self.on)}"
-        return f"{self.left} {join_words(self.type)} {self.right} ON {' AND '.join(self.on)}"
+            return f"{self.left} with {join_words(self.type)} of {self.right}{on}"
+        return f"{self.left} {join_words(self.type)} {self.right}{on}"
 
     @property
     def outcome(self) -> str:

@@ -18,7 +18,7 @@ from parquetry.prune.report.text import report_text
 
 
 class Report(ReportPart, frozen=True):
-    """The scans of a query in its plan's order, joins with bucketed or skewed tables, and runtime filters.
+    """The scans of a query in its plan's order, its joins in the order of the query, and runtime filters.
 
     >>> from parquetry.prune.report.scan import Step
     >>> scan = ScanReport("lake.db.t", (Step("partitions", 2, 10, ("p IN (1, 2)",)), Step("files", 3, 4)))
@@ -47,8 +47,8 @@ class Report(ReportPart, frozen=True):
           their columns.
         - A scan has `not_read`, the reason, if the run opened no file for it. An origin is `run` if the run
           needed no more rows. The report has `not_run` if neither the query nor its scans have run.
-        - A scan has `buckets` if its table is bucketed. The report has `joins` if one is of such tables; each
-          has the `sides` that are shuffled.
+        - A scan has `buckets` if its table is bucketed. The report has `joins` if tables are joined; each has
+          the `sides` that are shuffled, unless none is.
         - A scan has `run_time` if runtime values of a join have come. It has `values`, each with `column` and
           `count` or with a `condition`. It has `cuts`: what each step kept `before` and `after` (`about`
           marks an estimate). It has `late` if no file was listed before they came, and `missed` for filters
