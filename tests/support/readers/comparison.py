@@ -51,6 +51,8 @@ _FAILURES = {
     "delta duckdb": r"is not valid UTF8",
 }
 """Errors of readers themselves, which read no row of such tables."""
+_BROKEN_CONNECTION = (duckdb.FatalException, duckdb.InternalException)
+"""Errors after which DuckDB answers nothing until one connects anew."""
 FILTERED_READERS = frozenset(READERS) - {"scan pandas", "scan dataset"}
 """Readers that get filters. pandas has Arrow's rows, and a dataset of whole files refuses most filters."""
 _FILTERED_BY_ARROW = ("iceberg pyiceberg", "delta delta-rs")
@@ -108,14 +110,21 @@ class TableReaders:
         readers: Mapping[str, Reader] = READERS,
     ) -> None:
         self._catalog, self._address, self._readers = catalog, address, readers
-        self._connection = duckdb_of(address)
-        package = Path(str(resources.files("duckdb_extension_delta")))
-        (extension,) = package.glob(f"extensions/v{duckdb.__version__}/delta.duckdb_extension")
-        self._connection.execute(f"LOAD '{extension}'")
+        self._connection: duckdb.DuckDBPyConnection | None = None
 
     def close(self) -> None:
         """Close DuckDB's connection."""
-        self._connection.close()
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+
+    def _connect(self) -> duckdb.DuckDBPyConnection:
+        if self._connection is None:
+            self._connection = duckdb_of(self._address)
+            package = Path(str(resources.files("duckdb_extension_delta")))
+            (extension,) = package.glob(f"extensions/v{duckdb.__version__}/delta.duckdb_extension")
+            self._connection.execute(f"LOAD '{extension}'")
+        return self._connection
 
     def compare(self, snapshot: TableSnapshot, expected: pa.Table | None, into: Comparison) -> None:
         """Compare the rows of one table.
@@ -135,14 +144,14 @@ class TableReaders:
                 published.append(folder)
             return folder
 
-        source = TableSource(scan, snapshot.database, snapshot.name, self._address, self._connection, publish)
+        source = TableSource(scan, snapshot.database, snapshot.name, self._address, self._connect, publish)
         wanted = None if expected is None else _rows(expected)
         small = expected is not None and expected.num_rows <= MAX_COMPARED_ROWS
         filters = _filtered_rows(snapshot, expected) if small else []
         try:
             for name, read in self._readers.items():
                 where = f"{snapshot.label} {name}"
-                given = _rows_or_refusal(name, lambda read=read: read(source, None))  # type: ignore[misc]
+                given = self._rows_or_refusal(name, lambda read=read: read(source, None))  # type: ignore[misc]
                 if isinstance(given, str):
                     into.refused.setdefault(snapshot.name, {})[name] = given
                 elif into.find_right(where, given, wanted):
@@ -168,11 +177,28 @@ class TableReaders:
         read = self._readers[name]
         for condition, wanted in filters:
             where = f"{label} {condition}"
-            given = _rows_or_refusal(name, lambda condition=condition: read(source, condition))  # type: ignore[misc]
+            given = self._rows_or_refusal(name, lambda condition=condition: read(source, condition))  # type: ignore[misc]
             if isinstance(given, str):
                 into.refused_filters[where] = given
             elif into.find_right(where, given, wanted):
                 into.agreeing_filters[name] += 1
+
+    def _rows_or_refusal(self, name: str, read: Callable[[], pa.Table]) -> list[str] | str | _Failure:
+        """Return the rows that a reader gives, or the text of its refusal, or its failure."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of previews, and of types
+                return _rows(read())
+        except UnsupportedError as error:
+            return error.message
+        except Exception as error:  # noqa: BLE001 - of any library
+            if isinstance(error, _BROKEN_CONNECTION):
+                self.close()
+            text = f"{type(error).__name__}: {error}"
+            known = _FAILURES.get(name)
+            if any(reason in text for reason in _REASONS) or (known is not None and re.search(known, text)):
+                return text
+            return _Failure(text)
 
 
 @dataclass(frozen=True)
@@ -180,22 +206,6 @@ class _Failure:
     """An error without a reason for the user."""
 
     text: str
-
-
-def _rows_or_refusal(name: str, read: Callable[[], pa.Table]) -> list[str] | str | _Failure:
-    """Return the rows that a reader gives, or the text of its refusal, or its failure."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of previews, and of types
-            return _rows(read())
-    except UnsupportedError as error:
-        return error.message
-    except Exception as error:  # noqa: BLE001 - of any library
-        text = f"{type(error).__name__}: {error}"
-        known = _FAILURES.get(name)
-        if any(reason in text for reason in _REASONS) or (known is not None and re.search(known, text)):
-            return text
-        return _Failure(text)
 
 
 def _rows(table: pa.Table) -> list[str]:
