@@ -226,7 +226,7 @@ def test_large_row_groups_come_in_batches(parquet: Path, monkeypatch: pytest.Mon
         return [batch.num_rows for batch in read_file(ReadRequest("parquet", columns, columns, ()), file)]
 
     assert sizes() == [20, 5]
-    monkeypatch.setattr(stored_file, "_MAX_BYTES_AT_ONCE", 10)
+    monkeypatch.setattr(stored_file, "MAX_BYTES_AT_ONCE", 10)
     monkeypatch.setattr(stored_file, "ROWS_PER_BATCH", 8)
     assert sizes() == [8, 8, 4, 5]
 

@@ -17,11 +17,11 @@ import pytest
 
 import parquetry
 from parquetry.catalog import Catalog
-from parquetry.catalog.scans import reading
 from parquetry.catalog.scans.arrow_expressions import read_expression
 from parquetry.catalog.scans.polars_frames import read_predicate
 from parquetry.data_files import TableColumn
 from parquetry.errors import ConfigurationError, NamespaceNotFoundError, TableNotFoundError, UnsupportedError
+from tests.support.readers.opened_files import record_opened_files
 from tests.support.readers.written_tables import WrittenTable
 
 NAN = float("nan")
@@ -66,14 +66,7 @@ def lake(table: WrittenTable) -> Iterator[Catalog]:
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that are opened from now on."""
-    paths: list[str] = []
-    real = reading.read_file
-    monkeypatch.setattr(
-        reading,
-        "read_file",
-        lambda request, file, **more: paths.append(file.path) or real(request, file, **more),
-    )
-    return paths
+    return record_opened_files(monkeypatch)
 
 
 @pytest.mark.parametrize(
