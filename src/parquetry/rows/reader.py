@@ -23,7 +23,7 @@ from parquetry.rows.row_filter import matching_rows
 from parquetry.rows.row_groups import candidate_row_groups
 from parquetry.rows.stored_columns import StoredColumn, column_refusal, stored_columns
 from parquetry.rows.stored_file import ROWS_PER_BATCH, StoredFile
-from parquetry.rows.values import constant_array
+from parquetry.rows.values import Constants, constant_array
 
 
 def read_file(request: ReadRequest, file: FileRows) -> Iterator[pa.RecordBatch]:
@@ -95,6 +95,7 @@ class OpenFile:
         file: the file.
         stored: the open file.
         columns: the columns to read that the file has, or None to find them.
+        constants: the arrays of partition values, which several files share.
     """
 
     def __init__(
@@ -103,11 +104,13 @@ class OpenFile:
         file: FileRows,
         stored: StoredFile,
         columns: Sequence[StoredColumn] | None = None,
+        constants: Constants | None = None,
     ) -> None:
         self._request, self._file, self._stored = request, file, stored
         self._partition = {
             column.name: value for column, value in zip(request.partition_by, file.values, strict=True)
         }
+        self._constants = Constants() if constants is None else constants
         self._tested = not file.certain and request.filter.node != TRUE
         self.columns = stored_columns(request, file, stored) if columns is None else columns
 
@@ -188,17 +191,18 @@ class OpenFile:
 
     def _constant(self, column: TableColumn, count: int) -> pa.Array:
         if column.name in self._partition:
-            return constant_array(column.column_type, self._partition[column.name], count)
+            value = self._partition[column.name]
+            return self._constants.array(column.name, column.column_type, value, count)
         if not has_default(column):
             return pa.nulls(count, arrow_schema([column]).field(0).type)
-        value = default_value(column)
-        if value is None:
+        default = default_value(column)
+        if default is None:
             raise column_refusal(
                 column,
                 self._file.path,
                 "the file lacks it, and its default is an expression that Spark evaluates",
             )
-        return constant_array(column.column_type, value, count)
+        return constant_array(column.column_type, default, count)
 
 
 def _empty_rows(count: int) -> pa.RecordBatch:

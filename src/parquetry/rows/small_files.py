@@ -22,6 +22,7 @@ from parquetry.rows.reader import OpenFile, name_errors, read_file
 from parquetry.rows.request import FileRows, ReadRequest
 from parquetry.rows.stored_columns import StoredColumn, stored_columns
 from parquetry.rows.stored_file import MAX_BYTES_AT_ONCE, StoredFile
+from parquetry.rows.values import Constants
 
 _FILES_AT_ONCE = 64
 """Files whose footers are read before the first row is: some milliseconds."""
@@ -137,6 +138,7 @@ class _Opening:
     def __init__(self, request: ReadRequest) -> None:
         self._request = request
         self._layout: _Layout | None = None
+        self._constants = Constants()
 
     def open(self, file: FileRows) -> _OpenedFile:
         """Return an opened file. It has the same layout object as the one before if it is stored alike."""
@@ -147,7 +149,7 @@ class _Opening:
             if layout is None or layout.legacy != legacy or not stored.has_schema_of(layout.first):
                 layout = _Layout(stored, legacy, stored_columns(self._request, file, stored))
                 self._layout = layout
-            reader = OpenFile(self._request, file, stored, layout.columns)
+            reader = OpenFile(self._request, file, stored, layout.columns, self._constants)
             return _OpenedFile(file, stored, layout, reader)
 
 

@@ -17,6 +17,7 @@ import pytest
 
 import parquetry
 from parquetry.catalog import Catalog
+from parquetry.catalog.scans import polars_frames
 from parquetry.catalog.scans.arrow_expressions import read_expression
 from parquetry.catalog.scans.polars_frames import read_predicate
 from parquetry.data_files import TableColumn
@@ -270,3 +271,12 @@ def test_expressions_of_arrow_are_read(expression: pc.Expression, text: str, who
 def test_predicates_of_polars_are_read(predicate: pl.Expr, text: str) -> None:
     """The condition is true wherever the predicate is; Polars tests the predicate itself."""
     assert str(read_predicate(predicate)) == text
+
+
+def test_small_batches_are_one_frame_of_polars(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A frame has at least the rows that are worth one, and no batch is left out."""
+    monkeypatch.setattr(polars_frames, "_ROWS_PER_FRAME", 10)
+    batches = [pa.record_batch({"id": list(range(count))}) for count in (3, 4, 5, 20, 1, 0)]
+    given = [[batch.num_rows for batch in some] for some in polars_frames._gather(iter(batches))]
+    assert given == [[3, 4, 5], [20], [1, 0]]
+    assert list(polars_frames._gather(iter([]))) == []
