@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from parquetry.data_files import TableColumn, default_value, has_default
+from parquetry.data_files import IdsInFile, TableColumn, default_value, has_default
 from parquetry.errors import FileCorruptError, FileMissingError, UnsupportedError
 from parquetry.locations import open_location
 from parquetry.predicate import TRUE
@@ -50,9 +50,17 @@ def require_plain_file(request: ReadRequest, file: FileRows) -> None:
         UnsupportedError: it reads other values.
         FileMissingError, FileCorruptError: as `read_file`.
     """
+    if file.record.field_ids == IdsInFile.ENCRYPTED:
+        raise _encrypted(file.path)
     filesystem, name = open_location(file.path)
     with name_errors(file.path), filesystem.open_input_file(name) as source:
         OpenFile(request, file, StoredFile(source, request.file_format)).require_plain()
+
+
+def _encrypted(path: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"The file '{path}' is encrypted, and only Spark has the keys: read the table with Spark."
+    )
 
 
 _OF_ENCRYPTED_FILES = ("Cannot decrypt", "no decryption found")
@@ -78,9 +86,7 @@ def name_errors(path: str) -> Iterator[None]:
         ) from None
     except (pa.ArrowException, ValueError, OverflowError, OSError) as error:
         if any(phrase in str(error) for phrase in _OF_ENCRYPTED_FILES):
-            raise UnsupportedError(
-                f"The file '{path}' is encrypted, and only Spark has the keys: read the table with Spark."
-            ) from error
+            raise _encrypted(path) from error
         reason = _ARROWS_PATH.sub("", str(error)).rstrip(".")
         raise FileCorruptError(
             f"The file '{path}' cannot be read: {reason}. Remove or restore it."

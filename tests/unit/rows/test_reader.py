@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import datetime as dt
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
@@ -12,7 +11,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
-import pyarrow.parquet.encryption as encryption
 import pytest
 
 from parquetry.data_files import ColumnStatistics, FileRecord, TableColumn
@@ -20,6 +18,7 @@ from parquetry.errors import FileCorruptError, FileMissingError, UnsupportedErro
 from parquetry.predicate import parse_filter
 from parquetry.rows import FileRows, ReadRequest, read_file, stored_file
 from parquetry.rows.stored_file import StoredFile
+from tests.support.readers.encrypted_files import encryption_of
 
 EXISTS = "EXISTS_DEFAULT"
 PHYSICAL = "parquetry.physical"
@@ -266,24 +265,10 @@ def test_blanks_of_orc_may_be_those_of_a_char(tmp_path: Path) -> None:
         rows_of(path, [column("s", "string")], record=theirs)
 
 
-class PlainKeys(encryption.KmsClient):
-    """A service for keys that wraps them in nothing."""
-
-    def wrap_key(self, key: bytes, master: str) -> bytes:
-        return base64.b64encode(key)
-
-    def unwrap_key(self, wrapped: bytes, master: str) -> bytes:
-        return base64.b64decode(wrapped)
-
-
 @pytest.mark.parametrize("plaintext_footer", [True, False])
 def test_encrypted_files_are_named(parquet: Path, plaintext_footer: bool) -> None:
     """A file whose columns or footer are encrypted is not called damaged, as only its keys are missing."""
-    config = encryption.EncryptionConfiguration(
-        footer_key="f", column_keys={"k": ["secret"]}, plaintext_footer=plaintext_footer
-    )
-    factory = encryption.CryptoFactory(lambda _: PlainKeys())
-    keys = factory.file_encryption_properties(encryption.KmsConnectionConfig(), config)
+    keys = encryption_of("secret", plaintext_footer=plaintext_footer)
     table = pa.table({"open": [1], "secret": ["x"]})
     with pq.ParquetWriter(parquet, table.schema, encryption_properties=keys) as writer:
         writer.write_table(table)
