@@ -65,6 +65,8 @@ def _encrypted(path: str) -> UnsupportedError:
 
 _OF_ENCRYPTED_FILES = ("Cannot decrypt", "no decryption found")
 """Parts of PyArrow's errors. A single word could also be of a path."""
+_OF_FAR_TIMES = "is out of range for nanosecond resolution"
+"""A part of PyArrow's error at a time in ORC, which it reads in nanoseconds of 64 bits."""
 _ARROWS_PATH = re.compile(r"^Could not open Parquet input source '.*?': ")
 """The beginning of errors of PyArrow's datasets, which our message has already."""
 
@@ -76,7 +78,7 @@ def name_errors(path: str) -> Iterator[None]:
     Raises:
         FileMissingError: the file does not exist.
         FileCorruptError: it cannot be read.
-        UnsupportedError: it is encrypted.
+        UnsupportedError: it is encrypted, or PyArrow does not read one of its times.
     """
     try:
         yield
@@ -87,6 +89,11 @@ def name_errors(path: str) -> Iterator[None]:
     except (pa.ArrowException, ValueError, OverflowError, OSError) as error:
         if any(phrase in str(error) for phrase in _OF_ENCRYPTED_FILES):
             raise _encrypted(path) from error
+        if _OF_FAR_TIMES in str(error):
+            raise UnsupportedError(
+                f"The file '{path}' has a timestamp before 1677 or after 2262, which PyArrow does not read in ORC: "
+                "select other columns, or read the table with Spark."
+            ) from error
         reason = _ARROWS_PATH.sub("", str(error)).rstrip(".")
         raise FileCorruptError(
             f"The file '{path}' cannot be read: {reason}. Remove or restore it."

@@ -37,6 +37,7 @@ _REASONS = (
     "is encrypted, and only Spark has the keys",  # within an error of DuckDB
     "cannot be read outside of Spark",  # of our scan, in an error of DuckDB's
     "cannot be read by Iceberg's readers",
+    "which PyArrow does not read in ORC",  # of our scan, in an error of DuckDB's
     "PyIceberg takes",
     "PyIceberg finds no row",
     "PyIceberg reads NULL",
@@ -44,6 +45,7 @@ _REASONS = (
 )
 """Parts of our refusals, in errors of clients."""
 _FAILURES = {
+    "iceberg pyiceberg": r"No match for FieldRef\.Nested",  # a condition on a column with a dot in its name
     "iceberg polars": r"non-parquet format: FileFormat.ORC|contained invalid UTF-8",
     "iceberg duckdb": r"File format 'ORC' not supported|is not valid UTF8",
     "delta delta-rs": r"is not a valid decimal128",
@@ -110,6 +112,7 @@ class TableReaders:
         readers: Mapping[str, Reader] = READERS,
     ) -> None:
         self._catalog, self._address, self._readers = catalog, address, readers
+        self._signed_zeros = True
         self._connection: duckdb.DuckDBPyConnection | None = None
 
     def close(self) -> None:
@@ -145,9 +148,10 @@ class TableReaders:
             return folder
 
         source = TableSource(scan, snapshot.database, snapshot.name, self._address, self._connect, publish)
-        wanted = None if expected is None else _rows(expected)
+        self._signed_zeros = snapshot.metadata.format != "orc"
+        wanted = None if expected is None else self._rows(expected)
         small = expected is not None and expected.num_rows <= MAX_COMPARED_ROWS
-        filters = _filtered_rows(snapshot, expected) if small else []
+        filters = self._filtered_rows(snapshot, expected) if small else []
         try:
             for name, read in self._readers.items():
                 where = f"{snapshot.label} {name}"
@@ -188,7 +192,7 @@ class TableReaders:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of previews, and of types
-                return _rows(read())
+                return self._rows(read())
         except UnsupportedError as error:
             return error.message
         except Exception as error:  # noqa: BLE001 - of any library
@@ -200,28 +204,26 @@ class TableReaders:
                 return text
             return _Failure(text)
 
+    def _rows(self, table: pa.Table) -> list[str]:
+        """Return the rows to compare, or of a large table their number."""
+        if table.num_rows > MAX_COMPARED_ROWS:
+            return [f"{table.num_rows} rows"]
+        return comparable(python_rows(table), signed_zeros=self._signed_zeros)
+
+    def _filtered_rows(self, snapshot: TableSnapshot, rows: pa.Table) -> list[tuple[RowFilter, list[str]]]:
+        """Return filters of a table, each with the rows that it chooses."""
+        values = python_rows(rows)
+        return [
+            (each, comparable((row for row in values if each.holds(row)), signed_zeros=self._signed_zeros))
+            for each in filters_of(snapshot, rows.schema, values)
+        ]
+
 
 @dataclass(frozen=True)
 class _Failure:
     """An error without a reason for the user."""
 
     text: str
-
-
-def _rows(table: pa.Table) -> list[str]:
-    """Return the rows to compare, or of a large table their number."""
-    if table.num_rows > MAX_COMPARED_ROWS:
-        return [f"{table.num_rows} rows"]
-    return comparable(python_rows(table))
-
-
-def _filtered_rows(snapshot: TableSnapshot, rows: pa.Table) -> list[tuple[RowFilter, list[str]]]:
-    """Return filters of a table, each with the rows that it chooses."""
-    values = python_rows(rows)
-    return [
-        (each, comparable(row for row in values if each.holds(row)))
-        for each in filters_of(snapshot, rows.schema, values)
-    ]
 
 
 def _difference(given: list[str], wanted: list[str]) -> str:

@@ -244,6 +244,15 @@ def test_orc_needs_the_zone_of_its_times(tmp_path: Path) -> None:
         rows_of(path, [column("t", "timestamp")], zone="Europe/Berlin")
 
 
+def test_times_that_pyarrow_does_not_read_are_no_damage(tmp_path: Path) -> None:
+    """PyArrow reads ORC's times in nanoseconds. A file with another time is refused, and stays."""
+    path = tmp_path / "f.orc"
+    orc.write_table(pa.table({"t": pa.array([-62_135_769_600], pa.timestamp("s")), "a": [1]}), path)
+    with pytest.raises(UnsupportedError, match="which PyArrow does not read in ORC"):
+        rows_of(path, [column("t", "timestamp")], zone="UTC")
+    assert rows_of(path, [column("a", "long")]) == [{"a": 1}]
+
+
 def test_orc_without_names_goes_by_position(tmp_path: Path) -> None:
     """Hive's old writers named columns `_col0`; the table's order of columns in files counts."""
     path = tmp_path / "f.orc"
