@@ -79,6 +79,9 @@ def test_a_scan_never_changes(lake: Catalog) -> None:
     """`filter`, `select` and `limit` return other scans."""
     scan = lake.scan("shop.t")
     narrowed = scan.filter("id >= 20").filter("id < 25").select("id").limit(3)
+    assert (
+        scan.select(["name", "ID"]).schema.names == scan.select("name", "id").schema.names == ["name", "id"]
+    )
     assert narrowed.schema.names == ["id"]
     assert narrowed.to_arrow().num_rows == 3
     assert scan.to_arrow().num_rows == 120
