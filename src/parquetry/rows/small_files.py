@@ -28,6 +28,8 @@ _FILES_AT_ONCE = 64
 """Files whose footers are read before the first row is: some milliseconds."""
 _ROWS_PER_BATCH = 1 << 20
 """Rows of a batch, at most: a row group of a small file is one batch."""
+_MAX_BYTES_OF_SCAN = 64_000_000
+"""Bytes of one scan, not compressed. PyArrow decodes all of it if its rows are taken slowly."""
 _FORMAT = ds.ParquetFileFormat(read_options=ds.ParquetReadOptions(coerce_int96_timestamp_unit="us"))
 
 
@@ -59,6 +61,7 @@ class _Fragment(StoredFile):
     Attributes:
         filesystem: of the file.
         path: of the file on it.
+        bytes: of its row groups, not compressed.
     """
 
     def __init__(self, location: str) -> None:
@@ -66,12 +69,8 @@ class _Fragment(StoredFile):
         self.is_orc = False
         self._file = _FORMAT.make_fragment(self.path, self.filesystem)
         self.schema = self._file.physical_schema
-
-    @property
-    def bytes(self) -> int:
-        """Return the bytes of the row groups, not compressed."""
         metadata = self._file.metadata
-        return sum(metadata.row_group(part).total_byte_size for part in range(self.parts))
+        self.bytes = sum(metadata.row_group(part).total_byte_size for part in range(self.parts))
 
     def of_parts(self, parts: Sequence[int]) -> ds.Fragment:
         """Return PyArrow's fragment of some row groups."""
@@ -120,7 +119,8 @@ class _OpenedFile:
         Partitions may share files, and a batch names only its path. So a scan has each path once.
         """
         alike = self.layout is run[0].layout and self.is_scanned and run[0].is_scanned
-        return alike and all(self.stored.path != each.stored.path for each in run)
+        once = all(self.stored.path != each.stored.path for each in run)
+        return alike and once and sum(each.stored.bytes for each in (*run, self)) <= _MAX_BYTES_OF_SCAN
 
     @property
     def is_scanned(self) -> bool:

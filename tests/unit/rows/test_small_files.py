@@ -124,6 +124,22 @@ def test_files_of_one_schema_are_one_scan(folder: Folder, monkeypatch: pytest.Mo
     assert (sum(batch.num_rows for batch in batches), found) == (100, [folder.files[0].path])
 
 
+def test_a_scan_has_few_bytes(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyArrow may decode a whole scan before its rows are taken, so more files are read by several scans."""
+    for first in range(0, 100, 10):
+        folder.add(numbers(first, 10))
+    runs: list[int] = []
+    real = small_files._read_run
+    monkeypatch.setattr(
+        small_files, "_read_run", lambda wanted, run: runs.append(len(run)) or real(wanted, run)
+    )
+    groups = pq.ParquetFile(folder.files[0].path).metadata
+    monkeypatch.setattr(small_files, "_MAX_BYTES_OF_SCAN", 4 * groups.row_group(0).total_byte_size)
+    assert [row["id"] for row in rows(read_small_files(request(), folder.files))] == list(range(100))
+    assert len(runs) > 2
+    assert max(runs) <= 4
+
+
 def error_of(
     wanted: ReadRequest, files: Sequence[FileRows], *, together: bool
 ) -> tuple[type[Exception], str]:
