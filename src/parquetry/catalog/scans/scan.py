@@ -141,7 +141,7 @@ class Scan:
         return arrow_schema(self.table_columns)
 
     def to_batches(self) -> pa.RecordBatchReader:
-        """Return the rows as a stream of record batches. Memory holds some batches of a few files.
+        """Return the rows as a stream of record batches. Memory holds some batches, or small files of 64 MB.
 
         Raises:
             UnsupportedError: a column, or a part of the condition, is for Spark alone. Errors of files are
