@@ -129,8 +129,8 @@ def run_query(
     module = require_extra("duckdb")
     chosen = module.connect() if connection is None else connection
     if connection is None and _SHOW_TABLES.fullmatch(sql):
-        found = [{"database": database, "name": name} for database, name in list_tables()]
-        return chosen.from_arrow(pa.Table.from_pylist(found, _NAMES))
+        names = [{"database": database, "name": name} for database, name in list_tables()]
+        return chosen.from_arrow(pa.Table.from_pylist(names, _NAMES))
     sql = _quote_default(sql)
     create_views(chosen, sql, open_scan)
     try:
