@@ -65,9 +65,10 @@ class _Fragment(StoredFile):
     """
 
     def __init__(self, location: str) -> None:
-        self.filesystem, self.path = open_location(location)
+        self.filesystem, name = open_location(location)
         self.is_orc = False
-        self._file = _FORMAT.make_fragment(self.path, self.filesystem)
+        self._file = _FORMAT.make_fragment(name, self.filesystem)
+        self.path: str = self._file.path
         self.schema = self._file.physical_schema
         metadata = self._file.metadata
         self.bytes = sum(metadata.row_group(part).total_byte_size for part in range(self.parts))

@@ -124,6 +124,26 @@ def test_files_of_one_schema_are_one_scan(folder: Folder, monkeypatch: pytest.Mo
     assert (sum(batch.num_rows for batch in batches), found) == (100, [folder.files[0].path])
 
 
+def test_files_of_which_statistics_leave_no_row(folder: Folder) -> None:
+    """Row groups that cannot match are not read, also where no file has another one."""
+    for first in (0, 100):
+        folder.add(numbers(first, 10), row_group_size=3)
+    assert rows(read_small_files(request("id > 1000000"), folder.files)) == []
+    assert [row["id"] for row in rows(read_small_files(request("id = 104"), folder.files))] == [104]
+
+
+def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
+    """Escapes, blanks and doubled slashes are parts of names."""
+    folder = Folder(tmp_path / "p=1%2F2 é")
+    folder.path.mkdir()
+    folder.add(numbers(0, 2))
+    folder.files = [
+        FileRows(path, FileRecord(path, 1), ("a",))
+        for path in (folder.files[0].path, folder.files[0].path.replace("/p=", "//p="))
+    ]
+    assert [row["id"] for row in rows(read_small_files(request(), folder.files))] == [0, 1, 0, 1]
+
+
 def test_a_scan_has_few_bytes(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     """PyArrow may decode a whole scan before its rows are taken, so more files are read by several scans."""
     for first in range(0, 100, 10):
