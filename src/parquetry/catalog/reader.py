@@ -241,7 +241,11 @@ class CatalogReader:
         """
         from parquetry.catalog.scans.duckdb_views import run_query
 
-        return run_query(sql, connection, lambda name: self.scan(name, time_zone=time_zone))
+        def list_tables() -> Iterator[tuple[str, str]]:
+            for database in self._metastore.databases():
+                yield from ((database, table) for table in self._metastore.tables(database))
+
+        return run_query(sql, connection, lambda name: self.scan(name, time_zone=time_zone), list_tables)
 
     def history(self, name: str, limit: int | None = None) -> Listing[Commit]:
         """Return the versions of a table that can be read, newest first.

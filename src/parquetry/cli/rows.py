@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,7 +14,6 @@ import typer
 from parquetry import texts
 from parquetry.cli import output
 from parquetry.cli.app import (
-    FilterArgument,
     JsonOption,
     StorageOption,
     StoreOption,
@@ -29,6 +28,8 @@ from parquetry.cli.app import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from parquetry.catalog import Column
+
 Format = Literal["table", "csv", "json", "parquet"]
 _FORMATS_BY_ENDING: dict[str, Format] = {
     ".csv": "csv",
@@ -36,6 +37,9 @@ _FORMATS_BY_ENDING: dict[str, Format] = {
     ".parquet": "parquet",
     ".txt": "table",
 }
+
+_PLAN_OF_DUCKDB = ["explain_key", "explain_value"]
+"""The columns of EXPLAIN, whose second one is a drawing of many lines."""
 
 FormatOption = Annotated[
     Format | None,
@@ -61,10 +65,15 @@ ZoneOption = Annotated[
 ]
 
 
+RowFilterArgument = Annotated[
+    str | None, typer.Argument(metavar="FILTER", help="A filter in SQL: only these rows.", show_default=False)
+]
+
+
 @app.command(epilog="Example: parquetry head sales.orders -n 20 --where \"day >= '2024-01-01'\"")
 def head(
     table: TableArgument,
-    condition: FilterArgument = None,
+    condition: RowFilterArgument = None,
     where: WhereOption = None,
     limit: Annotated[
         int, typer.Option("--limit", "-n", metavar="N", min=0, help="Print at most N rows.")
@@ -75,7 +84,7 @@ def head(
             "--column",
             "-c",
             metavar="NAME",
-            help="Only this column; may be given several times.",
+            help="Only this column; may be given several times, or as a,b.",
             show_default=False,
         ),
     ] = None,
@@ -95,15 +104,19 @@ def head(
     Only so many files are read as needed.
     """
     with open_catalog(warehouse, store, storage_option) as catalog:
+        names = None if column is None else _split_names(column, catalog.scan(table, version=version).columns)
         scan = catalog.scan(
-            table, one_filter(condition, where), column, version=version, limit=limit, time_zone=time_zone
+            table, one_filter(condition, where), names, version=version, limit=limit, time_zone=time_zone
         )
         write_rows(scan.to_batches(), format, to, as_json=as_json)
 
 
 @app.command(epilog='Example: parquetry query "SELECT count(*) FROM sales.orders" -o n.csv')
 def query(
-    sql: Annotated[str, typer.Argument(metavar="SQL", help="A query in DuckDB's SQL.")],
+    sql: Annotated[
+        str,
+        typer.Argument(metavar="SQL", help="A query in DuckDB's SQL, or - to read it from standard input."),
+    ],
     format: FormatOption = None,
     to: OutputOption = None,
     time_zone: ZoneOption = None,
@@ -118,7 +131,7 @@ def query(
     needs the package duckdb: pip install 'parquetry[duckdb]'.
     """
     with open_catalog(warehouse, store, storage_option) as catalog:
-        relation = catalog.query(sql, time_zone=time_zone)
+        relation = catalog.query(sys.stdin.read() if sql == "-" else sql, time_zone=time_zone)
         with _duckdb_errors():
             write_rows(relation.to_arrow_reader(), format, to, as_json=as_json)
 
@@ -204,6 +217,12 @@ def _print_csv(rows: pa.RecordBatchReader) -> None:
         writer.writerow(map(_csv_text, row))
 
 
+def _split_names(names: Sequence[str], columns: Iterable[Column]) -> list[str]:
+    """Return names of columns. A text that is no column may have several, with commas."""
+    known = {column.name.lower() for column in columns}
+    return [part.strip() for name in names for part in ([name] if name.lower() in known else name.split(","))]
+
+
 def _csv_text(value: Any) -> str:
     """Return a value for CSV: nothing for NULL, texts unchanged, JSON for lists and structs."""
     if value is None or isinstance(value, str):
@@ -219,8 +238,19 @@ def _print_json(rows: pa.RecordBatchReader) -> None:
 def _print_table(rows: pa.RecordBatchReader) -> None:
     import pyarrow as pa
 
+    if rows.schema.names == _PLAN_OF_DUCKDB:
+        for _, drawing in _records(rows):
+            print(drawing.rstrip())
+        return
+
     numbers = [field.name for field in rows.schema if _is_number(pa, field.type)]
-    output.print_table(rows.schema.names, _records(rows), numbers, empty="No rows.")
+    records = ([_table_text(value) for value in row] for row in _records(rows))
+    output.print_table(rows.schema.names, records, numbers, empty="No rows.")
+
+
+def _table_text(value: Any) -> Any:
+    """Return a value for a table: JSON for lists and structs."""
+    return output.json_text(value) if isinstance(value, list | dict) else value
 
 
 def _is_number(pa: Any, type: Any) -> bool:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from parquetry.data_files.footers.calendars import may_have_old_days
+from parquetry.data_files.footers.other_readers import find_obstacle
 from parquetry.data_files.footers.parquet_footer import ParquetFooter
 from parquetry.data_files.footers.parquet_schema import SchemaNode
 from parquetry.data_files.records import PHYSICAL_NAME, IdsInFile, TableColumn
@@ -106,16 +106,14 @@ def _keep_own_id(ids: dict[Path, int], path: Path, metadata: Mapping[str, Any]) 
 
 
 def ids_in_footer(footer: ParquetFooter, ids: Mapping[Path, int]) -> IdsInFile:
-    """Compare the ids in a Parquet file with a table's; a file of another calendar is OLD_CALENDAR.
+    """Compare the ids in a Parquet file with a table's, or say why only Spark reads the file.
 
     Args:
-        footer: of the file. The ids of an encrypted one are unknown, and count as foreign.
+        footer: of the file.
         ids: of the table, by paths of names in files.
     """
-    if footer.encrypted:
-        return IdsInFile.FOREIGN
-    if may_have_old_days(footer):
-        return IdsInFile.OLD_CALENDAR
+    if (obstacle := find_obstacle(footer)) is not None:
+        return obstacle
     in_file = list(_ids_of_nodes(footer.columns, ()))
     if all(number is None for _, number in in_file):
         is_flat = not any(node.nested for node in footer.columns)

@@ -96,6 +96,15 @@ class IdsInFile(IntEnum):
     """Every column has the table's id, and the file has the partition columns, too."""
     OLD_CALENDAR = 6
     """The file may have early days of another calendar, which only Spark converts. It may have any ids."""
+    ENCRYPTED = 7
+    """The file, or columns of it, are encrypted, and only Spark has the keys. It may have any ids."""
+    OLD_LISTS = 8
+    """Lists or maps are in a form of older writers, and some readers find NULL there. It may have any ids."""
+
+    @property
+    def for_spark_alone(self) -> bool:
+        """Return whether Spark alone reads the file right."""
+        return self in (IdsInFile.OLD_CALENDAR, IdsInFile.ENCRYPTED, IdsInFile.OLD_LISTS)
 
 
 class ColumnStatistics(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):

@@ -10,6 +10,8 @@ by one schema. So a table is refused, with the reason and a remedy, where they w
 | a file without a column that has a DEFAULT | NULL |
 | a file with a type that only Spark reads as the table's | an error, or other values |
 | a file with early days of another calendar | other days |
+| an encrypted file | an error |
+| a file with lists or maps in a form of older writers | NULL, or an error |
 """
 
 from __future__ import annotations
@@ -70,6 +72,15 @@ class FileCheck:
             return (
                 "it may have days before 1582 or times before 1900 of another calendar, which only Spark's readers "
                 f"convert: {_REWRITE}"
+            )
+        if file.field_ids == IdsInFile.ENCRYPTED:
+            return (
+                "it, or columns of it, are encrypted, and only Spark has the keys: read the table with Spark"
+            )
+        if file.field_ids == IdsInFile.OLD_LISTS:
+            return (
+                "it has lists or maps in a form of older writers, in which some readers find NULL instead of the "
+                f"values: {_REWRITE}"
             )
         if self._by_ids and (reason := _ids_refusal(file)) is not None:
             return reason

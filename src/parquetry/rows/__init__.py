@@ -1,8 +1,9 @@
 """Read the rows of a data file as the table says: with its names, its types, its defaults and its partitions.
 
-`reader` is the entrance: `read_file` yields batches of one file. It gives the rows that Spark's readers give.
-What it cannot read as Spark does, it refuses with an error that names the file, the column and a remedy. The
-choice of files is for `parquetry.prune`.
+The entrances are `reader.read_file`, which yields batches of one file, and `small_files.read_small_files`,
+which yields batches of many. They give the rows that Spark's readers give. What they cannot read as Spark
+does, they refuse with an error that names the file, the column and a remedy. The choice of files is for
+`parquetry.prune`.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
@@ -10,13 +11,10 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 if FOR_TYPE_CHECKERS:
     from parquetry.rows.arrow_types import arrow_schema as arrow_schema
     from parquetry.rows.calendars import require_certain_days as require_certain_days
-    from parquetry.rows.reader import (
-        FileRows as FileRows,
-        ReadRequest as ReadRequest,
-        read_file as read_file,
-        require_plain_file as require_plain_file,
-    )
+    from parquetry.rows.reader import read_file as read_file, require_plain_file as require_plain_file
+    from parquetry.rows.request import FileRows as FileRows, ReadRequest as ReadRequest
     from parquetry.rows.row_filter import require_exact as require_exact
+    from parquetry.rows.small_files import read_small_files as read_small_files
     from parquetry.rows.stored_file import StoredFile as StoredFile, plain as plain
     from parquetry.rows.valid_texts import require_valid_texts as require_valid_texts
     from parquetry.rows.values import constant_scalar as constant_scalar

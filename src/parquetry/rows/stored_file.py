@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 ROWS_PER_BATCH = 1 << 16
 """Rows in one batch of a large row group. A batch of an ORC file is a stripe."""
-_MAX_BYTES_AT_ONCE = 16_000_000
+MAX_BYTES_AT_ONCE = 16_000_000
 """Bytes of a row group, not compressed, that is decoded at once: faster than in batches, and still small."""
 _UNITS = {"milliseconds": "MILLIS", "microseconds": "MICROS", "nanoseconds": "NANOS"}
 _ANNOTATIONS = {
@@ -108,7 +108,7 @@ class StoredFile:
 
     @cached_property
     def _parquet_leaves(self) -> dict[int, list[str]]:
-        schema = self._file.schema
+        schema = self._file.metadata.schema
         leaves: dict[int, list[str]] = {}
         at = 0
         for position, field in enumerate(self.schema):
@@ -129,7 +129,7 @@ class StoredFile:
         for part in parts:
             if self.is_orc:
                 yield self._file.read_stripe(part, columns=list(names))
-            elif self._file.metadata.row_group(part).total_byte_size <= _MAX_BYTES_AT_ONCE:
+            elif self._file.metadata.row_group(part).total_byte_size <= MAX_BYTES_AT_ONCE:
                 group = self._file.read_row_group(part, columns=list(names))
                 yield from group.to_batches()
             else:

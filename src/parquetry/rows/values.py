@@ -38,6 +38,27 @@ def constant_array(type: ColumnType, value: Value, count: int) -> pa.Array:
     return pa.repeat(constant_scalar(type, value), count)
 
 
+class Constants:
+    """Arrays of one value, which batches of one partition share.
+
+    A column's last array is kept, and shorter ones are slices of it.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[Value, pa.Array]] = {}
+
+    def array(self, name: str, type: ColumnType, value: Value, count: int) -> pa.Array:
+        """Return an array of a column's value in each of `count` rows.
+
+        Raises:
+            UnsupportedError: Arrow has no such type.
+        """
+        last = self._last.get(name)
+        if last is None or last[0] is not value or len(last[1]) < count:
+            self._last[name] = last = value, constant_array(type, value, count)
+        return last[1].slice(0, count)
+
+
 def value_array(type: ColumnType, values: tuple[Value, ...]) -> pa.Array:
     """Return an array of values, none of them NULL."""
     arrow = primitive_arrow_type(type)

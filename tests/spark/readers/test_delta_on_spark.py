@@ -15,7 +15,7 @@ from tests.support.readers.cases import CASES, NAMES_ALONE
 from tests.support.readers.python_tables import PythonLake
 from tests.support.readers.values import comparable
 
-PUBLISHED = 16
+PUBLISHED = 17
 """The cases that are published."""
 
 

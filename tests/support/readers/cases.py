@@ -9,8 +9,10 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from parquetry.data_files import EXISTS_DEFAULT, PHYSICAL_NAME, TableColumn
+from tests.support.readers.encrypted_files import encryption_of
 from tests.support.readers.python_tables import PythonLake, arrow_schema
 
 Row = dict[str, Any]
@@ -22,6 +24,7 @@ STRUCT = {
         {"name": "y", "type": {"type": "array", "elementType": "string", "containsNull": True}, "nullable": True, "metadata": {}},
     ],
 }  # fmt: skip
+LIST = {"type": "array", "elementType": "long", "containsNull": True}
 MAP = {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": True}
 
 ARROW_STRUCT = pa.struct([("x", pa.int32()), ("y", pa.list_(pa.string()))])
@@ -191,6 +194,32 @@ def early(version: str) -> Callable[[PythonLake], None]:
     return make
 
 
+def renamed_in_footer(kind: Any, value: Any, *names: tuple[str, str]) -> Callable[[PythonLake], object]:
+    """Return what makes a table whose file has other names within a list or map, of the same length."""
+
+    def make(lake: PythonLake) -> None:
+        lake.create("t", {"a": "long", "l": kind, "z": "long"})
+        schema = arrow_schema(lake.table("t").metadata)
+        lake.put("t", "a.parquet", pa.Table.from_pylist([{"a": 1, "l": value, "z": 2}], schema))
+        path = lake.folder / "default.db" / "t" / "a.parquet"
+        content = path.read_bytes()
+        for old, new in names:
+            content = content.replace(bytes([len(old)]) + old.encode(), bytes([len(new)]) + new.encode())
+        path.write_bytes(content)
+        lake.sync("t")
+
+    return make
+
+
+def encrypted(lake: PythonLake) -> None:
+    lake.create("t", {"a": "long", "b": "string"})
+    table = pa.Table.from_pylist([{"a": 1, "b": "x"}], arrow_schema(lake.table("t").metadata))
+    path = lake.folder / "default.db" / "t" / "a.parquet"
+    with pq.ParquetWriter(path, table.schema, encryption_properties=encryption_of("b")) as writer:
+        writer.write_table(table)
+    lake.sync("t")
+
+
 STAMP = dt.datetime(2026, 11, 27, 1, 2, 3, 500000, UTC)
 NO_NULL = {"pyiceberg": "takes no NULL", "polars": "takes no NULL"}
 NO_DECIMAL = {"pyiceberg": "for a text", "polars": "for a text"}
@@ -232,6 +261,10 @@ CASES = {
     "a time as a number": ReaderCase(adopted(pa.table({"a": pa.array([1], pa.timestamp("ms"))}), {"a": "long"}), refusal="only Spark reads as that"),
     "early days": ReaderCase(early("3.5.0"), [{"d": dt.date(1500, 1, 1), "t": EARLY, "n": [dt.date(1500, 1, 1)]}]),
     "early days of another calendar": ReaderCase(early("2.4.8"), refusal="another calendar"),
+    "a list of an old writer": ReaderCase(renamed_in_footer(LIST, [1, None], ("list", "bags")), refusal="form of older writers"),
+    "a map of an old writer": ReaderCase(renamed_in_footer(MAP, {"k": 1}, ("value", "datum")), refusal="form of older writers"),
+    "another name of elements": ReaderCase(renamed_in_footer(LIST, [1, None], ("element", "thing_1")), [{"a": 1, "l": [1, None], "z": 2}]),
+    "an encrypted column": ReaderCase(encrypted, refusal="only Spark has the keys"),
     "a padded text": ReaderCase(partitioned("char(3)", "x"), refusal="would not pad"),
     "an interval": ReaderCase(adopted(pa.table({"b": [1]}), {"b": "long", "a": "interval day to second"}), refusal="which Iceberg has not"),
 }  # fmt: skip

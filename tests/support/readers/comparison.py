@@ -37,6 +37,7 @@ _REASONS = (
     "is encrypted, and only Spark has the keys",  # within an error of DuckDB
     "cannot be read outside of Spark",  # of our scan, in an error of DuckDB's
     "cannot be read by Iceberg's readers",
+    "which PyArrow does not read in ORC",  # of our scan, in an error of DuckDB's
     "PyIceberg takes",
     "PyIceberg finds no row",
     "PyIceberg reads NULL",
@@ -44,6 +45,7 @@ _REASONS = (
 )
 """Parts of our refusals, in errors of clients."""
 _FAILURES = {
+    "iceberg pyiceberg": r"No match for FieldRef\.Nested",  # a condition on a column with a dot in its name
     "iceberg polars": r"non-parquet format: FileFormat.ORC|contained invalid UTF-8",
     "iceberg duckdb": r"File format 'ORC' not supported|is not valid UTF8",
     "delta delta-rs": r"is not a valid decimal128",
@@ -51,6 +53,8 @@ _FAILURES = {
     "delta duckdb": r"is not valid UTF8",
 }
 """Errors of readers themselves, which read no row of such tables."""
+_BROKEN_CONNECTION = (duckdb.FatalException, duckdb.InternalException)
+"""Errors after which DuckDB answers nothing until one connects anew."""
 FILTERED_READERS = frozenset(READERS) - {"scan pandas", "scan dataset"}
 """Readers that get filters. pandas has Arrow's rows, and a dataset of whole files refuses most filters."""
 _FILTERED_BY_ARROW = ("iceberg pyiceberg", "delta delta-rs")
@@ -108,14 +112,22 @@ class TableReaders:
         readers: Mapping[str, Reader] = READERS,
     ) -> None:
         self._catalog, self._address, self._readers = catalog, address, readers
-        self._connection = duckdb_of(address)
-        package = Path(str(resources.files("duckdb_extension_delta")))
-        (extension,) = package.glob(f"extensions/v{duckdb.__version__}/delta.duckdb_extension")
-        self._connection.execute(f"LOAD '{extension}'")
+        self._signed_zeros = True
+        self._connection: duckdb.DuckDBPyConnection | None = None
 
     def close(self) -> None:
         """Close DuckDB's connection."""
-        self._connection.close()
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+
+    def _connect(self) -> duckdb.DuckDBPyConnection:
+        if self._connection is None:
+            self._connection = duckdb_of(self._address)
+            package = Path(str(resources.files("duckdb_extension_delta")))
+            (extension,) = package.glob(f"extensions/v{duckdb.__version__}/delta.duckdb_extension")
+            self._connection.execute(f"LOAD '{extension}'")
+        return self._connection
 
     def compare(self, snapshot: TableSnapshot, expected: pa.Table | None, into: Comparison) -> None:
         """Compare the rows of one table.
@@ -135,14 +147,15 @@ class TableReaders:
                 published.append(folder)
             return folder
 
-        source = TableSource(scan, snapshot.database, snapshot.name, self._address, self._connection, publish)
-        wanted = None if expected is None else _rows(expected)
+        source = TableSource(scan, snapshot.database, snapshot.name, self._address, self._connect, publish)
+        self._signed_zeros = snapshot.metadata.format != "orc"
+        wanted = None if expected is None else self._rows(expected)
         small = expected is not None and expected.num_rows <= MAX_COMPARED_ROWS
-        filters = _filtered_rows(snapshot, expected) if small else []
+        filters = self._filtered_rows(snapshot, expected) if small else []
         try:
             for name, read in self._readers.items():
                 where = f"{snapshot.label} {name}"
-                given = _rows_or_refusal(name, lambda read=read: read(source, None))  # type: ignore[misc]
+                given = self._rows_or_refusal(name, lambda read=read: read(source, None))  # type: ignore[misc]
                 if isinstance(given, str):
                     into.refused.setdefault(snapshot.name, {})[name] = given
                 elif into.find_right(where, given, wanted):
@@ -168,11 +181,42 @@ class TableReaders:
         read = self._readers[name]
         for condition, wanted in filters:
             where = f"{label} {condition}"
-            given = _rows_or_refusal(name, lambda condition=condition: read(source, condition))  # type: ignore[misc]
+            given = self._rows_or_refusal(name, lambda condition=condition: read(source, condition))  # type: ignore[misc]
             if isinstance(given, str):
                 into.refused_filters[where] = given
             elif into.find_right(where, given, wanted):
                 into.agreeing_filters[name] += 1
+
+    def _rows_or_refusal(self, name: str, read: Callable[[], pa.Table]) -> list[str] | str | _Failure:
+        """Return the rows that a reader gives, or the text of its refusal, or its failure."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of previews, and of types
+                return self._rows(read())
+        except UnsupportedError as error:
+            return error.message
+        except Exception as error:  # noqa: BLE001 - of any library
+            if isinstance(error, _BROKEN_CONNECTION):
+                self.close()
+            text = f"{type(error).__name__}: {error}"
+            known = _FAILURES.get(name)
+            if any(reason in text for reason in _REASONS) or (known is not None and re.search(known, text)):
+                return text
+            return _Failure(text)
+
+    def _rows(self, table: pa.Table) -> list[str]:
+        """Return the rows to compare, or of a large table their number."""
+        if table.num_rows > MAX_COMPARED_ROWS:
+            return [f"{table.num_rows} rows"]
+        return comparable(python_rows(table), signed_zeros=self._signed_zeros)
+
+    def _filtered_rows(self, snapshot: TableSnapshot, rows: pa.Table) -> list[tuple[RowFilter, list[str]]]:
+        """Return filters of a table, each with the rows that it chooses."""
+        values = python_rows(rows)
+        return [
+            (each, comparable((row for row in values if each.holds(row)), signed_zeros=self._signed_zeros))
+            for each in filters_of(snapshot, rows.schema, values)
+        ]
 
 
 @dataclass(frozen=True)
@@ -180,38 +224,6 @@ class _Failure:
     """An error without a reason for the user."""
 
     text: str
-
-
-def _rows_or_refusal(name: str, read: Callable[[], pa.Table]) -> list[str] | str | _Failure:
-    """Return the rows that a reader gives, or the text of its refusal, or its failure."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of previews, and of types
-            return _rows(read())
-    except UnsupportedError as error:
-        return error.message
-    except Exception as error:  # noqa: BLE001 - of any library
-        text = f"{type(error).__name__}: {error}"
-        known = _FAILURES.get(name)
-        if any(reason in text for reason in _REASONS) or (known is not None and re.search(known, text)):
-            return text
-        return _Failure(text)
-
-
-def _rows(table: pa.Table) -> list[str]:
-    """Return the rows to compare, or of a large table their number."""
-    if table.num_rows > MAX_COMPARED_ROWS:
-        return [f"{table.num_rows} rows"]
-    return comparable(python_rows(table))
-
-
-def _filtered_rows(snapshot: TableSnapshot, rows: pa.Table) -> list[tuple[RowFilter, list[str]]]:
-    """Return filters of a table, each with the rows that it chooses."""
-    values = python_rows(rows)
-    return [
-        (each, comparable(row for row in values if each.holds(row)))
-        for each in filters_of(snapshot, rows.schema, values)
-    ]
 
 
 def _difference(given: list[str], wanted: list[str]) -> str:

@@ -28,7 +28,7 @@ class TableSource:
         database: its database.
         name: its name.
         address: of the served catalog.
-        connection: of DuckDB, with the served catalog as `lake`.
+        connect: returns a connection of DuckDB, with the served catalog as `lake`.
         publish: publishes the table as a Delta log, and returns its folder.
     """
 
@@ -36,7 +36,7 @@ class TableSource:
     database: str
     name: str
     address: str
-    connection: duckdb.DuckDBPyConnection
+    connect: Callable[[], duckdb.DuckDBPyConnection]
     publish: Callable[[], str]
 
     def filtered(self, where: RowFilter | None) -> Scan:
@@ -60,7 +60,7 @@ def _polars(source: TableSource, where: RowFilter | None) -> pa.Table:
 
 
 def _duckdb(source: TableSource, where: RowFilter | None) -> pa.Table:
-    relation = source.scan.to_duckdb(source.connection)
+    relation = source.scan.to_duckdb(source.connect())
     chosen = relation if where is None else relation.filter(where.in_duckdb_sql())
     return chosen.to_arrow_table()
 
@@ -84,7 +84,7 @@ def _by_polars(source: TableSource, where: RowFilter | None) -> pa.Table:
 
 
 def _by_duckdb(source: TableSource, where: RowFilter | None) -> pa.Table:
-    return _by_sql(source.connection, f'lake."{source.database}"."{source.name}"', where)
+    return _by_sql(source.connect(), f'lake."{source.database}"."{source.name}"', where)
 
 
 def _log_by_delta_rs(source: TableSource, where: RowFilter | None) -> pa.Table:
@@ -97,7 +97,7 @@ def _log_by_polars(source: TableSource, where: RowFilter | None) -> pa.Table:
 
 
 def _log_by_duckdb(source: TableSource, where: RowFilter | None) -> pa.Table:
-    return _by_sql(source.connection, f"delta_scan('{source.publish()}')", where)
+    return _by_sql(source.connect(), f"delta_scan('{source.publish()}')", where)
 
 
 def _narrow(frame: pl.LazyFrame, where: RowFilter | None) -> pl.LazyFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -56,6 +57,35 @@ def test_head_writes_csv_and_json(warehouse: Path, capsys: pytest.CaptureFixture
     )
     assert run("head", "shop.t", "--json", "-n", "1") == 0
     assert json.loads(capsys.readouterr().out) == [{"id": 1, "word": "a,b", "tags": [1], "day": "1970-01-01"}]
+
+
+def test_columns_of_head_in_one_text(warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Commas separate names, and an unknown name is still refused."""
+    assert run("head", "shop.t", "-n", "1", "-c", "word, id") == 0
+    assert capsys.readouterr().out == "word  id\na,b    1\n"
+    assert run("head", "shop.t", "-c", "word,nope") == 1
+    assert "Column 'nope' is not in the table" in capsys.readouterr().err
+
+
+def test_query_knows_duckdbs_other_statements(
+    warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """SHOW TABLES lists ours, EXPLAIN draws a plan, `-` is standard input, and COPY writes no file."""
+    for statement in ("show tables;", "SHOW ALL TABLES"):
+        assert run("query", statement) == 0
+        assert capsys.readouterr().out == "database  name\nshop      t\n"
+    assert run("query", "EXPLAIN SELECT id FROM shop.t WHERE word = 'x'") == 0
+    assert "word='x'" in capsys.readouterr().out
+    assert run("query", "explain analyze SELECT count(*) FROM shop.t") == 0
+    assert len(capsys.readouterr().out.splitlines()) > 10
+    monkeypatch.setattr("sys.stdin", io.StringIO("SELECT max(id) AS m FROM shop.t"))
+    assert run("query", "-") == 0
+    assert capsys.readouterr().out == "m\n3\n"
+    assert run("query", f"COPY shop.t TO '{tmp_path}/t.csv'") == 1
+    assert "`--output FILE`" in capsys.readouterr().err
+    assert not (tmp_path / "t.csv").exists()
+    assert run("query", "CREATE TEMP TABLE a AS SELECT [1, NULL] AS b; SELECT b FROM a") == 0
+    assert capsys.readouterr().out == "b\n[1, null]\n"
 
 
 def test_query_writes_files(warehouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import datetime as dt
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
@@ -12,7 +11,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
-import pyarrow.parquet.encryption as encryption
 import pytest
 
 from parquetry.data_files import ColumnStatistics, FileRecord, TableColumn
@@ -20,6 +18,7 @@ from parquetry.errors import FileCorruptError, FileMissingError, UnsupportedErro
 from parquetry.predicate import parse_filter
 from parquetry.rows import FileRows, ReadRequest, read_file, stored_file
 from parquetry.rows.stored_file import StoredFile
+from tests.support.readers.encrypted_files import encryption_of
 
 EXISTS = "EXISTS_DEFAULT"
 PHYSICAL = "parquetry.physical"
@@ -226,7 +225,7 @@ def test_large_row_groups_come_in_batches(parquet: Path, monkeypatch: pytest.Mon
         return [batch.num_rows for batch in read_file(ReadRequest("parquet", columns, columns, ()), file)]
 
     assert sizes() == [20, 5]
-    monkeypatch.setattr(stored_file, "_MAX_BYTES_AT_ONCE", 10)
+    monkeypatch.setattr(stored_file, "MAX_BYTES_AT_ONCE", 10)
     monkeypatch.setattr(stored_file, "ROWS_PER_BATCH", 8)
     assert sizes() == [8, 8, 4, 5]
 
@@ -243,6 +242,15 @@ def test_orc_needs_the_zone_of_its_times(tmp_path: Path) -> None:
     orc.write_table(pa.table({"t": pa.array([dt.datetime(2024, 10, 27, 2, 30)], pa.timestamp("us"))}), path)
     with pytest.raises(UnsupportedError, match="does not fit"):  # which of the two hours is not known
         rows_of(path, [column("t", "timestamp")], zone="Europe/Berlin")
+
+
+def test_times_that_pyarrow_does_not_read_are_no_damage(tmp_path: Path) -> None:
+    """PyArrow reads ORC's times in nanoseconds. A file with another time is refused, and stays."""
+    path = tmp_path / "f.orc"
+    orc.write_table(pa.table({"t": pa.array([-62_135_769_600], pa.timestamp("s")), "a": [1]}), path)
+    with pytest.raises(UnsupportedError, match="which PyArrow does not read in ORC"):
+        rows_of(path, [column("t", "timestamp")], zone="UTC")
+    assert rows_of(path, [column("a", "long")]) == [{"a": 1}]
 
 
 def test_orc_without_names_goes_by_position(tmp_path: Path) -> None:
@@ -266,24 +274,10 @@ def test_blanks_of_orc_may_be_those_of_a_char(tmp_path: Path) -> None:
         rows_of(path, [column("s", "string")], record=theirs)
 
 
-class PlainKeys(encryption.KmsClient):
-    """A service for keys that wraps them in nothing."""
-
-    def wrap_key(self, key: bytes, master: str) -> bytes:
-        return base64.b64encode(key)
-
-    def unwrap_key(self, wrapped: bytes, master: str) -> bytes:
-        return base64.b64decode(wrapped)
-
-
 @pytest.mark.parametrize("plaintext_footer", [True, False])
 def test_encrypted_files_are_named(parquet: Path, plaintext_footer: bool) -> None:
     """A file whose columns or footer are encrypted is not called damaged, as only its keys are missing."""
-    config = encryption.EncryptionConfiguration(
-        footer_key="f", column_keys={"k": ["secret"]}, plaintext_footer=plaintext_footer
-    )
-    factory = encryption.CryptoFactory(lambda _: PlainKeys())
-    keys = factory.file_encryption_properties(encryption.KmsConnectionConfig(), config)
+    keys = encryption_of("secret", plaintext_footer=plaintext_footer)
     table = pa.table({"open": [1], "secret": ["x"]})
     with pq.ParquetWriter(parquet, table.schema, encryption_properties=keys) as writer:
         writer.write_table(table)

@@ -7,7 +7,7 @@ answers with a scan of ours. Through the Arrow stream interface DuckDB would ope
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -28,6 +28,14 @@ if TYPE_CHECKING:
 
 
 _DEFAULT_SCHEMA = "main"
+_SHOW_TABLES = re.compile(r"\s*SHOW\s+(ALL\s+)?TABLES\s*;?\s*", re.IGNORECASE)
+_NAMES = pa.schema([("database", pa.string()), ("name", pa.string())])
+_EXPLAIN = re.compile(r"\s*EXPLAIN\s+(ANALYZE\s+)?", re.IGNORECASE)
+_NO_ROWS = (
+    "The statement has no rows: write a query, such as SELECT * FROM db.t. "
+    "`--output FILE` and the relation's to_parquet(…) write its rows."
+)
+_WITHOUT_ROWS = (exp.Alter, exp.Attach, exp.Copy, exp.Create, exp.Detach, exp.Drop)
 _TERMINAL_CODE = re.compile(r"\x1b\[\d*m")
 """The codes that underline a part of sqlglot's errors."""
 
@@ -105,11 +113,24 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]
 
 
 def run_query(
-    sql: str, connection: duckdb.DuckDBPyConnection | None, open_scan: Callable[[str], NarrowableScan]
+    sql: str,
+    connection: duckdb.DuckDBPyConnection | None,
+    open_scan: Callable[[str], NarrowableScan],
+    list_tables: Callable[[], Iterable[tuple[str, str]]],
 ) -> duckdb.DuckDBPyRelation:
-    """Run a query; see `Catalog.query`."""
+    """Run a query; see `Catalog.query`.
+
+    Args:
+        sql: the query.
+        connection: of DuckDB, or None for a new one.
+        open_scan: returns the scan of a table by its name.
+        list_tables: returns all databases and tables, which SHOW TABLES of a new connection lists.
+    """
     module = require_extra("duckdb")
     chosen = module.connect() if connection is None else connection
+    if connection is None and _SHOW_TABLES.fullmatch(sql):
+        names = [{"database": database, "name": name} for database, name in list_tables()]
+        return chosen.from_arrow(pa.Table.from_pylist(names, _NAMES))
     sql = _quote_default(sql)
     create_views(chosen, sql, open_scan)
     try:
@@ -117,7 +138,7 @@ def run_query(
     except module.Error as error:
         raise UnsupportedError(f"DuckDB does not run the query: {str(error).strip()}") from error
     if rows is None:
-        raise UnsupportedError("The statement has no rows: write a query, such as SELECT * FROM db.t.")
+        raise UnsupportedError(_NO_ROWS)
     return rows
 
 
@@ -182,6 +203,8 @@ def _quote_default(sql: str) -> str:
     >>> print(_quote_default("SELECT 'default.t' FROM default.t"))
     SELECT 'default.t' FROM "default".t
     """
+    if (explain := _EXPLAIN.match(sql)) is not None:  # sqlglot takes what follows for one text
+        return explain[0] + _quote_default(sql[explain.end() :])
     try:
         tokens = sqlglot.tokenize(sql, read="duckdb")
     except sqlglot.errors.SqlglotError:
@@ -203,11 +226,15 @@ def _table_names(sql: str) -> Iterator[tuple[str, str, str]]:
         UnsupportedError: the text is no SQL.
     """
     try:
-        statements = sqlglot.parse(sql, read="duckdb")
+        statements = sqlglot.parse(
+            _EXPLAIN.sub("", sql, count=1) if _EXPLAIN.match(sql) else sql, read="duckdb"
+        )
     except sqlglot.errors.SqlglotError as error:
         raise UnsupportedError(
             f"The query is no SQL of DuckDB: {_TERMINAL_CODE.sub('', str(error))}"
         ) from None
+    if statements and isinstance(statements[-1], _WITHOUT_ROWS):
+        raise UnsupportedError(_NO_ROWS)
     seen = set()
     for statement in statements:
         if isinstance(statement, exp.Insert | exp.Update | exp.Delete | exp.Merge):

@@ -31,6 +31,10 @@ _LITERALS = {
 }  # fmt: skip
 
 
+_ROWS_PER_FRAME = 1 << 16
+"""Rows of a frame that Polars gets, at least. A frame costs a fraction of a millisecond."""
+
+
 class _UnknownPredicateError(Exception):
     """A part of a predicate is not understood."""
 
@@ -56,13 +60,27 @@ def lazy_frame(scan: NarrowableScan) -> polars.LazyFrame:
         if columns:
             about = [] if predicate is None else predicate.meta.root_names()
             chosen = chosen.select(*dict.fromkeys([*columns, *about]))
-        for batch in require_valid_texts(chosen.to_batches(), "Polars"):
-            frame = pl.from_arrow(pa.Table.from_batches([batch]))
+        for batches in _gather(require_valid_texts(chosen.to_batches(), "Polars")):
+            frame = pl.from_arrow(pa.Table.from_batches(batches), rechunk=False)
             if predicate is not None:
                 frame = frame.filter(predicate)
             yield frame if columns is None else frame.select(columns)
 
     return register_io_source(read, schema=schema, is_pure=True)
+
+
+def _gather(batches: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    """Yield batches in lists that are worth a frame."""
+    some: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        some.append(batch)
+        rows += batch.num_rows
+        if rows >= _ROWS_PER_FRAME:
+            yield some
+            some, rows = [], 0
+    if some:
+        yield some
 
 
 def _narrow(scan: NarrowableScan, predicate: polars.Expr) -> NarrowableScan:

@@ -1,7 +1,8 @@
 """Read the files of a scan by several threads, in order, with bounded memory.
 
 Each of a few threads reads one file ahead, and stops when a few of its batches wait. So memory holds some
-batches for each thread, however large the files are.
+batches for each thread, however large the files are. Small files of a local disk would be read faster than
+threads are started, so PyArrow reads many by one scan.
 """
 
 from __future__ import annotations
@@ -13,17 +14,21 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, islice
 from typing import TypeAlias
 
 import pyarrow as pa
 
 from parquetry.locations import FileSystems, set_file_systems, take_apart
-from parquetry.rows import FileRows, ReadRequest, read_file
+from parquetry.rows import FileRows, ReadRequest, read_file, read_small_files
 
 _MAX_READER_THREADS = 8
 """Files that are read at once. More help against the latency of a store, and cost memory."""
 _LOCAL_READER_THREADS = min(_MAX_READER_THREADS, max(os.cpu_count() or 1, 2))
 """The same for files of a local disk, which has no latency. PyArrow's threads decode the columns of each."""
+_MAX_SMALL_FILE_BYTES = 8_000_000
+"""Bytes of a file that PyArrow reads together with others."""
 _BATCHES_AHEAD = 2
 """Batches of a file that wait for the consumer before its thread pauses."""
 _WAIT_SECONDS = 0.1
@@ -49,7 +54,7 @@ def read_batches(
         UnsupportedError, FileMissingError, FileCorruptError: as `rows.read_file`.
     """
     remaining = limit
-    batches = _read_in_turn(request, files, file_systems)
+    batches = _read_in_turn(request, files, file_systems, together=limit is None)
     try:
         for batch in batches:
             if remaining is None:
@@ -64,20 +69,51 @@ def read_batches(
 
 
 def _read_in_turn(
-    request: ReadRequest, files: Sequence[FileRows], file_systems: FileSystems
+    request: ReadRequest, files: Sequence[FileRows], file_systems: FileSystems, *, together: bool
 ) -> Generator[pa.RecordBatch]:
+    """Yield the rows of files.
+
+    Args:
+        request: what to read.
+        files: of the scan.
+        file_systems: open the files.
+        together: whether small files are read by one scan, which reads further than a limit may need.
+    """
     stop = threading.Event()
     local = bool(files) and take_apart(files[0].path).is_local
     most = _LOCAL_READER_THREADS if local else _MAX_READER_THREADS
-    waiting = deque(files)
-    running: deque[_FileThread] = deque()
+    is_small = _is_small if together and request.file_format == "parquet" else lambda _: False
+
+    def start() -> Iterator[_FileThread | _SmallFiles]:
+        for small, some in groupby(files, key=is_small):
+            if small:
+                yield _SmallFiles(request, list(some))
+            else:
+                yield from (_FileThread(request, file, file_systems, stop) for file in some)
+
+    readers = start()
+    running = deque(islice(readers, most))
     try:
-        while waiting or running:
-            while waiting and len(running) < most:
-                running.append(_FileThread(request, waiting.popleft(), file_systems, stop))
+        while running:
             yield from running.popleft().batches()
+            running.extend(islice(readers, 1))
     finally:
         stop.set()
+
+
+def _is_small(file: FileRows) -> bool:
+    return file.record.bytes <= _MAX_SMALL_FILE_BYTES and take_apart(file.path).is_local
+
+
+@dataclass(frozen=True, slots=True)
+class _SmallFiles:
+    """Small files that PyArrow's threads read."""
+
+    request: ReadRequest
+    files: Sequence[FileRows]
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        return read_small_files(self.request, self.files)
 
 
 _RUNNING: weakref.WeakSet[_FileThread] = weakref.WeakSet()

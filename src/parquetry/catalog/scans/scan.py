@@ -71,16 +71,17 @@ class Scan:
         other = bind_filter(request.snapshot, where, request.zone)
         return replace(self, _request=replace(request, filter=Filter.all_of([request.filter, other])))
 
-    def select(self, *columns: str) -> Scan:
+    def select(self, *columns: str | Sequence[str]) -> Scan:
         """Return a scan of some columns, in this order.
 
         Args:
-            columns: their names, in any case. Conditions may be about others.
+            columns: their names, in any case, or lists of them. Conditions may be about others.
 
         Raises:
             ColumnNotFoundError: the table has no such column.
         """
-        names = resolve_columns(self._request.snapshot, columns)
+        wanted = [name for some in columns for name in ([some] if isinstance(some, str) else some)]
+        names = resolve_columns(self._request.snapshot, wanted)
         return replace(self, _request=replace(self._request, columns=names))
 
     def limit(self, count: int) -> Scan:
@@ -140,7 +141,7 @@ class Scan:
         return arrow_schema(self.table_columns)
 
     def to_batches(self) -> pa.RecordBatchReader:
-        """Return the rows as a stream of record batches. Memory holds some batches of a few files.
+        """Return the rows as a stream of record batches. Memory holds some batches, or small files of 64 MB.
 
         Raises:
             UnsupportedError: a column, or a part of the condition, is for Spark alone. Errors of files are

@@ -102,8 +102,12 @@ class ParquetFooter:
     @property
     def has_encrypted_columns(self) -> bool:
         """Whether readers need keys for the file, or for some of its columns."""
+        chunks = (group.get(1, ()) for group in self._groups)
         return self.encrypted or any(
-            8 in chunk or 9 in chunk for group in self._groups for chunk in _structs(group.get(1, ()))
+            isinstance(chunk, dict) and (8 in chunk or 9 in chunk)
+            for some in chunks
+            if isinstance(some, (list, tuple))
+            for chunk in some
         )
 
     @property

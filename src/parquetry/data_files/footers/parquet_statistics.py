@@ -34,8 +34,8 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from parquetry.data_files.bounds import column_statistics, is_ancient
-from parquetry.data_files.footers.calendars import may_have_old_days
 from parquetry.data_files.footers.orc_statistics import from_bridge
+from parquetry.data_files.footers.other_readers import find_obstacle
 from parquetry.data_files.footers.parquet_footer import (
     ENCRYPTED_MAGIC,
     LENGTH_AND_MAGIC_BYTES,
@@ -45,7 +45,7 @@ from parquetry.data_files.footers.parquet_footer import (
 )
 from parquetry.data_files.footers.parquet_leaves import Leaf, top_level
 from parquetry.data_files.footers.parquet_writers import ParquetWriter, parquet_writer
-from parquetry.data_files.records import ColumnStatistics, FileRecord, IdsInFile, Trust
+from parquetry.data_files.records import ColumnStatistics, FileRecord, Trust
 from parquetry.errors import FileCorruptError, FileMissingError, ParquetryError, WarehouseError
 
 _BYTE_ARRAYS = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
@@ -181,13 +181,15 @@ def footer_record(
     """
     if visitor is not None and visitor.look is not None:
         visitor.look(name, footer)
+    obstacle = find_obstacle(footer)
     if footer.rows is None:
-        return FileRecord(path=name, bytes=size, modified=modified)
+        return FileRecord(path=name, bytes=size, modified=modified, field_ids=obstacle)
     writer = parquet_writer(footer.created_by)
     columns = _FooterColumns(footer, writer._replace(shortens=False) if whole_texts else writer).read()
     rows = None if columns is None else footer.rows
-    ids = int(IdsInFile.OLD_CALENDAR) if may_have_old_days(footer) else None
-    return FileRecord(path=name, bytes=size, rows=rows, modified=modified, columns=columns, field_ids=ids)
+    return FileRecord(
+        path=name, bytes=size, rows=rows, modified=modified, columns=columns, field_ids=obstacle
+    )
 
 
 def read_footers(

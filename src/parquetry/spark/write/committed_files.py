@@ -146,8 +146,8 @@ def _record(file: FileRecord, metadata: TableMetadata) -> FileRecord:
         name: statistics for name, statistics in file.columns.items() if name not in partition_columns
     }
     ids = IdsInFile.OURS if columns == file.columns else IdsInFile.WITH_PARTITION_COLUMNS
-    if file.field_ids == IdsInFile.OLD_CALENDAR:
-        ids = IdsInFile.OLD_CALENDAR
+    if file.field_ids is not None and IdsInFile(file.field_ids).for_spark_alone:
+        ids = IdsInFile(file.field_ids)
     known = msgspec.structs.replace(file, columns=columns, field_ids=int(ids))
     return without_table_types(known, metadata.data_columns)
 

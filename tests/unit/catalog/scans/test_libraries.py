@@ -17,11 +17,12 @@ import pytest
 
 import parquetry
 from parquetry.catalog import Catalog
-from parquetry.catalog.scans import reading
+from parquetry.catalog.scans import polars_frames
 from parquetry.catalog.scans.arrow_expressions import read_expression
 from parquetry.catalog.scans.polars_frames import read_predicate
 from parquetry.data_files import TableColumn
 from parquetry.errors import ConfigurationError, NamespaceNotFoundError, TableNotFoundError, UnsupportedError
+from tests.support.readers.opened_files import record_opened_files
 from tests.support.readers.written_tables import WrittenTable
 
 NAN = float("nan")
@@ -66,14 +67,7 @@ def lake(table: WrittenTable) -> Iterator[Catalog]:
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that are opened from now on."""
-    paths: list[str] = []
-    real = reading.read_file
-    monkeypatch.setattr(
-        reading,
-        "read_file",
-        lambda request, file, **more: paths.append(file.path) or real(request, file, **more),
-    )
-    return paths
+    return record_opened_files(monkeypatch)
 
 
 @pytest.mark.parametrize(
@@ -277,3 +271,12 @@ def test_expressions_of_arrow_are_read(expression: pc.Expression, text: str, who
 def test_predicates_of_polars_are_read(predicate: pl.Expr, text: str) -> None:
     """The condition is true wherever the predicate is; Polars tests the predicate itself."""
     assert str(read_predicate(predicate)) == text
+
+
+def test_small_batches_are_one_frame_of_polars(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A frame has at least the rows that are worth one, and no batch is left out."""
+    monkeypatch.setattr(polars_frames, "_ROWS_PER_FRAME", 10)
+    batches = [pa.record_batch({"id": list(range(count))}) for count in (3, 4, 5, 20, 1, 0)]
+    given = [[batch.num_rows for batch in some] for some in polars_frames._gather(iter(batches))]
+    assert given == [[3, 4, 5], [20], [1, 0]]
+    assert list(polars_frames._gather(iter([]))) == []

@@ -19,6 +19,7 @@ from parquetry.catalog.scans import reading
 from parquetry.data_files import TableColumn
 from parquetry.errors import ColumnNotFoundError, FilterError, UnsupportedError, VersionNotFoundError
 from parquetry.predicate import IsNull, Opaque
+from tests.support.readers.opened_files import record_opened_files
 from tests.support.readers.written_tables import WrittenTable
 
 COLUMNS = (TableColumn("id", "long"), TableColumn("name", "string"), TableColumn("day", "date"))
@@ -78,6 +79,9 @@ def test_a_scan_never_changes(lake: Catalog) -> None:
     """`filter`, `select` and `limit` return other scans."""
     scan = lake.scan("shop.t")
     narrowed = scan.filter("id >= 20").filter("id < 25").select("id").limit(3)
+    assert (
+        scan.select(["name", "ID"]).schema.names == scan.select("name", "id").schema.names == ["name", "id"]
+    )
     assert narrowed.schema.names == ["id"]
     assert narrowed.to_arrow().num_rows == 3
     assert scan.to_arrow().num_rows == 120
@@ -129,13 +133,7 @@ def test_counts_read_only_files_that_are_not_known(
     lake: Catalog, table: WrittenTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Statistics count the rows of most files. The others have rows of both kinds, and are read."""
-    read: list[str] = []
-    real = reading.read_file
-    monkeypatch.setattr(
-        reading,
-        "read_file",
-        lambda request, file, **more: read.append(file.path) or real(request, file, **more),
-    )
+    read = record_opened_files(monkeypatch)
     assert (lake.scan("shop.t").count(), len(read)) == (120, 0)
     assert (lake.scan("shop.t", "id >= 95 AND id < 115").count(), len(read)) == (15, 1)
     assert (lake.scan("shop.t", "name IS NULL").count(), len(read)) == (24, 13)
@@ -156,6 +154,7 @@ def test_arrow_takes_a_scan_as_it_is(lake: Catalog) -> None:
 def test_what_nobody_reads_stops(lake: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stream that is left alone has a few batches in memory, and its threads end with it."""
     monkeypatch.setattr(reading, "_LOCAL_READER_THREADS", 2)
+    monkeypatch.setattr(reading, "_MAX_SMALL_FILE_BYTES", 0)
     stream = lake.scan("shop.t").to_batches()
     assert stream.read_next_batch().num_rows == 10
     del stream
@@ -175,6 +174,7 @@ def test_a_stream_reads_a_few_batches_ahead(lake: Catalog, monkeypatch: pytest.M
             yield pa.record_batch({"id": [number]})
 
     monkeypatch.setattr(reading, "_LOCAL_READER_THREADS", 2)
+    monkeypatch.setattr(reading, "_MAX_SMALL_FILE_BYTES", 0)
     monkeypatch.setattr(reading, "read_file", many_batches)
     stream = lake.scan("shop.t", columns=["id"]).to_batches()
     stream.read_next_batch()
