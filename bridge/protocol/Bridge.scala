@@ -15,8 +15,15 @@ import py4j.GatewayServer
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.classic.SparkSession
 
+/** A field of a question: a list whose items are JSON already. */
+case class EncodedList(name: String, items: Seq[String]) {
+  private[protocol] def within(question: String): String = items.mkString(s"""${question.dropRight(1)},"$name":[""", ",", "]}")
+}
+
 /** A question about a catalog. */
-class PlannerQuestion(private[protocol] val catalog: CatalogRef, private[protocol] val op: String, private[protocol] val fields: Seq[JField]) {
+class PlannerQuestion(
+    private[protocol] val catalog: CatalogRef, private[protocol] val op: String, private[protocol] val fields: Seq[JField],
+    private[protocol] val list: Option[EncodedList] = None) {
   /** The question as it is sent. Equal texts about one version of a table have equal answers. */
   lazy val text: String = Bridge.text(this)
   def ask(): PlannerAnswer = Bridge.ask(this)
@@ -149,7 +156,10 @@ object Bridge {
 
   def ask(catalog: CatalogRef, op: String, fields: JField*): PlannerAnswer = new PlannerQuestion(catalog, op, fields).ask()
   private[protocol] def ask(of: PlannerQuestion): PlannerAnswer = answered(of.op, of.text, history = historyOf(of.catalog, of.fields))
-  private[protocol] def text(of: PlannerQuestion): String = question(of.op, about(of.catalog) ++ of.fields)
+  private[protocol] def text(of: PlannerQuestion): String = {
+    val text = question(of.op, about(of.catalog) ++ of.fields)
+    of.list.fold(text)(_.within(text))
+  }
 
   def write(catalog: CatalogRef, data: Object, op: String, fields: JField*): PlannerAnswer = {
     val text = question(op, about(catalog) ++ fields)
