@@ -2,6 +2,7 @@ package org.apache.spark.sql.parquetry.protocol
 
 import java.util.UUID
 import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.AtomicLong
 import java.util.regex.Pattern
 
 import scala.annotation.tailrec
@@ -83,6 +84,10 @@ object Bridge {
     agreed.get
   }
 
+  private val changed = new AtomicLong
+  /** Number of questions so far that may have changed a warehouse. */
+  def changes: Long = changed.get()
+
   /** The session that Python takes for its own in a process that this JVM starts. */
   def defaultSession: SparkSession =
     SparkSession.getDefaultSession.orElse(SparkSession.getActiveSession).getOrElse(throw PlannerInUse.noSession)
@@ -114,7 +119,7 @@ object Bridge {
           s"The planner's process ended while it answered $op, which changes nothing: run the statement again.", "40003")
         answer(PlannerInUse.get(deadline))
     }
-    val text = answer(PlannerInUse.get(deadline))
+    val text = try answer(PlannerInUse.get(deadline)) finally if (!terms.reading(op)) changed.incrementAndGet()
     Codec.error(text).foreach(error => throw raised(error))
     new PlannerAnswer(op, text)
   }
