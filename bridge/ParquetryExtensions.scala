@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.parquetry.buckets.{
   BucketStrategy, DisableUnusedBucketing, ReadBucketSamples, ResolveBucketSamples, ResolveHashFunctions}
+import org.apache.spark.sql.parquetry.catalog.EndRefresh
 import org.apache.spark.sql.parquetry.filescans.{BroadcastOnce, UseFileScans}
 import org.apache.spark.sql.parquetry.joingraph.SplitStructEqualities
 import org.apache.spark.sql.parquetry.ordering.SortAsFiles
@@ -58,8 +59,9 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               RegisterLateRules              puts the five rules below among the optimizer's last rules
  *                               MarkStreamedTables             marks tables that a stream reads, before scans are made
  * checks a resolved statement   CheckStreamingModes            refuses streams in the mode update
- * normalizes a plan, before     PadTargetChars                 pads the chars that DELETE, UPDATE and MERGE read
- *   the optimizer changes it    RecordMergeSearch              records the search columns of a MERGE; needs its ON as written
+ * normalizes a plan, before     EndRefresh                     ends the refreshing of a query's tables; first
+ *   the optimizer changes it    PadTargetChars                 pads the chars that DELETE, UPDATE and MERGE read
+ *                               RecordMergeSearch              records the search columns of a MERGE; needs its ON as written
  *                               NarrowMergeFiles               a MERGE searches files by its clauses' conditions, too
  *                               ReadSourceOnce                 rewrites all files if a source may give other rows the second time
  *                               ExpandRowConditions            writes out short forms in conditions, before Spark takes them apart
@@ -144,6 +146,7 @@ private object Rules {
     extensions.injectPostHocResolutionRule(session => RegisterLateRules(session))
     extensions.injectPostHocResolutionRule(_ => ofOurs(MarkStreamedTables))
     extensions.injectCheckRule(_ => CheckStreamingModes)
+    extensions.injectPlanNormalizationRule(_ => ofOurs(EndRefresh))
     extensions.injectPlanNormalizationRule(_ => ofOurs(PadTargetChars))
     extensions.injectPlanNormalizationRule(_ => ofOurs(RecordMergeSearch))
     extensions.injectPlanNormalizationRule(_ => ofOurs(NarrowMergeFiles))

@@ -15,10 +15,18 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 /**
  * A table that Spark loads from the catalog. It makes its scans, its writes, and the statements that change
  * its rows.
+ *
+ * @param group the tables that the query has loaded with this one
  */
-class LoadedTable(ref: CatalogRef, answer: TableAnswer, use: TableUse = TableUse(), answers: VersionAnswers = new VersionAnswers)
+class LoadedTable(
+    ref: CatalogRef, answer: TableAnswer, use: TableUse = TableUse(), answers: VersionAnswers = new VersionAnswers,
+    group: LoadGroup = new LoadGroup)
   extends ParquetryTable(ref, answer, use, answers) {
-  override protected def like(answer: TableAnswer, use: TableUse): ParquetryTable = new LoadedTable(ref, answer, use, answers)
+  override protected def like(answer: TableAnswer, use: TableUse): ParquetryTable = new LoadedTable(ref, answer, use, answers, group)
+  override def version(): String = {
+    LoadsTogether.see(group)
+    super.version()
+  }
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
     if (isStreamed) () => { Settings.check("stream", options); new StreamScan(this, logical, Nil, options) }

@@ -55,13 +55,23 @@ abstract class PlannerCatalog
   override def loadRelation(ident: Identifier): Relation =
     if (ident.namespace().length != 1) load(ident)
     else {
-      val known = descriptions.find(ident)
-      val answer = ref.ask("load_relation", at(ident) ++ known.map(each => "known" -> each.table.table.json: JField): _*).as[RelationAnswer]
-      answer.view.fold[Relation] {
-        val newest = if (answer.unchanged) known.get else descriptions.keep(ident, answer.table.get)
-        new LoadedTable(ref, newest.table, answers = newest.answers)
+      val (loaded, group) = LoadsTogether.load(LoadedName(this, ident))(ask)
+      loaded.answer.view.fold[Relation] {
+        val newest = if (loaded.answer.unchanged) loaded.known.get else descriptions.keep(ident, loaded.answer.table.get)
+        new LoadedTable(ref, newest.table, answers = newest.answers, group = group)
       }(Views.fromAnswer)
     }
+
+  /** Loads names of this catalog by one question; see `LoadsTogether.load`. */
+  private def ask(names: Seq[LoadedName]): Seq[Option[Loaded]] = {
+    val (known, changes) = (names.map(each => descriptions.find(each.name)), Bridge.changes)
+    val fields = names.zip(known).map { case (each, one) => at(each.name) ++ one.map(found => "known" -> found.table.table.json: JField) }
+    val answers = fields match {
+      case Seq(single) => Seq(Some(ref.ask("load_relation", single: _*).as[RelationAnswer]))
+      case several => ref.ask("load_relations", "relations" -> JArray(several.map(JObject(_: _*)).toList)).as[RelationsAnswer].relations
+    }
+    answers.zip(known).map { case (answer, one) => answer.map(Loaded(_, one, changes)) }
+  }
   private val descriptions = new Descriptions
   override protected def placed(table: Table): Table = table match {
     case ours: ParquetryTable => EvolvedColumns.placed(ours)

@@ -61,6 +61,8 @@ case class ViewAnswer(
 
 /** A table or a view, or neither if the version of a table that the session knows is the newest. */
 case class RelationAnswer(table: Option[TableAnswer], view: Option[ViewAnswer], unchanged: Boolean)
+/** An answer for each name of the question, or None for a name that cannot be loaded. */
+case class RelationsAnswer(relations: Seq[Option[RelationAnswer]])
 
 case class MetadataTableAnswer(name: String, kind: String, table: TableRef, schema: StructType)
 

@@ -2,6 +2,7 @@ package org.apache.spark.sql.parquetry.protocol
 
 import java.util.UUID
 import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.AtomicLong
 import java.util.regex.Pattern
 
 import scala.annotation.tailrec
@@ -15,8 +16,15 @@ import py4j.GatewayServer
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.classic.SparkSession
 
+/** A field of a question: a list whose items are JSON already. */
+case class EncodedList(name: String, items: Seq[String]) {
+  private[protocol] def within(question: String): String = items.mkString(s"""${question.dropRight(1)},"$name":[""", ",", "]}")
+}
+
 /** A question about a catalog. */
-class PlannerQuestion(private[protocol] val catalog: CatalogRef, private[protocol] val op: String, private[protocol] val fields: Seq[JField]) {
+class PlannerQuestion(
+    private[protocol] val catalog: CatalogRef, private[protocol] val op: String, private[protocol] val fields: Seq[JField],
+    private[protocol] val list: Option[EncodedList] = None) {
   /** The question as it is sent. Equal texts about one version of a table have equal answers. */
   lazy val text: String = Bridge.text(this)
   def ask(): PlannerAnswer = Bridge.ask(this)
@@ -76,6 +84,10 @@ object Bridge {
     agreed.get
   }
 
+  private val changed = new AtomicLong
+  /** Number of questions so far that may have changed a warehouse. */
+  def changes: Long = changed.get()
+
   /** The session that Python takes for its own in a process that this JVM starts. */
   def defaultSession: SparkSession =
     SparkSession.getDefaultSession.orElse(SparkSession.getActiveSession).getOrElse(throw PlannerInUse.noSession)
@@ -107,7 +119,7 @@ object Bridge {
           s"The planner's process ended while it answered $op, which changes nothing: run the statement again.", "40003")
         answer(PlannerInUse.get(deadline))
     }
-    val text = answer(PlannerInUse.get(deadline))
+    val text = try answer(PlannerInUse.get(deadline)) finally if (!terms.reading(op)) changed.incrementAndGet()
     Codec.error(text).foreach(error => throw raised(error))
     new PlannerAnswer(op, text)
   }
@@ -149,7 +161,10 @@ object Bridge {
 
   def ask(catalog: CatalogRef, op: String, fields: JField*): PlannerAnswer = new PlannerQuestion(catalog, op, fields).ask()
   private[protocol] def ask(of: PlannerQuestion): PlannerAnswer = answered(of.op, of.text, history = historyOf(of.catalog, of.fields))
-  private[protocol] def text(of: PlannerQuestion): String = question(of.op, about(of.catalog) ++ of.fields)
+  private[protocol] def text(of: PlannerQuestion): String = {
+    val text = question(of.op, about(of.catalog) ++ of.fields)
+    of.list.fold(text)(_.within(text))
+  }
 
   def write(catalog: CatalogRef, data: Object, op: String, fields: JField*): PlannerAnswer = {
     val text = question(op, about(catalog) ++ fields)

@@ -13,16 +13,14 @@ case class CandidateFacts(
     side: String, steps: Seq[StepFacts], equality: Boolean, nullAware: Boolean, build: BuildFacts, source: Int, plan: Int,
     tupleColumn: Option[String], narrowed: Boolean, shared: Boolean, outside: Boolean, readOnce: Boolean, known: Option[KnownFacts],
     held: Option[Int], placed: Option[String], together: Option[Int] = None) {
-  def json: JObject = withReport(report)
-  /** The same for the verdict alone, which needs only the numbers of the scan's report. */
-  def brief: JObject = withReport(JObject("table" -> report \ "table", "steps" -> JArray((report \ "steps").children.map(step =>
-    JObject("name" -> step \ "name", "kept" -> step \ "kept", "of" -> step \ "of")))))
-
   /** The report is JSON as it is: to encode it would take longer than all the rest. */
-  private def withReport(shown: JValue): JObject = JObject(Codec.encode(copy(report = JNull)).obj.map {
-    case ("report", _) => "report" -> shown
+  def json: JObject = JObject(Codec.encode(copy(report = JNull)).obj.map {
+    case ("report", _) => "report" -> report
     case other => other
   })
+  /** The same as text, for the verdict alone, which needs only the numbers of the scan's report. */
+  def brief: String = Codec.text(copy(report = JObject("table" -> report \ "table", "steps" -> JArray((report \ "steps").children.map(step =>
+    JObject("name" -> step \ "name", "kept" -> step \ "kept", "of" -> step \ "of"))))))
 }
 
 /** A node of the plan between a join and a scan. */

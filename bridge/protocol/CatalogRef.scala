@@ -16,6 +16,7 @@ case class CatalogRef(name: String, options: CaseInsensitiveStringMap) {
   private[protocol] lazy val shownOptions: JObject = Json.strings(HiddenOptions.hidden(options.asScala.toMap))
   def ask(op: String, fields: JField*): PlannerAnswer = Bridge.ask(this, op, fields: _*)
   def question(op: String, fields: JField*): PlannerQuestion = new PlannerQuestion(this, op, fields)
+  def question(op: String, list: EncodedList, fields: JField*): PlannerQuestion = new PlannerQuestion(this, op, fields, Some(list))
 
   /** Without the options, which may have a password. */
   override def toString: String = s"catalog $name"

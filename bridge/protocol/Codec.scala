@@ -112,6 +112,9 @@ object Codec {
   /** Reads what the planner sends once, before any question. */
   def terms(text: String): Terms = mapper.readValue(text, classOf[Terms])
 
+  /** Writes a case class as the text of JSON. */
+  def text(facts: Product): String = mapper.writeValueAsString(facts)
+
   /** Writes a case class as JSON, for a question or a report. */
   def encode(facts: Product): JObject =
     JsonMethods.fromJsonNode(mapper.valueToTree[JsonNode](facts)).asInstanceOf[JObject]

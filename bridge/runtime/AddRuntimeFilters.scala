@@ -1,6 +1,7 @@
 package org.apache.spark.sql.parquetry.runtime
 
 import org.json4s._
+import org.json4s.jackson.JsonMethods.compact
 
 import org.apache.spark.sql.catalyst.expressions.{DynamicPruning, DynamicPruningSubquery, ExprId, Expression, SubqueryExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Subquery}
@@ -8,7 +9,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.predicates.ExpressionTrees
-import org.apache.spark.sql.parquetry.protocol.{Bridge, CatalogRef, JoinsAnswer, Json, Outcome, Settings, VerdictAnswer}
+import org.apache.spark.sql.parquetry.protocol.{Bridge, CatalogRef, EncodedList, JoinsAnswer, Json, Outcome, Settings, VerdictAnswer}
 import org.apache.spark.sql.parquetry.scan.{FewerFiles, ParquetryScan}
 
 /** A candidate for a runtime filter, with the planner's verdict. */
@@ -105,19 +106,21 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
   private def judge(candidates: Seq[RuntimeCandidate], knownFirst: Boolean): Seq[RuntimeVerdict] =
     candidates.groupBy(_.source.scan.table.ref).toSeq.flatMap { case (catalog, all) =>
       val some = all.filter(_.mayGain)
-      val verdicts = some.zip(if (some.isEmpty) Nil else some.head.source.scan.table.askOfSeveral("plan_joins", Settings.field,
-        "known_first" -> JBool(knownFirst), "candidates" -> JArray(some.map(described(_, catalog)).toList)).as[JoinsAnswer].verdicts)
+      val verdicts = some.zip(if (some.isEmpty) Nil else some.head.source.scan.table.askOfSeveral(
+        "plan_joins", EncodedList("candidates", some.map(described(_, catalog))), Settings.field, "known_first" -> JBool(knownFirst))
+        .as[JoinsAnswer].verdicts)
       all.map(one => RuntimeVerdict(one, verdicts.collectFirst { case (same, verdict) if same eq one => verdict }.getOrElse(hopeless)))
     }
   private val hopeless = VerdictAnswer(Outcome.Refused, "", None)
 
-  private def described(candidate: RuntimeCandidate, catalog: CatalogRef): JObject =
-    JObject(candidate.source.scan.table.identity.toList ++ List[JField](
+  private def described(candidate: RuntimeCandidate, catalog: CatalogRef): String = {
+    val question = JObject(candidate.source.scan.table.identity.toList ++ List[JField](
       Json.readOptions(candidate.source.relation.relation.options),
-      "facts" -> candidate.facts.brief,
       "predicates" -> JArray(candidate.source.scan.asked.toList),
       "columns" -> Json.strings(candidate.source.key.references.toSeq.map(_.name)),
       "expression" -> (if (candidate.source.form == "function") ExpressionTrees.ofKey(candidate.source.key) else JNull),
       "values_of" -> candidate.valuesOf.filter(_.table.ref == catalog).fold[JValue](JNull)(scan =>
         JObject(scan.table.identity.toList :+ ("predicates" -> JArray(scan.asked.toList): JField)))))
+    s"""${compact(question).dropRight(1)},"facts":${candidate.facts.brief}}"""
+  }
 }

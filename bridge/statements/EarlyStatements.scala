@@ -17,7 +17,7 @@ import org.apache.spark.sql.connector.catalog.{CatalogManager, CatalogPlugin, Lo
 import org.apache.spark.sql.execution.command.{LeafRunnableCommand, SetCommand, ShowFunctionsCommand}
 import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.parquetry.catalog.PlannerCatalog
+import org.apache.spark.sql.parquetry.catalog.{LoadedName, LoadsTogether, PlannerCatalog}
 import org.apache.spark.sql.parquetry.hash.HashFunction
 import org.apache.spark.sql.parquetry.protocol.{ParquetryException, Settings}
 import org.apache.spark.sql.parquetry.table.ParquetryTable
@@ -35,8 +35,17 @@ case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with
 
   // a copy of a statement keeps its text and position, which errors and reports show
   override def apply(plan: LogicalPlan): LogicalPlan = CurrentOrigin.withOrigin(plan.origin) {
+    expectLoads(plan)
     EmptyPartitionValues.refuse(plan, isOurs)
     replaced(plan)
+  }
+
+  /** Has the planner be asked once about all tables that a statement reads; in a view, names mean others. */
+  private def expectLoads(plan: LogicalPlan): Unit = if (AnalysisContext.get.catalogAndNamespace.isEmpty) {
+    val named = plan.collectWithSubqueries { case r: UnresolvedRelation if r.options.isEmpty && !r.isStreaming => r.multipartIdentifier }.distinct
+    if (named.length > 1) LoadsTogether.expect(named.collect {
+      case CatalogAndIdentifier(catalog: PlannerCatalog, ident) if ident.namespace().length == 1 => LoadedName(catalog, ident)
+    })
   }
 
   private def replaced(plan: LogicalPlan): LogicalPlan = overwrites.applied(plan, isOurs) match {

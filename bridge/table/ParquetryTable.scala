@@ -166,6 +166,7 @@ abstract class ParquetryTable(
   def askOnce(op: String, fields: JField*): PlannerAnswer = answers.of(ref.question(op, identity ++ fields: _*))
   /** Asks a question about several tables of this catalog, unless the session has its answer. */
   def askOfSeveral(op: String, fields: JField*): PlannerAnswer = answers.of(ref.question(op, fields: _*))
+  def askOfSeveral(op: String, list: EncodedList, fields: JField*): PlannerAnswer = answers.of(ref.question(op, list, fields: _*))
 
   /** The planner's answer to predicates that Spark offers. */
   def judge(offered: Seq[Predicate], options: CaseInsensitiveStringMap, more: JField*): Seq[PushedPredicate] =

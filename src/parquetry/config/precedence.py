@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from parquetry.config.checks import check_options, check_session
-from parquetry.config.registry import TABLE_SETTINGS
+from parquetry.config.registry import SETTINGS, TABLE_SETTINGS
 from parquetry.config.setting import EVERYWHERE, SESSION_PREFIX, Level, Setting
 from parquetry.errors import ConfigurationError, PropertyError
 
@@ -113,13 +113,24 @@ def settle(
         },
         "property": properties,
     }
-    return Settings(MappingProxyType({s.name: _effective(s, by_level, defaults) for s in TABLE_SETTINGS}))
+    return Settings(_EffectiveSettings(by_level, defaults))
 
 
-def _effective(
-    setting: Setting, by_level: Mapping[Level, Mapping[str, str]], defaults: Mapping[str, str]
-) -> Effective:
-    for level in EVERYWHERE:
-        if level in setting.levels and setting.name in by_level[level]:
-            return Effective(setting, level, by_level[level][setting.name])
-    return Effective(setting, "default", defaults.get(setting.name))
+class _EffectiveSettings(dict[str, Effective]):
+    """The settings by name, each looked for when it is first read: most questions need a few of them."""
+
+    def __init__(self, by_level: Mapping[Level, Mapping[str, str]], defaults: Mapping[str, str]) -> None:
+        super().__init__()
+        self._by_level = by_level
+        self._defaults = defaults
+
+    def __missing__(self, name: str) -> Effective:
+        """Return the text that applies to a setting."""
+        effective = self[name] = self._find(SETTINGS[name])
+        return effective
+
+    def _find(self, setting: Setting) -> Effective:
+        for level in EVERYWHERE:
+            if level in setting.levels and setting.name in self._by_level[level]:
+                return Effective(setting, level, self._by_level[level][setting.name])
+        return Effective(setting, "default", self._defaults.get(setting.name))

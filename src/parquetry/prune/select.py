@@ -22,7 +22,7 @@ from parquetry.prune.query_cache import PartitionCache
 from parquetry.prune.report.scan import ScanReport, Step
 from parquetry.prune.rule import Remaining, Scan
 from parquetry.prune.rules.directories import decided_by_directories
-from parquetry.prune.rules.file_knowledge import spelled
+from parquetry.prune.rules.file_knowledge import spelled_by, spellings
 from parquetry.prune.rules.partitions import PartitionRule
 from parquetry.prune.tally import name_effective
 from parquetry.types import Value
@@ -122,9 +122,10 @@ def select_for(
     remaining = Remaining()
     report_steps: dict[str, Step] = {}
     wanted = None if about is None else [list(rule.statistics(scan)) for rule in steps.STEPS]
+    spelling = {} if about is None else spellings(snapshot.metadata)
     for position, rule in enumerate(steps.STEPS, 1):
         if wanted is not None:
-            projected = spelled(snapshot.metadata, chain(*wanted[position:], about or ()))
+            projected = spelled_by(spelling, chain(*wanted[position:], about or ()))
             scan = scan if projected == scan.projected else replace(scan, projected=projected)
         before = remaining
         remaining, step = rule.narrow(scan, before)

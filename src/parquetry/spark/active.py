@@ -24,7 +24,19 @@ def active_session() -> SparkSession:
     """
     context: Any = SparkContext._active_spark_context
     asking = java_class(context._jvm, _SESSION_CLASS).getActiveSession()
-    return SparkSession(context, asking.get()) if asking.isDefined() else SparkSession.active()
+    return session_of(asking.get()) if asking.isDefined() else SparkSession.active()
+
+
+def session_of(java_session: Any) -> SparkSession:
+    """Return PySpark's form of a session of the JVM.
+
+    To make one, PySpark asks the JVM five times. Most processes have one session, which PySpark has made.
+    """
+    context: Any = SparkContext._active_spark_context
+    own: Any = SparkSession._instantiatedSession
+    if own is not None and own._sc is context and java_session.equals(own._jsparkSession):
+        return SparkSession._instantiatedSession
+    return SparkSession(context, java_session)
 
 
 class JavaClassMethods:

@@ -102,6 +102,19 @@ def test_another_table_of_the_name_is_described(ask: Ask, metastore: Metastore) 
     assert made["id"] != known["id"]
 
 
+def test_several_names_are_one_question(ask: Ask, metastore: Metastore) -> None:
+    """The tables of a statement are loaded together; a name that cannot be loaded has no answer."""
+    metastore.create_table("db", "other", metastore.table("db", "t").metadata)
+    known = load(ask)["table"]["table"]
+    names = [{"namespace": ["db"], "name": name, "known": known} for name in ("t", "absent", "other")]
+    unchanged, absent, other = ask("load_relations", relations=names)["relations"]
+    assert (unchanged, absent) == ({"table": None, "view": None, "unchanged": True}, None)
+    assert other["table"]["name"] == "lake.db.other"
+    append(metastore, range(1))
+    changed = ask("load_relations", relations=names)["relations"][0]
+    assert changed["table"]["table"]["version"] == known["version"] + 1
+
+
 def test_a_new_planner_describes_all(ask: Ask) -> None:
     """A planner that has described nothing does not rely on what an earlier process has described."""
     known = load(ask)["table"]["table"]

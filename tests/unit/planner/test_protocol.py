@@ -130,6 +130,7 @@ CASE_CLASSES = {
     answers.Pushed: "PushedAnswer",
     answers.ReadingOrder: "FileOrder",
     answers.Relation: "RelationAnswer",
+    answers.Relations: "RelationsAnswer",
     answers.ReportedBuckets: "BucketsAnswer",
     answers.Rewritten: "RewrittenAnswer",
     answers.RowGroupRanges: "FoundRanges",

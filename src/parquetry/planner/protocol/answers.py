@@ -140,6 +140,17 @@ class Relation(Answer, frozen=True, kw_only=True):
     unchanged: bool = False
 
 
+class Relations(Answer, frozen=True):
+    """The tables and views that a statement names, in the order of the question.
+
+    Attributes:
+        relations: for each name the table or the view, or None if it cannot be loaded. Then the bridge asks
+            for it by `LoadRelation`, whose error says why.
+    """
+
+    relations: list[Relation | None]
+
+
 class MetadataTable(Answer, frozen=True):
     """A metadata table: its kind, and the version of the table that it describes."""
 

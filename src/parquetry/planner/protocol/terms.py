@@ -34,8 +34,8 @@ class Terms(msgspec.Struct, frozen=True):
 READING: tuple[type[questions.Question], ...] = (
     questions.RewriteStatement, questions.CheckSettings, questions.ExplainJoins,
     questions.ListNamespaces, questions.LoadNamespace,
-    questions.ListTables, questions.LoadTable, questions.CanAlter, questions.LoadRelation, questions.ListViews,
-    questions.LoadMetadataTable, questions.ReadMetadataTable,
+    questions.ListTables, questions.LoadTable, questions.CanAlter, questions.LoadRelation, questions.LoadRelations,
+    questions.ListViews, questions.LoadMetadataTable, questions.ReadMetadataTable,
     questions.CanDelete, questions.LoadPartition, questions.ListPartitions, questions.ShowPartitions, questions.RefuseLoad,
     questions.PushPredicates, questions.PartitionValues, questions.HeavyValues, questions.Aggregate,
     questions.PlanScan, questions.PlanJoins, questions.FileKeyRanges,

@@ -12,6 +12,7 @@ from parquetry.errors import (
     CommitConflictError,
     NamespaceNotFoundError,
     OtherKindError,
+    ParquetryError,
     TableExistsError,
     TableNotFoundError,
     UnsupportedError,
@@ -36,6 +37,26 @@ def _load_relation(lake: Lake, q: questions.LoadRelation) -> answers.Relation:
         lake.cache(snapshot)
         return answers.Relation(unchanged=True)
     return answers.Relation(table=lake.described(snapshot))
+
+
+def _load_relations(lake: Lake, q: questions.LoadRelations) -> answers.Relations:
+    """Load what a statement names. A name that is not there may be the name of something else."""
+
+    found: list[answers.Relation | None] = []
+    for each in q.relations:
+        one = questions.LoadRelation(
+            protocol=q.protocol,
+            catalog=q.catalog,
+            options=q.options,
+            namespace=each.namespace,
+            name=each.name,
+            known=each.known,
+        )
+        try:
+            found.append(_load_relation(lake, one))
+        except ParquetryError:
+            found.append(None)
+    return answers.Relations(found)
 
 
 def _view_answer(snapshot: TableSnapshot) -> questions.View:
@@ -159,6 +180,7 @@ def _rename(lake: Lake, q: questions.RenameView) -> answers.Done:
 
 ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
     questions.LoadRelation: _load_relation,
+    questions.LoadRelations: _load_relations,
     questions.ListViews: _list,
     questions.PutView: _put,
     questions.DropView: _drop,

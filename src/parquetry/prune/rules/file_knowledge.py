@@ -6,7 +6,7 @@ the files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -99,7 +99,15 @@ class FileKnowledge(Knowledge):
 
 def spelled(metadata: TableMetadata, names: Iterable[str]) -> frozenset[str]:
     """Return the data columns among `names`, in the spelling that files use."""
-    wanted = {name.lower() for name in names}
-    if not wanted:
-        return frozenset()
-    return frozenset(column.physical for column in metadata.data_columns if column.name.lower() in wanted)
+    wanted = list(names)
+    return spelled_by(spellings(metadata), wanted) if wanted else frozenset()
+
+
+def spellings(metadata: TableMetadata) -> dict[str, str]:
+    """Return the data columns in the spelling that files use, by their names in lower case."""
+    return {column.name.lower(): column.physical for column in metadata.data_columns}
+
+
+def spelled_by(spelling: Mapping[str, str], names: Iterable[str]) -> frozenset[str]:
+    """Return the data columns among `names`, in the spelling that files use; see `spellings`."""
+    return frozenset(spelling[lower] for name in names if (lower := name.lower()) in spelling)

@@ -18,7 +18,7 @@ import msgspec
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from parquetry.config import (
     PARTITION_COLUMNS_IN_FILES,
@@ -58,7 +58,7 @@ from parquetry.planner import (
 )
 from parquetry.planner.protocol import answers, questions
 from parquetry.predicate import Compare, Filter, IsNull
-from parquetry.spark.active import bridge_class
+from parquetry.spark.active import bridge_class, session_of
 from parquetry.spark.write.committed_files import Uncommitted, WrittenPartition, collect, delete_files
 from parquetry.spark.write.distribution import RowArrangement, stored_rows
 from parquetry.spark.write.empty_buckets import FilesKept, empty_slots, nothing_kept
@@ -110,7 +110,7 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.WriteSummary:
 def _write_rows(lake: Lake, q: questions.Write, data: Any, snapshot: TableSnapshot) -> answers.WriteSummary:
     """Write and commit; see `write`."""
     mode = _mode(snapshot, q)
-    rows = DataFrame(data, SparkSession(SparkContext._active_spark_context, data.sparkSession()))
+    rows = DataFrame(data, session_of(data.sparkSession()))
     batch = None if q.batch is None else batch_of(lake, snapshot, q.batch)
     if batch is not None and batch.is_in(snapshot.commit):
         # it was committed before, by a query that died before it could update its checkpoint

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pyspark import SparkContext
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from parquetry.config import settle
 from parquetry.data_files import FileRecord
@@ -31,6 +30,7 @@ from parquetry.planner import (
     values_of,
 )
 from parquetry.planner.protocol import answers, questions
+from parquetry.spark.active import session_of
 from parquetry.spark.write.committed_files import Uncommitted, WrittenPartition, collect
 from parquetry.spark.write.distribution import RowArrangement
 from parquetry.spark.write.insert import file_options, take_in, write_files, write_summary
@@ -63,7 +63,7 @@ def _rewrite(
     lake: Lake, q: questions.RewriteRows, data: Any, snapshot: TableSnapshot
 ) -> answers.WriteSummary:
     """Replace the files and commit; see `rewrite`."""
-    spark = SparkSession(SparkContext._active_spark_context, data.sparkSession())
+    spark = session_of(data.sparkSession())
     settings = settle({}, q.settings, snapshot.metadata.properties)
     serializable = is_serializable(settings)
     require_writable_so(lake, snapshot, "overwrite", ())

@@ -256,6 +256,30 @@ class LoadRelation(LoadTable, tag="load_relation", frozen=True):
     known: TableRef | None = None
 
 
+class NamedRelation(msgspec.Struct, frozen=True):
+    """A table or a view that a statement names.
+
+    Attributes:
+        namespace: of the table or the view.
+        name: of the table or the view.
+        known: as `LoadRelation.known`.
+    """
+
+    namespace: list[str]
+    name: str
+    known: TableRef | None = None
+
+
+class LoadRelations(CatalogQuestion, tag="load_relations", frozen=True):
+    """Answer: `Relations`, what one statement names in a catalog.
+
+    Attributes:
+        relations: names of tables and views.
+    """
+
+    relations: list[NamedRelation]
+
+
 class ListViews(CatalogQuestion, tag="list_views", frozen=True):
     """Answer: `NameList`."""
 
