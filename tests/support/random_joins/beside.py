@@ -21,6 +21,8 @@ from tests.support.tables.bucketed_tables import PLAINLY, settings
 
 TABLES = 4
 """Tables of a seed."""
+CORES = "spark.default.parallelism"
+"""Spark's setting of how many tasks the planner counts on. It belongs to the context, not to a session."""
 _SPLIT = re.compile(r"of the rows in \d+ tasks")
 """The text of a scan with a bucket that several tasks read."""
 
@@ -58,6 +60,8 @@ class MixedTables:
         chance = random.Random(f"{self._seed} {number}")
         text = RandomQuery(chance, self._family.columns).text()
         given = random_settings(chance)
+        cores = chance.choice([2, 8])
+        shown = given | {CORES: str(cores)}
         names = dict(zip("abc", chance.sample(self.tables, 3), strict=True))
         ours = text.format(**{letter: table.twins.table for letter, table in names.items()})
         plain = text.format(**{letter: table.twins.view for letter, table in names.items()})
@@ -66,13 +70,13 @@ class MixedTables:
         try:
             with settings(self._spark, PLAINLY):
                 expected = texts(self._spark.sql(plain).collect(), signed=signed)
-            with settings(self._spark, given):
+            with settings(self._spark, given), planned_for_cores(self._spark, cores):
                 frame = self._spark.sql(ours)
                 rows, nodes = plans.run(frame)
                 nodes["hot bucket"] = sum(bool(_SPLIT.search(line)) for line in plans.lines(frame))
         except (PySparkException, Py4JError) as error:
-            return Joined(ours, given, nodes, f"{type(error).__name__}: {str(error)[:2000]}")
-        return Joined(ours, given, nodes, difference(texts(rows, signed=signed), expected))
+            return Joined(ours, shown, nodes, f"{type(error).__name__}: {str(error)[:2000]}")
+        return Joined(ours, shown, nodes, difference(texts(rows, signed=signed), expected))
 
     def statements(self) -> str:
         """Return the statements that made the tables."""
@@ -87,6 +91,21 @@ def databases(spark: SparkSession) -> Iterator[None]:
     yield
     for catalog in ("lake", "spark_catalog"):
         spark.sql(f"DROP DATABASE {catalog}.mixed CASCADE")
+
+
+@contextmanager
+def planned_for_cores(spark: SparkSession, count: int) -> Iterator[None]:
+    """Have queries planned for a number of cores for a while: on two, hot buckets are seldom split."""
+    conf = spark.sparkContext._jsc.sc().conf()
+    before = conf.get(CORES, "")
+    conf.set(CORES, str(count))
+    try:
+        yield
+    finally:
+        if before:
+            conf.set(CORES, before)
+        else:
+            conf.remove(CORES)
 
 
 def texts(rows: list[Row], *, signed: bool) -> Counter[str]:

@@ -19,7 +19,24 @@ STORED_ROWS = "k bigint, j int, s string, v string, c string, m decimal(9,2), d 
 """The columns of rows before they are written: Spark makes no frame with a char."""
 _TEXTS = ("", "a", "ab", "é", "b c", "abcd", "ab  ")
 _COUNTS = (1, 2, 4, 4, 4, 6, 12)
-_HOT_KEY = 7
+_HOT_VALUES = dict(
+    zip(
+        KEYS,
+        (
+            7,
+            1,
+            "a",
+            "a",
+            "ab",
+            Decimal("1.75"),
+            dt.date(2024, 2, 25),
+            dt.datetime(2024, 2, 25, tzinfo=dt.UTC),
+            2.0,
+        ),
+        strict=True,
+    )
+)
+"""The values of the bucket columns that most rows of a hot table have, and a few of the others."""
 _SKEWED = (
     "SKEWED BY (k) ON (7, 3) STORED AS DIRECTORIES",
     "SKEWED BY (k) ON AUTO STORED AS DIRECTORIES",
@@ -36,11 +53,15 @@ class Family(NamedTuple):
         columns: the bucket columns of most.
         version: the hash of most.
         types: the types of all columns in most.
+        count: the number of buckets of tables that are in the buckets of the family throughout.
+        hot: whether most rows of the first table are in one bucket. Then more tables are in these buckets.
     """
 
     columns: tuple[str, ...]
     version: str
     types: dict[str, str]
+    count: int
+    hot: bool
 
 
 class MixedTable:
@@ -58,11 +79,14 @@ class MixedTable:
         self._spark, self._chance, self._family = spark, chance, family
         self.twins = Twins(f"lake.{name}", f"spark_catalog.{name}")
         self.statements: list[str] = []
-        self._types = family.types if chance.random() < 0.7 else random_types(chance)
-        self._mixed = chance.random() < 0.4  # in the buckets of the family, but for one partition
+        # in the buckets of the family throughout, and in as many
+        self._alike = chance.random() < (0.6 if family.hot else 0.2)
+        self._types = family.types if self._alike or chance.random() < 0.7 else random_types(chance)
+        # in the buckets of the family, but for one partition
+        self._mixed = not self._alike and chance.random() < 0.4
         self._partitioned = self._mixed or chance.random() < 0.6
         self._numbers = 0
-        self._hot = may_be_hot and chance.random() < 0.7
+        self._hot = family.hot and may_be_hot
         self._create()
         self._fill()
 
@@ -71,10 +95,11 @@ class MixedTable:
         self.format = self._chance.choice(["parquet", "parquet", "orc"])
         properties = {"list-bucketing-rules": "relaxed"}
         clauses = ["PARTITIONED BY (p)"] if self._partitioned else []
-        self._clustered = self._mixed or self._chance.random() < 0.85
+        fits = self._mixed or self._alike
+        self._clustered = fits or self._chance.random() < 0.85
         if self._clustered:
-            clauses.append(f"CLUSTERED BY {self._buckets(common=self._mixed)}")
-            common = self._mixed or self._chance.random() < 0.75
+            clauses.append(f"CLUSTERED BY {self._buckets(common=fits)}")
+            common = fits or self._chance.random() < 0.75
             properties["bucketing-version"] = (
                 self._family.version if common else self._chance.choice(["1", "2", "spark"])
             )
@@ -104,11 +129,12 @@ class MixedTable:
             "others": self._chance.sample(KEYS, 2),
         }[order]
         sort = f"SORTED BY ({', '.join(sorted_by)}) " if sorted_by else ""
-        return f"({', '.join(columns)}) {sort}INTO {self._chance.choice(_COUNTS)} BUCKETS"
+        count = self._family.count if self._alike else self._chance.choice(_COUNTS)
+        return f"({', '.join(columns)}) {sort}INTO {count} BUCKETS"
 
     def _fill(self) -> None:
         """Write rows by several statements, with other buckets between them, and delete some."""
-        size = self._chance.choice([0, 3, 40, 60, 90]) if not self._hot else 120
+        size = self._chance.choice([0, 3, 40, 60, 90]) if not self._hot else 70
         if self._mixed:
             size = max(size, 40)
             self._insert(size, [0, 1, 2])
@@ -132,7 +158,7 @@ class MixedTable:
         statements = self._chance.choice([1, 1, 2, 3, 4])
         partitions = [0, 1, 2, 3] if statements == 1 else [0, 1]
         for position in range(statements if size else 0):
-            if position and self._chance.random() < 0.6:
+            if position and not self._alike and self._chance.random() < 0.6:
                 self._rearrange()  # for partitions that are new: others keep their buckets
             if position:
                 partitions = self._chance.sample([0, 1, 2, 3][: position + 2], self._chance.choice([1, 2]))
@@ -160,7 +186,7 @@ class MixedTable:
         self._numbers += 1
         number = chance.randint(0, 24)
         row: list[Any] = [
-            _HOT_KEY if self._hot and chance.random() < 0.85 else chance.randint(-3, 24),
+            chance.randint(-3, 24),
             chance.randint(0, 5),
             chance.choice(_TEXTS),
             chance.choice(_TEXTS),
@@ -171,6 +197,9 @@ class MixedTable:
             chance.choice([0.0, -0.0, float("nan"), 1.0, 2.0, 2.5, float(number)]),
         ]
         row = [None if chance.random() < 0.08 else value for value in row]
+        if chance.random() < (0.85 if self._hot else 0.04):
+            for column in self._family.columns:
+                row[KEYS.index(column)] = _HOT_VALUES[column]
         return (*row, self._numbers, chance.choice(partitions))
 
     def _run(self, statement: str) -> None:
@@ -180,7 +209,9 @@ class MixedTable:
 
 def random_family(chance: random.Random) -> Family:
     """Return what the tables of a seed have in common."""
-    return Family(some_columns(chance), chance.choice(["1", "2", "2", "spark"]), random_types(chance))
+    version = chance.choice(["1", "2", "2", "spark"])
+    count, hot = chance.choice(_COUNTS[1:]), chance.random() < 0.6
+    return Family(some_columns(chance), version, random_types(chance), count, hot)
 
 
 def some_columns(chance: random.Random) -> tuple[str, ...]:
