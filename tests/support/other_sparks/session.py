@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import py4j.java_gateway
+import py4j.protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
@@ -88,7 +90,8 @@ class OtherSpark:
         """
         target = self._folder / f"rows-{next(self._numbers)}"
         try:
-            self._session.sql(query).coalesce(1).write().parquet(str(target))
+            with _own_errors():
+                self._session.sql(query).coalesce(1).write().parquet(str(target))
         except Py4JJavaError as error:
             raise OtherSparkError(_message(error.java_exception)) from None
         return pq.read_table(target)
@@ -96,6 +99,21 @@ class OtherSpark:
     def close(self) -> None:
         """End the session and its JVM."""
         self._gateway.shutdown()
+
+
+@contextmanager
+def _own_errors() -> Iterator[None]:
+    """Leave errors as Py4J raises them within a block.
+
+    PySpark changes Py4J for all JVMs of the process. It would look for the other session's error in its own
+    JVM, where another object may have the same number.
+    """
+    changed = py4j.java_gateway.get_return_value
+    py4j.java_gateway.get_return_value = py4j.protocol.get_return_value
+    try:
+        yield
+    finally:
+        py4j.java_gateway.get_return_value = changed
 
 
 def _message(error: Any) -> str:
