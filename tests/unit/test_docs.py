@@ -84,7 +84,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_tables_are_whole(page: Path) -> None:
-    """Each table of a page has a line below its heads: an empty line within a table shows its rest as text."""
+    """A table of a page has a line below its heads: what comes after an empty line is shown as text."""
     text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     for table in re.findall(r"(?:^\|.*\n?)+", text, flags=re.MULTILINE):
         heads, _, rest = table.partition("\n")
