@@ -119,7 +119,8 @@ object Bridge {
           s"The planner's process ended while it answered $op, which changes nothing: run the statement again.", "40003")
         answer(PlannerInUse.get(deadline))
     }
-    val text = try answer(PlannerInUse.get(deadline)) finally if (!terms.reading(op)) changed.incrementAndGet()
+    val first = PlannerInUse.get(deadline)
+    val text = try answer(first) finally if (!terms.reading(op)) changed.incrementAndGet()
     Codec.error(text).foreach(error => throw raised(error))
     new PlannerAnswer(op, text)
   }
