@@ -6,6 +6,7 @@ Scala's compiler has no layers, so two packages could import each other; this te
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,7 +52,8 @@ ELSEWHERE = {"hive", "formats"}
 formats, where Spark looks for them.
 """
 
-MOST_FILES = 12
+MAX_FOLDER_LINES = 3_000
+"""Lines of a package's own files: a package has one task."""
 
 
 def _sources() -> Iterator[tuple[str, Path, str]]:
@@ -94,14 +96,15 @@ def test_packages_import_downwards() -> None:
 
 
 def test_no_folder_is_crowded() -> None:
-    """A folder has three files at least, and twelve at most."""
-    sizes: dict[str, int] = {}
-    for _, path, _ in _sources():
+    """A folder has three files at least, and a limited number of lines."""
+    files: Counter[str] = Counter()
+    lines: Counter[str] = Counter()
+    for _, path, text in _sources():
         folder = _folder(path)
-        sizes[folder] = sizes.get(folder, 0) + 1
-    assert {
-        folder: n for folder, n in sizes.items() if folder not in ELSEWHERE and not 3 <= n <= MOST_FILES
-    } == {}
+        files[folder] += folder not in ELSEWHERE
+        lines[folder] += len(text.splitlines())
+    assert {folder: n for folder, n in files.items() if 0 < n < 3} == {}
+    assert {folder: n for folder, n in lines.items() if n > MAX_FOLDER_LINES} == {}
 
 
 def test_every_version_has_the_same_names() -> None:

@@ -121,10 +121,8 @@ A package or module imports only from lower layers, or from itself. The folder's
 """
 SAME_FLOOR = {("", "cli", "__init__")}
 """Imports within a floor that are meant."""
-MOST = 12
-"""Modules in a folder, beside what says what the folder is for."""
-MORE = {"operations": "a registry: a module for each operation, or for a few of a kind"}
-"""Folders that have more, each with a reason."""
+MAX_FOLDER_LINES = 3_000
+"""Lines of a folder's own modules: a folder that one can read in an hour has one task."""
 OUTSIDE = {"__init__", "cli"}
 """Packages that import the package for Spark only when a caller needs it."""
 LOOKS = {("cli/doctor.py", "pyspark")}
