@@ -4,7 +4,7 @@ import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
-import org.apache.spark.sql.parquetry.audit.{AuditStrategy, NoteAuditedConditions, StartAudit}
+import org.apache.spark.sql.parquetry.audit.{AuditDeletes, AuditStrategy, NoteAuditedConditions, StartAudit}
 import org.apache.spark.sql.parquetry.buckets.{
   BucketStrategy, DisableUnusedBucketing, ReadBucketSamples, ResolveBucketSamples, ResolveHashFunctions}
 import org.apache.spark.sql.parquetry.catalog.EndRefresh
@@ -105,6 +105,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               UseFileScans                   scans become Spark's own scans of files, which native engines know; after rules of our scans
  *                               BroadcastOnce                  repairs a subquery's plan that is prepared twice; after scans have changed
  *                               SeparateScans                  a node with runtime filters has a scan of its own; last, as others change scans
+ *                               AuditDeletes                   compares the rows before and after a DELETE that reads none
  * }}}
  *
  * Nearly all rules leave a plan at once that names no table of ours (`RuleOfOurs`). The others are about
@@ -193,6 +194,7 @@ private object Rules {
     extensions.injectQueryStagePrepRule(_ => ofOurs(BroadcastOnce))
     extensions.injectColumnar(session => prepared(gaining(UseFileScans(session))))
     extensions.injectColumnar(_ => prepared(ofOurs(SeparateScans)))
+    extensions.injectColumnar(_ => prepared(ofOurs(AuditDeletes)))
   }
 
   private def ofOurs[P <: QueryPlan[P]](rule: Rule[P]): Rule[P] = RuleOfOurs(rule)
