@@ -6,11 +6,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from parquetry.cli import conf, operations, publish, rows, show, system
+from parquetry.cli import audit, conf, operations, publish, rows, show, system
 from parquetry.cli.app import app
 from parquetry.errors import ParquetryError
 
-__all__ = ["app", "conf", "main", "operations", "publish", "rows", "show", "system"]
+__all__ = ["app", "audit", "conf", "main", "operations", "publish", "rows", "show", "system"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
