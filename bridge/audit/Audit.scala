@@ -29,7 +29,7 @@ class Audit(session: ClassicSession, val query: LogicalPlan, val isWhole: Boolea
   /** Notes why a claim is not checked. */
   def skip(reason: String): Unit = synchronized { skipped += reason }
 
-  /** What was checked, for the report; JNothing before the query has run. */
+  /** The claims that were checked, for the report; JNothing before the query has run. */
   def outcome: JValue = synchronized {
     if (!checked) JNothing
     else JObject("held" -> JObject(counts.toList.map { case (kind, number) => kind -> (JLong(number): JValue) }),

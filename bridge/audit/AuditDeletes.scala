@@ -23,7 +23,10 @@ object AuditDeletes extends Rule[SparkPlan] {
   }
 }
 
-/** Compares the rows before a DELETE and after it: it must remove those that satisfy its condition, and no others. */
+/**
+ * Compares the rows before a DELETE and after it. It must remove the rows that satisfy its condition, and no
+ * others.
+ */
 case class AuditedDeleteExec(delete: DeleteFromTableExec, table: ParquetryTable, statement: DeleteFromTable) extends LeafV2CommandExec {
   override def output: Seq[Attribute] = Nil
 
@@ -44,7 +47,7 @@ case class AuditedDeleteExec(delete: DeleteFromTableExec, table: ParquetryTable,
     case relation: org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation => relation.table
   }.collect { case found: ParquetryTable => found }
 
-  /** The number of rows of a version, and of those that satisfy a condition. */
+  /** The number of all rows of a version, and the number of rows that satisfy a condition. */
   private def count(version: ParquetryTable, condition: Expression): (Long, Long) = {
     val names = condition.references.map(_.name).toSet
     val scan = AuditScans.whole(version, StructType(version.logical.filter(field => names(field.name))))

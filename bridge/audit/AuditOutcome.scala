@@ -5,8 +5,8 @@ import org.json4s._
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.parquetry.filescans.PlanNodes
 
-/** What the audit of a query has found, for its report. */
+/** The outcome of a query's audit, for its report. */
 object AuditOutcome {
-  /** The claims of a plan that were checked, and those that were not, or JNothing if it was not audited. */
+  /** The checked and the unchecked claims of a plan, or JNothing if it was not audited. */
   def of(plan: SparkPlan): JValue = PlanNodes(plan).collectFirst { case node: AuditExec => node.audit.outcome }.getOrElse(JNothing)
 }

@@ -95,7 +95,10 @@ object NoteAuditedConditions extends Rule[LogicalPlan] {
     !e.exists(_.isInstanceOf[org.apache.spark.sql.catalyst.expressions.PythonFuncExpression])
 }
 
-/** Plans an audited query. What is special at the top of a plan, such as a LIMIT, is at the top below the node, too. */
+/**
+ * Plans an audited query. Spark plans some nodes in another way at the top of a plan, such as a LIMIT. Below
+ * the audit's node they still count as the top.
+ */
 object AuditStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case ReturnAnswer(Audited(child, audit)) => Seq(AuditExec(planLater(ReturnAnswer(child)), audit))
@@ -126,7 +129,10 @@ case class AuditExec(child: SparkPlan, audit: Audit) extends UnaryExecNode {
     rows
   }
 
-  /** Computes the rows once, and keeps them until they are given on: a second run would count twice for `observe`. */
+  /**
+   * Computes the rows once, and keeps them until the caller takes them: a second run would count twice for
+   * `observe`.
+   */
   override protected def doExecute(): RDD[InternalRow] = {
     val found = child.execute()
     val rows = if (audit.isWhole) found.map(_.copy()).persist(StorageLevel.MEMORY_AND_DISK) else found

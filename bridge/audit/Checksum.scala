@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, BindReferences, Exp
 import org.apache.spark.sql.types.{DataType, MapType, VariantType}
 
 /**
- * A multiset of rows, as numbers: equal multisets have equal numbers, in whatever order the rows come.
+ * A multiset of rows, as numbers. Equal multisets have equal numbers, in any order of the rows.
  *
  * @param rows the number of rows
  * @param sum the sum of the rows' hashes

@@ -85,7 +85,10 @@ object Comparable {
       case e => if (all || isOpen(e)) open += e.exprId
     }
 
-    /** Of a LIMIT above a sort, the sort's keys are the same in both runs; other columns may be of other rows with equal keys. */
+    /**
+     * Marks all columns of a LIMIT but the keys of the sort below it. The keys are the same in both runs. Other
+     * columns may come from other rows with equal keys.
+     */
     private def limited(limit: LogicalPlan): Unit = {
       def sorted(plan: LogicalPlan): Option[Sort] = plan match {
         case sort: Sort if sort.global => Some(sort)

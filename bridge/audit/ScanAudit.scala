@@ -59,7 +59,10 @@ class ScanAudit(session: ClassicSession, audit: Audit, scan: ParquetryScan, filt
     }
   }
 
-  /** The files that are read give the rows that they have, also where readers skip row groups, or no file is opened. */
+  /**
+   * Reads the kept files as the query does, and once more without leaving out row groups, and opening each
+   * file. Both must give the same rows.
+   */
   private def checkKept(scans: AuditScans, conditions: Seq[Expression], kept: ScanAnswer, files: Map[String, String]): Unit = {
     val asRead = frame(ReadRows(session, scans.same, kept), scans.columns)
     def byFile(found: DataFrame): Map[String, (Long, Long, Long)] = {

@@ -8,7 +8,7 @@ import org.apache.spark.sql.internal.SQLConf
  * Whether queries are audited: whether what Parquetry claims about rows is checked by the rows themselves.
  *
  * Two settings of a session decide. Users set `parquetry.audit`. An audit itself runs the same query once
- * more in a copy of the session, as a reference. There, no file is left out and nothing is claimed.
+ * more in a copy of the session, as a reference. The reference leaves out no file, and claims nothing.
  */
 object AuditMode {
   val setting = "parquetry.audit"

@@ -8,10 +8,10 @@ import org.apache.spark.sql.parquetry.protocol.AggregateAnswer
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 
 /**
- * What the metastore has answered, for an audit.
+ * An answer of the metastore, for an audit.
  *
  * @param conditions of the rows, or None if they are not known as Spark's
- * @param functions as the planner is asked for them, in the order of the answer's columns after `groupBy`
+ * @param functions as the question has them, in the order of the answer's columns after `groupBy`
  */
 case class AnsweredCalls(conditions: Option[Seq[Expression]], functions: Seq[JValue], groupBy: Seq[String] = Nil)
 

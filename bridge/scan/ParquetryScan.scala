@@ -175,7 +175,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   def skipping: Option[String] = plans.request.skipping
   /** The conditions of the query itself. */
   override def asked: Seq[JValue] = plans.request.conditions
-  /** All conditions that the scan is planned by, as Spark evaluates them, or None if they are not known so. */
+  /** All conditions of the scan's plan, as Spark evaluates them, or None if one has no such form. */
   def conditionsAsEvaluated: Option[Seq[Expression]] = for {
     own <- table.audited.orElse(Option.when(pushed.isEmpty)(Nil))
     values = plans.request.claimed.values
@@ -192,7 +192,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   /** The values of `partitionSchema` of each partition that has listed files. */
   def partitionRows: Seq[InternalRow] = Json.toRows(listed.partitions, partitionSchema).toSeq
   def listed: ScanAnswer = plans.listed
-  /** The files that this node's scan reads: those that runtime values keep, if any have arrived. */
+  /** The files that this node's scan reads: runtime values, if any have arrived, keep only some. */
   def readNow: ScanAnswer = listed
   /** The listed files at some paths. */
   def listedAt(paths: Seq[String]): ScanAnswer = plans.request.ask(files = Some(paths))

@@ -11,7 +11,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * What a request claims, as Spark evaluates it.
+ * The claims of a request, as Spark evaluates them.
  *
  * @param values conditions by values of build sides; one is None if Spark has no form for it
  * @param order the order of the first rows that are needed

@@ -25,8 +25,7 @@ class Fault:
         function: its name, with its class if it is a method.
         text: the piece of the module's text that is replaced; it stands there once.
         wrong: the text in its place.
-        statements: queries, each of which makes a claim that is wrong then; `{n}` is a number that no other
-            query has, so that no answer is known before.
+        statements: queries that make a wrong claim because of it.
     """
 
     name: str

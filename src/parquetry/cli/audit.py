@@ -44,10 +44,10 @@ def audit(
     replay = replay_audit(find_warehouse(warehouse, store), failed, dict(map(read_setting, conf or ())))
     if as_json:
         more = {"rules": failed.rules, "statement": failed.statement, "plan": failed.plan}
-        output.print_json(msgspec.structs.asdict(replay) | more)
+        output.print_json([msgspec.structs.asdict(replay) | more])
     else:
         verdict = {True: "still wrong", False: "right now", None: "not checked"}[replay.fails]
-        print(f"{verdict}: {replay.found}\n\nWhat the audit said: {replay.claim}")
+        print(f"{verdict}: {replay.outcome}\n\nWhat the audit said: {replay.claim}")
         print(f"\n{failed.statement or failed.plan}")
     if replay.fails:
         raise typer.Exit(1)

@@ -366,6 +366,13 @@ TABLE_SETTINGS = (
         levels=("property",),
     ),
     Setting(
+        "audit-values",
+        "off",
+        choice_parser("on", "off"),
+        "Whether the file that a failed audit leaves has the values that joins found while the query ran.",
+        levels=("session",),
+    ),
+    Setting(
         AUDIT,
         "off",
         parse_audit,

@@ -74,12 +74,12 @@ class Replay(msgspec.Struct, frozen=True):
     Attributes:
         claim: the claim, in words.
         fails: whether it still does not hold; None if it cannot be checked again.
-        found: what was found, in a sentence.
+        outcome: what the check has shown, in a sentence.
     """
 
     claim: str
     fails: bool | None
-    found: str
+    outcome: str
 
 
 def read_failed_audit(path: Path) -> FailedAudit:
@@ -151,10 +151,10 @@ def _check_file(spark: SparkSession, failed: FailedAudit) -> Replay:
     read = _count(spark, rows, condition, failed.file)
     spark.conf.set(_REFERENCE, "true")
     there = _count(spark, rows, condition, failed.file)
-    found = f"{there} rows of the file satisfy the conditions, and a query returns {read} of them"
-    return Replay(failed.words, read != there, f"{found}.")
+    outcome = f"{there} rows of the file satisfy the conditions, and a query returns {read} of them."
+    return Replay(failed.words, read != there, outcome)
 
 
 def _count(spark: SparkSession, rows: str, condition: str, file: str | None) -> int:
-    found = spark.sql(f"SELECT _file FROM {rows} WHERE {condition}").groupBy("_file").count().collect()
-    return sum(row["count"] for row in found if row["_file"] == file)
+    counts = spark.sql(f"SELECT _file FROM {rows} WHERE {condition}").groupBy("_file").count().collect()
+    return sum(row["count"] for row in counts if row["_file"] == file)
