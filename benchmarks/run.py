@@ -32,6 +32,7 @@ ALONE = (
     "latency",
     "writes",
     "native",
+    "audit",
 )
 """Run only when named: they take long, or need more than Spark."""
 MODULES = {
@@ -61,6 +62,7 @@ MODULES = {
             "runtime",
             "topk",
             "latency",
+            "audit",
         )
     },
     **{name: f"benchmarks.writing.{name}" for name in ("loading", "writes")},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator
 
@@ -11,6 +12,8 @@ from pyspark.sql import SparkSession
 
 from tests.spark.audit.faults import FAULTS
 from tests.support.plants import Fault, planted
+
+_NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +31,7 @@ def audited(spark: SparkSession) -> Iterator[Callable[[str], None]]:
             spark.sql(f"INSERT INTO {db}.gone SELECT id, id % 5 FROM range(2000)")
         for table in re.findall(r"(?:FROM|JOIN) \{db\}\.(\w+)", statement):
             # the session has no answer about a new version yet
-            spark.sql(f"ALTER TABLE {db}.{table} SET TBLPROPERTIES ('audited' = 'again')")
+            spark.sql(f"ALTER TABLE {db}.{table} SET TBLPROPERTIES ('audited' = '{next(_NUMBERS)}')")
         spark.sql(statement.format(db=db)).collect()
 
     yield run
