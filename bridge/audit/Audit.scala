@@ -47,6 +47,7 @@ class Audit(session: ClassicSession, val query: LogicalPlan) {
       .distinctBy { case (scan, filters) => (System.identityHashCode(scan.sameAnswers), System.identityHashCode(scan.readNow), filters.nonEmpty) }
       .foreach { case (scan, filters) => new ScanAudit(session, this, scan, filters).check() }
     nodes.collect { case scan: BatchScanExec => scan.scan }.collect { case answered: MetadataScan => answered }.distinct.foreach(checkAnswer)
+    nodes.collect { case checked: CheckedRowsExec => checked.claims }.flatten.groupBy(_.kind).foreach { case (kind, some) => hold(kind, some.length) }
     compareWhole(checksum)
     synchronized { checked = true }
   }

@@ -111,14 +111,14 @@ case class AuditExec(child: SparkPlan, audit: Audit) extends UnaryExecNode {
   override protected def withNewChildInternal(newChild: SparkPlan): AuditExec = copy(child = newChild)
 
   override def executeCollect(): Array[InternalRow] = {
-    val rows = child.executeCollect()
+    val rows = CheckedRowsExec.unwrapped(child.executeCollect())
     audit.check(child, Checksum.of(rows.toSeq, _))
     rows
   }
 
   /** Computes the rows once, and keeps them until they are given on: a second run would count twice for `observe`. */
   override protected def doExecute(): RDD[InternalRow] = {
-    val rows = child.execute().map(_.copy()).persist(StorageLevel.MEMORY_AND_DISK)
+    val rows = CheckedRowsExec.unwrapped(child.execute()).map(_.copy()).persist(StorageLevel.MEMORY_AND_DISK)
     audit.check(child, Checksum.of(rows, _))
     rows
   }
