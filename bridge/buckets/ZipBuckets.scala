@@ -56,7 +56,7 @@ case class ZippedUnionExec(keys: Seq[Seq[Expression]], output: Seq[Attribute], c
     first.iterator.flatMap(claimed).nextOption().getOrElse(UnknownPartitioning(children.head.outputPartitioning.numPartitions))
   }
 
-  /** The buckets of the rows of all children, if each child's are computed from the keys as the first one's. */
+  /** The buckets of all rows, if each child's are computed from the keys as the first child's are. */
   private def claimed(first: BucketPartitioning): Option[BucketPartitioning] =
     children.zip(keys).tail.foldLeft(Option(first.forms(keys.head)).filter(_.forall(_.nonEmpty))) { case (shared, (child, own)) =>
       shared.flatMap(forms => BucketPartitioning.among(child.outputPartitioning).filter(_.layout == first.layout)

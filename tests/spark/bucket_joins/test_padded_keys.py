@@ -1,5 +1,5 @@
-"""What is known of rows in buckets is still true above nodes that change them: a FULL join pads rows with
-NULL, and a UNION has rows of several tables in one column.
+"""Buckets of rows above nodes that change these rows. A FULL join pads rows with NULL, and a UNION has rows
+of several tables in one column.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def test_null_is_a_value_and_both_keys_are_used_above(
 def test_a_key_that_is_null_for_null_still_needs_no_shuffle(
     spark: SparkSession, tables: dict[str, Twins]
 ) -> None:
-    """Above a FULL join by a column, or by what is computed of it and stays NULL, only one side is shuffled."""
+    """A FULL join by a column, or by what is computed of it and stays NULL, shuffles only one side."""
     keys = ("c.k = a.k", "coalesce(c.k, a.k)"), ("c.k + 1 = a.k", "coalesce(c.k + 1, a.k)")
     with settings(spark, SHUFFLED):
         for on, above in keys:
@@ -95,11 +95,12 @@ def test_a_key_that_is_null_for_null_still_needs_no_shuffle(
 def test_columns_of_a_union_that_say_nothing_of_the_other_tables_rows(
     spark: SparkSession, tables: dict[str, Twins]
 ) -> None:
-    """Of a UNION ALL that is read bucket by bucket, a column is in buckets only if it is for all tables. It
-    may be the bucket column of one table, and something else of the other.
+    """A column of a UNION ALL that is read bucket by bucket is in buckets only if it is for all tables. It may
+    be the bucket column of one table, and something else of the other.
     """
     union = "SELECT k AS x, k AS y FROM {a} UNION ALL SELECT k, 9 - k FROM {few}"
     query = f"SELECT u.x, u.y, c.v FROM ({union}) u LEFT JOIN {{c}} c ON u.x = c.k AND u.y = 9 - c.k"
     with settings(spark, {**SHUFFLED, "spark.sql.unionOutputPartitioning": False}):
         nodes = agree(spark, query, tables, adaptive=False)
-        assert nodes["ZippedUnion"] == 1 and nodes["Exchange"] == 1
+        assert nodes["ZippedUnion"] == 1
+        assert nodes["Exchange"] == 1
