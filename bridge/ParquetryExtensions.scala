@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.parquetry.audit.{
-  AuditStrategy, CheckRowLocations, NoteAuditedConditions, NoteAuditedPlan, StartAudit}
+  AuditDeletes, AuditStrategy, CheckRowLocations, NoteAuditedConditions, NoteAuditedPlan, StartAudit}
 import org.apache.spark.sql.parquetry.buckets.{
   BucketStrategy, DisableUnusedBucketing, ReadBucketSamples, ResolveBucketSamples, ResolveHashFunctions}
 import org.apache.spark.sql.parquetry.catalog.EndRefresh
@@ -106,6 +106,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               UseFileScans                   scans become Spark's own scans of files, which native engines know; after rules of our scans
  *                               BroadcastOnce                  repairs a subquery's plan that is prepared twice; after scans have changed
  *                               SeparateScans                  a node with runtime filters has a scan of its own; after all rules that change scans
+ *                               AuditDeletes                   compares the rows before and after a DELETE that reads none
  *                               NoteAuditedPlan                marks a plan that is audited, as its stages are looked at alone
  *                               CheckRowLocations              checks that rows are where Spark was told; last, so that it changes no decision
  * }}}
@@ -196,6 +197,7 @@ private object Rules {
     extensions.injectQueryStagePrepRule(_ => ofOurs(BroadcastOnce))
     extensions.injectColumnar(session => prepared(gaining(UseFileScans(session))))
     extensions.injectColumnar(_ => prepared(ofOurs(SeparateScans)))
+    extensions.injectColumnar(_ => prepared(ofOurs(AuditDeletes)))
     extensions.injectQueryStagePrepRule(_ => ofOurs(NoteAuditedPlan))
     extensions.injectColumnar(_ => prepared(CheckRowLocations))
   }

@@ -84,7 +84,7 @@ private class AnswerAudit(
 
   private def compare(fromRows: Seq[Row], fromMetastore: Seq[Row]): Unit = {
     if (comparable(fromRows).groupBy(identity).view.mapValues(_.length).toMap != comparable(fromMetastore).groupBy(identity).view.mapValues(_.length).toMap)
-      throw AuditFailure.ofAnswer(audit, table, text, fromMetastore, fromRows)
+      throw AuditFailure.ofAnswer(audit.query, table, text, fromMetastore, fromRows)
     audit.hold("answers without files", 1)
   }
 

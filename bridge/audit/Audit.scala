@@ -6,8 +6,8 @@ import org.json4s._
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
-import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
-import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.execution.{LocalTableScanExec, QueryExecution, SparkPlan}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.filescans.{PlanNodes, ScanNode}
 import org.apache.spark.sql.parquetry.protocol.AuditMode
 import org.apache.spark.sql.parquetry.scan.{AnsweredCalls, AuditScans, MetadataScan, ParquetryScan}
@@ -16,9 +16,10 @@ import org.apache.spark.sql.types.StructType
 /**
  * The claims of one query, and what their checks found.
  *
- * @param query before the optimizer changed it
+ * @param query before the optimizer changed it, or a part of a statement's plan
+ * @param isWhole whether it can run once more, without Parquetry's rules
  */
-class Audit(session: ClassicSession, val query: LogicalPlan) {
+class Audit(session: ClassicSession, val query: LogicalPlan, val isWhole: Boolean = true) {
   private val counts = mutable.LinkedHashMap.empty[String, Long]
   private val skipped = mutable.LinkedHashSet.empty[String]
   private var checked = false
@@ -46,9 +47,10 @@ class Audit(session: ClassicSession, val query: LogicalPlan) {
     nodes.collect { case ScanNode(scan: ParquetryScan, filters) => (scan, filters) }
       .distinctBy { case (scan, filters) => (System.identityHashCode(scan.sameAnswers), System.identityHashCode(scan.readNow), filters.nonEmpty) }
       .foreach { case (scan, filters) => new ScanAudit(session, this, scan, filters).check() }
-    nodes.collect { case scan: BatchScanExec => scan.scan }.collect { case answered: MetadataScan => answered }.distinct.foreach(checkAnswer)
+    nodes.collect { case rows: LocalTableScanExec => rows.logicalLink }.flatten.flatMap(_.collectLeaves())
+      .collect { case relation: DataSourceV2ScanRelation => relation.scan }.collect { case answered: MetadataScan => answered }.distinct.foreach(checkAnswer)
     nodes.collect { case checked: CheckedRowsExec => checked.claims }.flatten.groupBy(_.kind).foreach { case (kind, some) => hold(kind, some.length) }
-    compareWhole(checksum)
+    if (isWhole) compareWhole(checksum)
     synchronized { checked = true }
   }
 
@@ -70,11 +72,12 @@ class Audit(session: ClassicSession, val query: LogicalPlan) {
       AuditMode.makeReference(reference.sessionState.conf)
       val compared = Checksum.Compared(query.output, columns)
       val other = reference.withActive {
-        val plain = new QueryExecution(reference, query)
-        Checksum.of(plain.toRdd, Checksum.Compared(plain.executedPlan.output, columns))
+        // planned without cached data, which this very query may fill
+        val plain = QueryExecution.prepareExecutedPlan(reference, reference.sessionState.optimizer.execute(query.clone()))
+        Checksum.of(plain.execute(), Checksum.Compared(plain.output, columns))
       }
       val own = checksum(compared)
-      if (own != other) throw AuditFailure.ofWhole(this, own, other)
-      hold("query", 1)
+      if (own != other) throw AuditFailure.ofWhole(query, own, other)
+      hold("whole queries", 1)
   }
 }

@@ -28,49 +28,53 @@ object AuditFailure {
   private val settings = Seq("spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.adaptive.enabled",
     "spark.sql.shuffle.partitions", "spark.sql.autoBroadcastJoinThreshold", "spark.sql.caseSensitive")
 
-  def ofFile(audit: Audit, table: ParquetryTable, file: String, conditions: Seq[Expression], row: Row, step: Option[String]): ParquetryException =
-    of(audit, "files", s"File $file of ${table.name()} was left out${step.fold("")(name => s" by the rule of $name")}, and a row of it satisfies ${
-      text(conditions)}: ${key(row, conditions)}.", Some(table), Some(file), conditions, step)
+  def ofFile(query: LogicalPlan, table: ParquetryTable, file: String, conditions: Seq[Expression], row: Row, steps: Seq[String]): ParquetryException =
+    of(query, "files", s"File $file of ${table.name()} was left out${if (steps.isEmpty) "" else steps.mkString(" by pruning ", " or ", "")}, and a row of it satisfies ${
+      text(conditions)}: ${key(row, conditions)}.", Some(table), Some(file), conditions, steps)
 
   def ofRows(
-      audit: Audit, table: ParquetryTable, file: String, conditions: Seq[Expression], read: Option[Long], all: Option[Long]): ParquetryException =
-    of(audit, "rows", s"Of file $file of ${table.name()}, ${read.getOrElse(0L)} rows that satisfy ${text(conditions)} were read, and the file has ${
-      all.getOrElse(0L)}${if (read == all) ", of other values" else ""}.", Some(table), Some(file), conditions, None)
+      query: LogicalPlan, table: ParquetryTable, file: String, conditions: Seq[Expression], read: Option[Long], all: Option[Long]): ParquetryException =
+    of(query, "rows", s"Of file $file of ${table.name()}, ${read.getOrElse(0L)} rows that satisfy ${text(conditions)} were read, and the file has ${
+      all.getOrElse(0L)}${if (read == all) ", of other values" else ""}.", Some(table), Some(file), conditions)
 
-  def ofSettled(audit: Audit, table: ParquetryTable, file: String, conditions: Seq[Expression], row: Row): ParquetryException =
-    of(audit, "settled", s"All rows read of file $file of ${table.name()} were said to satisfy ${text(conditions)}, and one does not: ${
-      key(row, conditions)}.", Some(table), Some(file), conditions, None)
+  def ofSettled(query: LogicalPlan, table: ParquetryTable, file: String, conditions: Seq[Expression], row: Row): ParquetryException =
+    of(query, "settled", s"All rows read of file $file of ${table.name()} were said to satisfy ${text(conditions)}, and one does not: ${
+      key(row, conditions)}.", Some(table), Some(file), conditions)
 
-  def ofNeeded(audit: Audit, table: ParquetryTable, file: String, row: Row): ParquetryException =
-    of(audit, "first rows", s"File $file of ${table.name()} was left out, since other files were said to have the first rows, and a row of it is one of them.",
-      Some(table), Some(file), Nil, None)
+  def ofNeeded(query: LogicalPlan, table: ParquetryTable, file: String, row: Row): ParquetryException =
+    of(query, "first rows", s"File $file of ${table.name()} was left out, since other files were said to have the first rows, and a row of it is one of them.",
+      Some(table), Some(file), Nil)
 
-  def ofAnswer(audit: Audit, table: ParquetryTable, calls: String, answered: Seq[Row], computed: Seq[Row]): ParquetryException =
-    of(audit, "answer", s"The metastore answered $calls of ${table.name()} with ${shown(answered)}, and the rows give ${shown(computed)}.",
-      Some(table), None, Nil, None)
+  def ofAnswer(query: LogicalPlan, table: ParquetryTable, calls: String, answered: Seq[Row], computed: Seq[Row]): ParquetryException =
+    of(query, "answer", s"The metastore answered $calls of ${table.name()} with ${shown(answered)}, and the rows give ${shown(computed)}.",
+      Some(table), None, Nil)
 
-  def ofWhole(audit: Audit, own: Checksum, other: Checksum): ParquetryException =
-    of(audit, "query", s"The query gives ${own.rows} rows, and ${
-      if (own.rows == other.rows) "as many, but others," else s"${other.rows} rows"} without Parquetry's rules.", None, None, Nil, None)
+  def ofWhole(query: LogicalPlan, own: Checksum, other: Checksum): ParquetryException =
+    of(query, "query", s"The query gives ${own.rows} rows, and ${
+      if (own.rows == other.rows) "as many, but others," else s"${other.rows} rows"} without Parquetry's rules.", None, None, Nil)
+
+  def ofDelete(query: LogicalPlan, table: ParquetryTable, condition: Expression, removed: Long, matching: Long): ParquetryException =
+    of(query, "delete", s"A DELETE from ${table.name()} removed $removed rows, and $matching rows satisfied ${text(Seq(condition))}: " +
+      s"CALL ${table.ref.name}.system.rollback('${table.path.mkString(".")}', ${table.version()}) takes it back.", Some(table), None, Seq(condition))
 
   private def of(
-      audit: Audit, claim: String, words: String, table: Option[ParquetryTable], file: Option[String], conditions: Seq[Expression],
-      step: Option[String]): ParquetryException = {
+      query: LogicalPlan, claim: String, words: String, table: Option[ParquetryTable], file: Option[String], conditions: Seq[Expression],
+      steps: Seq[String] = Nil): ParquetryException = {
     val path = write(JObject(
       "format" -> JInt(1),
       "parquetry" -> JString(BridgeVersion.version),
       "spark" -> JString(SPARK_VERSION_SHORT),
       "claim" -> JString(claim),
       "words" -> JString(words),
-      "rule" -> step.fold[JValue](JNull)(JString(_)),
+      "rules" -> Json.strings(steps),
       "catalog" -> table.fold[JValue](JNull)(each => JString(each.ref.name)),
       "table" -> table.fold[JValue](JNull)(each => Json.strings(each.path)),
       "id" -> table.fold[JValue](JNull)(each => JString(each.id())),
       "version" -> table.fold[JValue](JNull)(each => JString(each.version())),
       "file" -> file.fold[JValue](JNull)(JString(_)),
       "conditions" -> Json.strings(conditions.map(sql(_, hides = !showsValues))),
-      "statement" -> statement(audit.query).fold[JValue](JNull)(JString(_)),
-      "plan" -> JString(audit.query.toString),
+      "statement" -> statement(query).fold[JValue](JNull)(JString(_)),
+      "plan" -> JString(query.toString),
       "settings" -> Json.strings(SQLConf.get.getAllConfs.filter { case (name, _) =>
         name.startsWith("parquetry.") || settings.contains(name) })))
     new ParquetryException("AUDIT", s"$words Parquetry is wrong here: report it, with $path; `parquetry audit $path` tries it again. " +

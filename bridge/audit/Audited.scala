@@ -61,15 +61,18 @@ case class StartAudit(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case _: Command | _: CommandResult | _: Audited => plan
     case streaming if streaming.isStreaming => plan
-    case _ if AuditMode.isOn && isDrawn(AuditMode.share) && readsOurs(plan) => Audited(plan, new Audit(session.asInstanceOf[ClassicSession], plan))
+    case _ if AuditMode.isOn && readsOurs(plan) && StartAudit.isDrawn => Audited(plan, new Audit(session.asInstanceOf[ClassicSession], plan))
     case _ => plan
   }
-
-  private def isDrawn(share: Double): Boolean = share >= 1 || ThreadLocalRandom.current().nextDouble() < share
 
   private def readsOurs(plan: LogicalPlan): Boolean = plan.collectWithSubqueries {
     case relation: DataSourceV2Relation if relation.table.isInstanceOf[ParquetryTable] => relation
   }.nonEmpty
+}
+
+object StartAudit {
+  /** Whether a query is among the share of queries that are audited. */
+  def isDrawn: Boolean = AuditMode.share >= 1 || ThreadLocalRandom.current().nextDouble() < AuditMode.share
 }
 
 /**
@@ -101,9 +104,16 @@ object AuditStrategy extends SparkStrategy {
   }
 }
 
+object AuditExec {
+  /** The rows of a statement that changes rows, whose scans are audited if the statement is. */
+  def above(plan: SparkPlan, query: LogicalPlan): SparkPlan =
+    if (AuditMode.isOn && StartAudit.isDrawn) AuditExec(plan, new Audit(plan.session, query, isWhole = false)) else plan
+}
+
 /** Checks the claims of the plan below it when that has run. */
 case class AuditExec(child: SparkPlan, audit: Audit) extends UnaryExecNode {
   override def nodeName: String = "ParquetryAudit"
+  override def stringArgs: Iterator[Any] = Iterator.empty
   override def output: Seq[Attribute] = child.output
   override def outputPartitioning: Partitioning = child.outputPartitioning
   override def outputOrdering: Seq[SortOrder] = child.outputOrdering
@@ -118,7 +128,8 @@ case class AuditExec(child: SparkPlan, audit: Audit) extends UnaryExecNode {
 
   /** Computes the rows once, and keeps them until they are given on: a second run would count twice for `observe`. */
   override protected def doExecute(): RDD[InternalRow] = {
-    val rows = CheckedRowsExec.unwrapped(child.execute()).map(_.copy()).persist(StorageLevel.MEMORY_AND_DISK)
+    val found = CheckedRowsExec.unwrapped(child.execute())
+    val rows = if (audit.isWhole) found.map(_.copy()).persist(StorageLevel.MEMORY_AND_DISK) else found
     audit.check(child, Checksum.of(rows, _))
     rows
   }

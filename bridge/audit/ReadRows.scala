@@ -15,7 +15,7 @@ import org.apache.spark.sql.parquetry.scan.ParquetryScan
  * The rows of a scan's partitions, each followed by the path of its file. They are read as Spark's node for
  * sources reads them, by batches where the readers can.
  */
-private class ReadRows(@transient val session: ClassicSession, @transient inputs: Array[InputPartition], factory: PartitionReaderFactory)
+class ReadRows(@transient val session: ClassicSession, @transient inputs: Array[InputPartition], factory: PartitionReaderFactory)
   extends RDD[InternalRow](session.sparkContext, Nil) {
 
   override protected def getPartitions: Array[Partition] = inputs.zipWithIndex.map { case (input, i) => ReadPartition(i, input): Partition }
@@ -56,7 +56,7 @@ private class ReadRows(@transient val session: ClassicSession, @transient inputs
 
 private case class ReadPartition(index: Int, input: InputPartition) extends Partition
 
-private object ReadRows {
+object ReadRows {
   def apply(session: ClassicSession, scan: ParquetryScan, answer: ScanAnswer): ReadRows =
     new ReadRows(session, scan.partitions(answer), scan.readerFactory)
 }

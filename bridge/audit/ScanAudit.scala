@@ -41,7 +41,7 @@ class ScanAudit(session: ClassicSession, audit: Audit, scan: ParquetryScan, filt
     val kept = if (filters.isEmpty) scans.same.listed else scans.narrowed(filters)
     val (all, keptFiles) = (scans.files(scans.whole.listed), scans.files(kept))
     val leftOut = all -- keptFiles.keys
-    if (leftOut.nonEmpty) checkLeftOut(scans, known, leftOut, filters)
+    if (leftOut.nonEmpty) checkLeftOut(scans, known, leftOut, AuditScans.steps(kept.report))
     if (keptFiles.nonEmpty) checkKept(scans, known, kept, keptFiles)
     val read = scans.files(if (filters.isEmpty) scan.listed else scan.readNow).keySet
     val unneeded = keptFiles -- read
@@ -51,11 +51,11 @@ class ScanAudit(session: ClassicSession, audit: Audit, scan: ParquetryScan, filt
   }
 
   /** No row of a file that was left out satisfies all conditions. */
-  private def checkLeftOut(scans: AuditScans, conditions: Seq[Expression], files: Map[String, String], filters: Seq[Expression]): Unit = {
+  private def checkLeftOut(scans: AuditScans, conditions: Seq[Expression], files: Map[String, String], steps: Seq[String]): Unit = {
     val matching = among(rows(scans, files), conditions)
     matching.limit(1).collect().headOption.foreach { row =>
       val path = files.getOrElse(row.getAs[String](filePath), row.getAs[String](filePath))
-      throw AuditFailure.ofFile(audit, scan.table, path, conditions, row, scans.stepOf(path, filters))
+      throw AuditFailure.ofFile(audit.query, scan.table, path, conditions, row, steps)
     }
   }
 
@@ -71,7 +71,7 @@ class ScanAudit(session: ClassicSession, audit: Audit, scan: ParquetryScan, filt
     val (own, all) = (byFile(among(asRead, conditions)), byFile(among(rows(scans, files), conditions)))
     if (own != all) {
       val path = (own.keySet ++ all.keySet).toSeq.sorted.find(path => own.get(path) != all.get(path)).get
-      throw AuditFailure.ofRows(audit, scan.table, files.getOrElse(path, path), conditions, own.get(path).map(_._1), all.get(path).map(_._1))
+      throw AuditFailure.ofRows(audit.query, scan.table, files.getOrElse(path, path), conditions, own.get(path).map(_._1), all.get(path).map(_._1))
     }
     checkSettled(asRead, conditions, files)
   }
@@ -85,7 +85,7 @@ class ScanAudit(session: ClassicSession, audit: Audit, scan: ParquetryScan, filt
         Not(Coalesce(Seq(bound(settled.reduce(And(_, _)), read), Literal(false)))), read.queryExecution.analyzed))
       others.limit(1).collect().headOption.foreach { row =>
         val path = row.getAs[String](filePath)
-        throw AuditFailure.ofSettled(audit, scan.table, files.getOrElse(path, path), settled, row)
+        throw AuditFailure.ofSettled(audit.query, scan.table, files.getOrElse(path, path), settled, row)
       }
       audit.hold("settled conditions", settled.length)
     }
@@ -104,7 +104,7 @@ class ScanAudit(session: ClassicSession, audit: Audit, scan: ParquetryScan, filt
           val JInt(count) = first \ "count"
           val found = new FirstRows(session, count.toInt, first \ "ties" == JBool(true), first \ "distinct" == JBool(true),
             scan.claimed.order).missing(read, others)
-          found.foreach(row => throw AuditFailure.ofNeeded(audit, scan.table, unneeded.getOrElse(row.getAs[String](filePath), ""), row))
+          found.foreach(row => throw AuditFailure.ofNeeded(audit.query, scan.table, unneeded.getOrElse(row.getAs[String](filePath), ""), row))
         case _ =>
       }
     }

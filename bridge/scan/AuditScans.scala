@@ -43,14 +43,6 @@ class AuditScans(scan: ParquetryScan, more: Set[String]) {
   /** The files of an answer, as readers name them, with their names for the planner. */
   def files(answer: ScanAnswer): Map[String, String] =
     FileSplits.paths(answer).map(_.urlEncoded).zip(answer.files.paths.toSeq).toMap
-
-  /** The step of the report that leaves a file out, or None if the file is not left out when it is asked for alone. */
-  def stepOf(path: String, filters: Seq[Expression]): Option[String] = {
-    val values = filters.flatMap(RuntimeValues.tree(_, same.mostValues))
-    val report = own.copy(required = columns, bucketCount = None, place = None, needed = None, foreseen = None)
-      .ask(values, files = Some(Seq(path))).report
-    AuditScans.lastStep(report)
-  }
 }
 
 object AuditScans {
@@ -59,11 +51,8 @@ object AuditScans {
     new ScanPlans(ScanRequest(table, Nil, CharVarcharUtils.replaceCharVarcharWithStringInSchema(columns), CaseInsensitiveStringMap.empty,
       reference = true)), ReadMode(bucketed = false))
 
-  /** The first step of a report that kept nothing of something. */
-  private def lastStep(report: JValue): Option[String] = (report \ "steps").children.collectFirst {
-    case step if (step \ "kept") == JInt(0) && (step \ "of") != JInt(0) => (step \ "name") match {
-      case JString(name) => name
-      case other => other.toString
-    }
-  }
+  /** The names of the steps of a report that left something out. */
+  def steps(report: JValue): Seq[String] = (report \ "steps").children.collect {
+    case step if (step \ "kept") != (step \ "of") && (step \ "name") != JString("bytes") => step \ "name"
+  }.collect { case JString(name) => name }
 }

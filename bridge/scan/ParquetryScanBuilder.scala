@@ -104,7 +104,7 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
       table.logical.find(_.name == f.name).filter(_.getExistenceDefaultValue().isDefined).getOrElse(f))))
 
   override def build(): Scan = aggregate match {
-    case Some(answer) => new MetadataScan(answer, pushed.map(_.tree), table, Some(AnsweredCalls(table.audited, calls, groupedBy)))
+    case Some(answer) => new MetadataScan(answer, pushed.map(_.tree), table, Some(AnsweredCalls(table.audited.orElse(Option.when(pushed.isEmpty)(Nil)), calls, groupedBy)))
     case None =>
       table.requireTypes(required)
       new ParquetryScan(
