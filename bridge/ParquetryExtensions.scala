@@ -4,7 +4,8 @@ import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
-import org.apache.spark.sql.parquetry.audit.{AuditDeletes, AuditStrategy, NoteAuditedConditions, StartAudit}
+import org.apache.spark.sql.parquetry.audit.{
+  AuditDeletes, AuditStrategy, CheckRowLocations, NoteAuditedConditions, NoteAuditedPlan, StartAudit}
 import org.apache.spark.sql.parquetry.buckets.{
   BucketStrategy, DisableUnusedBucketing, ReadBucketSamples, ResolveBucketSamples, ResolveHashFunctions}
 import org.apache.spark.sql.parquetry.catalog.EndRefresh
@@ -104,8 +105,10 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               ReadInOrder                    a top-k reads files by their bounds, and stops when it has its rows
  *                               UseFileScans                   scans become Spark's own scans of files, which native engines know; after rules of our scans
  *                               BroadcastOnce                  repairs a subquery's plan that is prepared twice; after scans have changed
- *                               SeparateScans                  a node with runtime filters has a scan of its own; last, as others change scans
+ *                               SeparateScans                  a node with runtime filters has a scan of its own; after all rules that change scans
  *                               AuditDeletes                   compares the rows before and after a DELETE that reads none
+ *                               NoteAuditedPlan                marks a plan that is audited, as its stages are looked at alone
+ *                               CheckRowLocations              checks that rows are where Spark was told; last, so that it changes no decision
  * }}}
  *
  * Nearly all rules leave a plan at once that names no table of ours (`RuleOfOurs`). The others are about
@@ -195,6 +198,8 @@ private object Rules {
     extensions.injectColumnar(session => prepared(gaining(UseFileScans(session))))
     extensions.injectColumnar(_ => prepared(ofOurs(SeparateScans)))
     extensions.injectColumnar(_ => prepared(ofOurs(AuditDeletes)))
+    extensions.injectQueryStagePrepRule(_ => ofOurs(NoteAuditedPlan))
+    extensions.injectColumnar(_ => prepared(CheckRowLocations))
   }
 
   private def ofOurs[P <: QueryPlan[P]](rule: Rule[P]): Rule[P] = RuleOfOurs(rule)

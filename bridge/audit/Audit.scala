@@ -49,6 +49,7 @@ class Audit(session: ClassicSession, val query: LogicalPlan, val isWhole: Boolea
       .foreach { case (scan, filters) => new ScanAudit(session, this, scan, filters).check() }
     nodes.collect { case rows: LocalTableScanExec => rows.logicalLink }.flatten.flatMap(_.collectLeaves())
       .collect { case relation: DataSourceV2ScanRelation => relation.scan }.collect { case answered: MetadataScan => answered }.distinct.foreach(checkAnswer)
+    nodes.collect { case checked: CheckedRowsExec => checked.claims }.flatten.groupBy(_.kind).foreach { case (kind, some) => hold(kind, some.length) }
     if (isWhole) compareWhole(checksum)
     synchronized { checked = true }
   }

@@ -124,7 +124,7 @@ case class AuditExec(child: SparkPlan, audit: Audit) extends UnaryExecNode {
   override protected def withNewChildInternal(newChild: SparkPlan): AuditExec = copy(child = newChild)
 
   override def executeCollect(): Array[InternalRow] = {
-    val rows = child.executeCollect()
+    val rows = CheckedRowsExec.unwrapped(child.executeCollect())
     audit.check(child, Checksum.of(rows.toSeq, _))
     rows
   }
@@ -134,7 +134,7 @@ case class AuditExec(child: SparkPlan, audit: Audit) extends UnaryExecNode {
    * `observe`.
    */
   override protected def doExecute(): RDD[InternalRow] = {
-    val found = child.execute()
+    val found = CheckedRowsExec.unwrapped(child.execute())
     val rows = if (audit.isWhole) found.map(_.copy()).persist(StorageLevel.MEMORY_AND_DISK) else found
     audit.check(child, Checksum.of(rows, _))
     rows

@@ -2,11 +2,10 @@ package org.apache.spark.sql.parquetry.buckets
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, BoundReference, Coalesce, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.{FilterExec, InputAdapter, ProjectExec, SparkPlan, WholeStageCodegenExec}
-import org.apache.spark.sql.execution.joins.ShuffledJoin
 import org.apache.spark.sql.parquetry.splitting.RowsOfChild
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -68,27 +67,4 @@ case class ComputedBucketsExec(layout: BucketLayout, columns: Seq[Expression], c
     }
   }
   override protected def withNewChildInternal(child: SparkPlan): ComputedBucketsExec = copy(child = child)
-}
-
-/** A FULL join whose rows stay in the buckets that both sides are joined in. */
-case class StayInBuckets(child: LogicalPlan) extends UnaryNode {
-  override def output: Seq[Attribute] = child.output
-  override protected def withNewChildInternal(child: LogicalPlan): StayInBuckets = copy(child = child)
-}
-
-/** Tells Spark that the rows of such a join are in buckets by what USING makes of the keys of both sides. */
-case class StayInBucketsExec(child: SparkPlan) extends RowsOfChild {
-  override def outputPartitioning: Partitioning = child match {
-    case join: ShuffledJoin => (join.left.outputPartitioning, join.right.outputPartitioning) match {
-      case (left: BucketPartitioning, right: BucketPartitioning) =>
-        val shared = left.forms(join.leftKeys).zip(right.forms(join.rightKeys)).map { case (one, other) => one.find(other.contains) }
-        if (left.layout != right.layout || !shared.forall(_.isDefined)) child.outputPartitioning
-        else new BucketPartitioning(left.layout, shared.flatten.map(_.transform { case key: BoundReference =>
-          Coalesce(Seq(join.leftKeys(key.ordinal), join.rightKeys(key.ordinal)))
-        }))
-      case _ => child.outputPartitioning
-    }
-    case _ => child.outputPartitioning
-  }
-  override protected def withNewChildInternal(child: SparkPlan): StayInBucketsExec = copy(child = child)
 }

@@ -2,7 +2,7 @@ package org.apache.spark.sql.parquetry.buckets
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, BoundReference, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Statistics, UnaryNode}
 import org.apache.spark.sql.catalyst.plans.physical._
 import org.apache.spark.sql.execution.SparkPlan
@@ -46,9 +46,24 @@ case class ZippedUnion(keys: Seq[Seq[Expression]], child: LogicalPlan) extends U
 /** Reads partition i of each child in one task, as `ZipBucketsExec` does for two parts of one table. */
 case class ZippedUnionExec(keys: Seq[Seq[Expression]], output: Seq[Attribute], children: Seq[SparkPlan]) extends SparkPlan {
   override def requiredChildDistribution: Seq[Distribution] = keys.map(ClusteredDistribution(_))
-  /** A column of the first child has the id of the column of the UNION. */
-  override def outputPartitioning: Partitioning = BucketPartitioning.among(children.head.outputPartitioning)
-    .find(_.references.subsetOf(outputSet)).getOrElse(UnknownPartitioning(children.head.outputPartitioning.numPartitions))
+  /**
+   * By the keys, which are columns of each child. The rows of all children are where these say that they are;
+   * other columns say it of the rows of one child alone. A column of the first child has the id of the column
+   * of the UNION.
+   */
+  override def outputPartitioning: Partitioning = {
+    val first = BucketPartitioning.among(children.head.outputPartitioning)
+    first.iterator.flatMap(claimed).nextOption().getOrElse(UnknownPartitioning(children.head.outputPartitioning.numPartitions))
+  }
+
+  /** The buckets of all rows, if each child's are computed from the keys as the first child's are. */
+  private def claimed(first: BucketPartitioning): Option[BucketPartitioning] =
+    children.zip(keys).tail.foldLeft(Option(first.forms(keys.head)).filter(_.forall(_.nonEmpty))) { case (shared, (child, own)) =>
+      shared.flatMap(forms => BucketPartitioning.among(child.outputPartitioning).filter(_.layout == first.layout)
+        .map(other => forms.zip(other.forms(own)).map { case (one, another) => one.filter(another.contains) })
+        .find(_.forall(_.nonEmpty)))
+    }.map(forms => new BucketPartitioning(first.layout, forms.map(_.head.transform { case key: BoundReference => keys.head(key.ordinal) })))
+
   override protected def doExecute(): RDD[InternalRow] =
     children.map(_.execute()).reduce((all, more) => all.zipPartitions(more)(_ ++ _))
   override protected def withNewChildrenInternal(children: IndexedSeq[SparkPlan]): ZippedUnionExec = copy(children = children)

@@ -82,6 +82,8 @@ def spark(warehouse: Path, _quick_jvms: None) -> Iterator[SparkSession]:
     )
     parquetry.configure(builder, "lake", warehouse / "lake")
     parquetry.configure(builder, "pond", warehouse / "pond")
+    if os.environ.get("PARQUETRY_TEST_AUDIT"):
+        builder.config("parquetry.audit", "on")
     remember_missing_classes(builder)
     count_statements(SparkSession)
     watch_drops(SparkSession, {name: warehouse / name for name in ("lake", "pond")})

@@ -7,7 +7,7 @@ import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.types.{DataType, IntegerType}
 
 /** Rows in buckets, as Spark knows them. */
 object Bucketing {
@@ -15,6 +15,13 @@ object Bucketing {
   def isKeyed(partitioning: Partitioning): Boolean = partitioning match {
     case several: PartitioningCollection => several.partitionings.exists { case one: Partitioning => isKeyed(one) }
     case one => one.isInstanceOf[KeyGroupedPartitioning]
+  }
+
+  /** The functions and the keys of partitions, of a partitioning by keys that are numbers. */
+  def keys(partitioning: Partitioning): Option[(Seq[Expression], Seq[Seq[Int]])] = partitioning match {
+    case keyed: KeyGroupedPartitioning if keyed.expressions.forall(_.dataType == IntegerType) =>
+      Some(keyed.expressions -> keyed.partitionValues.map(key => keyed.expressions.indices.map(key.getInt)))
+    case _ => None
   }
 
   /** Whether joins may fold buckets by reducers. Spark 4.1 loses rows then. */

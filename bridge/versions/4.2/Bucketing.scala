@@ -7,6 +7,7 @@ import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, GroupPartitionsExec}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.IntegerType
 
 /** Rows in buckets, as Spark knows them. */
 object Bucketing {
@@ -14,6 +15,13 @@ object Bucketing {
   def isKeyed(partitioning: Partitioning): Boolean = partitioning match {
     case several: PartitioningCollection => several.partitionings.exists { case one: Partitioning => isKeyed(one) }
     case one => one.isInstanceOf[KeyedPartitioning]
+  }
+
+  /** The functions and the keys of partitions, of a partitioning by keys that are numbers. */
+  def keys(partitioning: Partitioning): Option[(Seq[Expression], Seq[Seq[Int]])] = partitioning match {
+    case keyed: KeyedPartitioning if keyed.keyDataTypes.forall(_ == IntegerType) =>
+      Some(keyed.expressions -> keyed.partitionKeys.map(key => keyed.keyDataTypes.indices.map(key.row.getInt)))
+    case _ => None
   }
 
   /** Whether joins may fold buckets by reducers. */

@@ -7,12 +7,20 @@ import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, GroupPartitionsExec}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.IntegerType
 
 /** Rows in buckets, as Spark knows them. */
 object Bucketing {
   /** Whether a partitioning is by keys, such as buckets. */
   def isKeyed(partitioning: Partitioning): Boolean =
     PartitioningCollection.flatten(partitioning).exists(_.isInstanceOf[KeyedPartitioning])
+
+  /** The functions and the keys of partitions, of a partitioning by keys that are numbers. */
+  def keys(partitioning: Partitioning): Option[(Seq[Expression], Seq[Seq[Int]])] = partitioning match {
+    case keyed: KeyedPartitioning if keyed.keyDataTypes.forall(_ == IntegerType) =>
+      Some(keyed.expressions -> keyed.partitionKeys.map(key => keyed.keyDataTypes.indices.map(key.row.getInt)))
+    case _ => None
+  }
 
   /** Whether joins may fold buckets by reducers. */
   val reduces: Boolean = true

@@ -9,6 +9,8 @@ from typing import Any
 from pyspark.sql import DataFrame, Row
 
 _LINE = re.compile(r"^[ :|+\-]*(?:\* ?)?(?:\(\d+\) )?([A-Z]\w+)")
+_AUDIT = {"CheckedRows", "ParquetryAudit"}
+"""Nodes of an audit, which are in no query otherwise."""
 _FINAL = "== Final Plan =="
 _INITIAL = "== Initial Plan =="
 
@@ -40,7 +42,8 @@ def lines(frame: DataFrame) -> list[str]:
 
 def nodes(frame: DataFrame) -> Counter[str]:
     """Return how many nodes of each name the plan of a frame has, as `lines` tells it."""
-    return Counter(match[1] for line in lines(frame) if (match := _LINE.match(line)))
+    found = (match[1] for line in lines(frame) if (match := _LINE.match(line)))
+    return Counter(name for name in found if name not in _AUDIT)
 
 
 def shuffles(frame: DataFrame) -> int:
