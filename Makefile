@@ -10,6 +10,8 @@ SPARK :=
 CHANGED :=
 # PART=1/2 leaves out the files of the core's other half.
 PART :=
+# AUDIT=1: tests that need Spark audit what they read and write; AUDIT=12: one test in twelve, and no other tests.
+AUDIT :=
 # PYTHON=/path/to/python3.14 names an interpreter, which has environments of its own, too.
 PYTHON ?=
 OF_PYTHON := $(if $(PYTHON),-$(shell "$(PYTHON)" -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
@@ -34,7 +36,7 @@ PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
 # Tests start many processes: an environment that forbids it would have each of them compile everything again.
 export PYTHONDONTWRITEBYTECODE :=
 
-OF_SERIES := $(if $(SPARK),tests/spark)
+OF_SERIES := $(if $(SPARK)$(AUDIT),tests/spark)
 READY := $(VENV)/.parquetry
 RUN := $(VENV)/bin/python
 
@@ -52,8 +54,8 @@ bridge: java $(READY) ## compile the bridge for the environment's Spark, and not
 demo: java $(READY) ## ask TPC-DS beside plain Spark: what each side reads, and why (SF=1, STORAGE=s3, DEMO_DATA=folder, PICTURE=docs/images/demo.svg)
 	@$(RUN) -m demo.run --scale $(SF) --storage $(STORAGE) --folder "$(DEMO_DATA)" $(if $(PICTURE),--picture "$(PICTURE)")
 
-test: java $(READY) ## run all tests (PYTEST_ARGS=… for some; SPARK=4.2: those of Spark, on Spark 4.2; CHANGED=main: those that changes since then can reach)
-	@PARQUETRY_CHANGED="$(CHANGED)" $(RUN) -m pytest $(PYTEST_ARGS) $(OF_SERIES)
+test: java $(READY) ## run all tests (PYTEST_ARGS=… for some; SPARK=4.2: those of Spark, on Spark 4.2; AUDIT=1: those of Spark, audited; CHANGED=main: those that changes since then can reach)
+	@PARQUETRY_CHANGED="$(CHANGED)" PARQUETRY_TEST_AUDIT="$(AUDIT)" $(RUN) -m pytest $(PYTEST_ARGS) $(OF_SERIES)
 
 test-all: java $(READY) $(DBT)/.parquetry ## run all tests with all cases of the exhaustive ones, of which the others run a sample
 	@PARQUETRY_TEST_SAMPLE=1 PARQUETRY_DBT="$(DBT)" $(RUN) -m pytest $(PYTEST_ARGS) $(OF_SERIES)

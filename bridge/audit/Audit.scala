@@ -25,7 +25,12 @@ class Audit(session: ClassicSession, val query: LogicalPlan, val isWhole: Boolea
   private var checked = false
 
   /** Counts claims of a kind that hold. */
-  def hold(kind: String, number: Long): Unit = synchronized { if (number > 0) counts(kind) = counts.getOrElse(kind, 0L) + number }
+  def hold(kind: String, number: Long): Unit = synchronized {
+    if (number > 0) {
+      counts(kind) = counts.getOrElse(kind, 0L) + number
+      AuditOutcome.checked.addAndGet(number)
+    }
+  }
   /** Notes why a claim is not checked. */
   def skip(reason: String): Unit = synchronized { skipped += reason }
 

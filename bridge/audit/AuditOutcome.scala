@@ -1,5 +1,7 @@
 package org.apache.spark.sql.parquetry.audit
 
+import java.util.concurrent.atomic.AtomicLong
+
 import org.json4s._
 
 import org.apache.spark.sql.execution.SparkPlan
@@ -7,6 +9,9 @@ import org.apache.spark.sql.parquetry.filescans.PlanNodes
 
 /** The outcome of a query's audit, for its report. */
 object AuditOutcome {
+  /** The number of claims that this JVM has checked. */
+  val checked = new AtomicLong
+
   /** The checked and the unchecked claims of a plan, or JNothing if it was not audited. */
   def of(plan: SparkPlan): JValue = PlanNodes(plan).collectFirst { case node: AuditExec => node.audit.outcome }.getOrElse(JNothing)
 }

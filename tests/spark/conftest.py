@@ -22,7 +22,7 @@ from tests.support.jvm import quick_start
 from tests.support.jvm.savings import remember_missing_classes, set_permissions_without_processes
 from tests.support.readers.sweep import watch_drops
 from tests.support.s3.launcher import s3a_jars
-from tests.support.spark import series
+from tests.support.spark import audit, series
 
 _NUMBERS = itertools.count()
 _SETTINGS: dict[str, str] = {}
@@ -34,7 +34,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     Expect PySpark 4.0 to leave the sockets of `collect` to the garbage collector.
     """
-    out = {item for item in items if not (series.shows(item) and series.of_part(item))}
+    out = {item for item in items if not (series.shows(item) and series.of_part(item))} | audit.left_out(
+        items
+    )
     if out:
         config.hook.pytest_deselected(items=out)
         items[:] = [item for item in items if item not in out]
@@ -82,13 +84,15 @@ def spark(warehouse: Path, _quick_jvms: None) -> Iterator[SparkSession]:
     )
     parquetry.configure(builder, "lake", warehouse / "lake")
     parquetry.configure(builder, "pond", warehouse / "pond")
-    if os.environ.get("PARQUETRY_TEST_AUDIT"):
+    if audit.is_on():
         builder.config("parquetry.audit", "on")
     remember_missing_classes(builder)
     count_statements(SparkSession)
     watch_drops(SparkSession, {name: warehouse / name for name in ("lake", "pond")})
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
+    if audit.is_on():
+        audit.count_claims(session)
     set_permissions_without_processes(session)
     _SETTINGS.update(session.conf.getAll)  # type: ignore[call-overload]  # a property
     yield session

@@ -11,7 +11,7 @@ import os
 import threading
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ class Meter:
         self._jvms: set[tuple[int, str]] = set()
         self._lock = threading.Lock()
         self.statements = 0
+        self.claims: Callable[[], int] = int
 
     def start(self) -> None:
         """Look at the processes from now on, until this one ends."""
@@ -45,7 +46,9 @@ class Meter:
         with self._lock:
             self._look(os.getpid())
             milliseconds = int(1000 * sum(self._seconds.values()))
-            return Counter(cpu_ms=milliseconds, statements=self.statements, jvms=len(self._jvms))
+            return Counter(
+                cpu_ms=milliseconds, statements=self.statements, jvms=len(self._jvms), claims=self.claims()
+            )
 
     def _watch(self) -> None:
         pause = threading.Event()
@@ -129,7 +132,7 @@ def tell(costs: Mapping[str, Mapping[str, int]], budgets: Mapping[str, int]) -> 
     """Yield the lines about the costs of files: by folder, the most expensive files, and budgets exceeded.
 
     Args:
-        costs: of each file: `ms` on the clock, `cpu_ms`, `statements`, `jvms`.
+        costs: of each file: `ms` on the clock, `cpu_ms`, `statements`, `jvms`, and audited `claims`.
         budgets: CPU seconds of folders.
     """
     folders: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -142,6 +145,8 @@ def tell(costs: Mapping[str, Mapping[str, int]], budgets: Mapping[str, int]) -> 
     for folder, cost in sorted(folders.items(), key=lambda each: -each[1]["cpu_ms"]):
         yield _line(folder, cost, 60_000)
     yield _line("all", total, 60_000)
+    if total["claims"]:
+        yield f"{total['claims']:,} claims about rows were audited, and all hold."
     yield f"{'seconds':>8} {'CPU s':>8} {'statements':>10} {'JVMs':>5}   the dearest files"
     for file in sorted(costs, key=lambda each: -costs[each].get("cpu_ms", 0))[:_SHOWN]:
         yield _line(file, costs[file], 1000)

@@ -141,7 +141,9 @@ def test_every_rule_is_in_the_table() -> None:
     text = (BRIDGE / "ParquetryExtensions.scala").read_text()
     table, code = text.split("class ParquetryExtensions")
     listed = re.findall(r"^ \* .{29} (\w+) {2,}\S", table.split("{{{")[1].split("}}}")[0], re.M)[1:]
-    found = re.findall(r"extensions\.inject.*?=>\s(?:new\s)?(?:prepared\()?(?:ofOurs\(|gaining\()?(\w+)", code)
+    found = re.findall(
+        r"extensions\.inject.*?=>\s(?:new\s)?(?:prepared\()?(?:ofOurs\(|gaining\()?(\w+)", code
+    )
     late = (BRIDGE / "RegisterLateRules.scala").read_text()
     registered = re.findall(r"Rule\[LogicalPlan\]\]\(([\w, ]+)\)", late)[0].split(", ")
     last = found.index("AuditStrategy")

@@ -222,7 +222,7 @@ FAULTS = (
         "(values[low], values[high]) for low, high in",
         "(values[low], values[low]) for low, high in",
         (
-            "SELECT /*+ BROADCAST(d) */ r.* FROM {db}.rows r JOIN {db}.dim d ON r.id = d.k * 300 WHERE d.m = 3",
+            "SELECT /*+ BROADCAST(d) */ r.* FROM {db}.rows r JOIN {db}.dim d ON r.id = d.k * 300 WHERE d.m > 0",
         ),
     ),
     Fault(
