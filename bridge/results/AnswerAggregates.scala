@@ -29,15 +29,24 @@ import org.apache.spark.sql.parquetry.versions.ScanRelation
  * without conditions above the scan.
  */
 object AnswerAggregates extends Rule[LogicalPlan] {
-  /** Marks an aggregate that the planner was asked about. */
-  private val asked = TreeNodeTag[Unit]("parquetry.results")
+  /** Marks an aggregate that the planner was asked about, with the pass of this rule that asked. */
+  private val asked = TreeNodeTag[AnyRef]("parquetry.results")
+  /** Marks an aggregate of the files that are left, which no pass asks about. */
+  private val left = new Object
 
+  /**
+   * A runtime filter's plan often shares its aggregate with the join whose values it takes. So one pass
+   * changes an aggregate in each of its places: Spark finds the join's broadcast only for an equal plan.
+   */
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (ScanBelow.waits(plan) || !plan.containsPattern(TreePattern.AGGREGATE)) plan
-    else plan.transformWithSubqueries {
-      case aggregate: Aggregate if aggregate.groupingExpressions.isEmpty && aggregate.getTagValue(asked).isEmpty =>
-        aggregate.setTagValue(asked, ())
-        answered(aggregate).getOrElse(aggregate)
+    else {
+      val pass = new Object
+      plan.transformWithSubqueries {
+        case aggregate: Aggregate if aggregate.groupingExpressions.isEmpty && aggregate.getTagValue(asked).forall(_ eq pass) =>
+          aggregate.setTagValue(asked, pass)
+          answered(aggregate).getOrElse(aggregate)
+      }
     }
 
   private def answered(aggregate: Aggregate): Option[LogicalPlan] = for {
@@ -64,7 +73,7 @@ object AnswerAggregates extends Rule[LogicalPlan] {
         if (first.isEmpty && explained.isEmpty) aggregate
         else {
           val ordered = aggregate.copy(child = read(first ++ explained))
-          ordered.setTagValue(asked, ())
+          ordered.setTagValue(asked, left)
           ordered
         }
     }
@@ -131,11 +140,11 @@ object AnswerAggregates extends Rule[LogicalPlan] {
       aggregate: Aggregate, functions: Seq[AggregateExpression], answer: AggregateAnswer, child: LogicalPlan): LogicalPlan = {
     val read = aggregate.copy(
       aggregateExpressions = functions.zipWithIndex.map { case (e, i) => Alias(e, answer.schema(i).name)() }, child = child)
-    read.setTagValue(asked, ())
+    read.setTagValue(asked, left)
     val union = Union(Seq(LocalRelation(columnsOf(functions, answer), answer.sparkRows.toSeq), read))
     val result = aggregate.copy(
       aggregateExpressions = replaced(aggregate, functions, union.output)(combined), child = union)
-    result.setTagValue(asked, ())
+    result.setTagValue(asked, left)
     result
   }
 
