@@ -6,7 +6,7 @@ import org.json4s._
 
 import org.apache.spark.sql.catalyst.expressions.{
   Attribute, AttributeReference, BinaryComparison, DynamicPruning, EqualTo, Expression, ExprId, IsNull, KnownNullable, PredicateHelper,
-  ScalarSubquery}
+  ScalarSubquery, SubqueryExpression}
 import org.apache.spark.sql.catalyst.plans.LeftAnti
 import org.apache.spark.sql.catalyst.plans.logical.{Command, CommandResult, Filter, Join, LogicalPlan, Project, V2CreateTableAsSelectPlan, V2WriteCommand}
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
@@ -160,7 +160,7 @@ private class QueryFacts(session: ClassicSession, ran: Option[ScansInRun]) exten
       case ScanRelation(_, scan: Reported, _, _, _) =>
         // a scan of rows to be rewritten is planned by the statement's condition, not by filters above it
         val conditions = if (scan.isInstanceOf[RewrittenScan]) Nil else above
-        if (seen.add(scan)) scans += ScanFacts(scan, QueryFacts.untranslated(conditions, scan, ends), joined.distinct,
+        if (seen.add(scan.original)) scans += ScanFacts(scan, QueryFacts.untranslated(conditions, scan, ends), joined.distinct,
           cache.fold(ran.fold("planned")(_.read(scan)))(found => if (ran.fold(found.cacheBuilder.isCachedColumnBuffersLoaded)(!_.filled(found))) "cached" else "read"),
           cache.flatMap(_.cacheBuilder.tableName), ran.exists(_.readBySpark(scan)))
       case Filter(condition, child) => visit(child, above ++ splitConjunctivePredicates(condition), joined, cache)
@@ -183,7 +183,14 @@ private class QueryFacts(session: ClassicSession, ran: Option[ScansInRun]) exten
         visit(write.query, Nil, Nil)
       case other => other.children.foreach(visit(_, Nil, joined, cache))
     }
-    plan.subqueries.foreach(visit(_, Nil, Nil, cache))
+    plan.expressions.flatMap(subqueries).foreach(visit(_, Nil, Nil, cache))
+  }
+
+  /** The plans of an expression's subqueries. The plan of a runtime filter repeats a part of the query. */
+  private def subqueries(e: Expression): Seq[LogicalPlan] = e match {
+    case _: DynamicPruning => Nil
+    case subquery: SubqueryExpression => subquery.plan +: subquery.children.flatMap(subqueries)
+    case other => other.children.flatMap(subqueries)
   }
   private def visitCommand(plan: SparkPlan): Unit = {
     plan.collect { case rows: RewriteRowsExec => rows.write.operation.scan }.flatten

@@ -43,11 +43,47 @@ object AnswerAggregates extends Rule[LogicalPlan] {
     else {
       val pass = new Object
       plan.transformWithSubqueries {
-        case aggregate: Aggregate if aggregate.groupingExpressions.isEmpty && aggregate.getTagValue(asked).forall(_ eq pass) =>
+        case aggregate: Aggregate
+            if aggregate.groupingExpressions.isEmpty && !aggregate.isStreaming && aggregate.getTagValue(asked).forall(_ eq pass) =>
           aggregate.setTagValue(asked, pass)
-          answered(aggregate).getOrElse(aggregate)
+          ofBranches(aggregate).orElse(answered(aggregate)).getOrElse(aggregate)
       }
     }
+
+  /**
+   * The aggregate over a UNION ALL as an aggregate of each branch, and of their results, or None if the
+   * metastore has a part of the answer for no branch.
+   */
+  private def ofBranches(aggregate: Aggregate): Option[LogicalPlan] = aggregate.child match {
+    case union: Union => functionsOf(aggregate).filter(_.forall(e => isCombinable(e.aggregateFunction))).flatMap { functions =>
+      val parts = union.children.map { child =>
+        val columns = AttributeMap(union.output.zip(child.output))
+        val list = functions.zipWithIndex.map { case (e, i) => Alias(e.transform { case a: Attribute => columns.getOrElse(a, a) }, s"part_$i")() }
+        val part = aggregate.copy(aggregateExpressions = list, child = child)
+        part.setTagValue(asked, left)
+        part -> answered(part)
+      }
+      Option.when(parts.exists { case (part, answer) => answer.exists(hasValues(_) && !hasValues(part)) }) {
+        val together = Union(parts.map { case (part, answer) => answer.getOrElse(part) })
+        val result = aggregate.copy(aggregateExpressions = replaced(aggregate, functions, together.output)(combined), child = together)
+        result.setTagValue(asked, left)
+        result
+      }
+    }
+    case _ => None
+  }
+
+  private def isCombinable(function: AggregateFunction): Boolean = function match {
+    case _: Count | _: Min | _: Max => true
+    case _ => false
+  }
+
+  /** Whether a plan has values of the metastore. */
+  private def hasValues(plan: LogicalPlan): Boolean = plan.exists {
+    case _: LocalRelation => true
+    case ScanRelation(_, _: MetadataScan, _, _, _) => true
+    case _ => false
+  }
 
   private def answered(aggregate: Aggregate): Option[LogicalPlan] = for {
     functions <- functionsOf(aggregate)

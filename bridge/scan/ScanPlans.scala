@@ -212,14 +212,20 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
     request.bucketCount.fold(narrower)(narrower.withBucketCount)
   }
 
-  /** The same request for a query that needs only some of the rows: a new scan, with states of its own. */
-  def withNeeded(needed: JObject): ScanPlans =
-    new ScanPlans(request.copy(needed = Some(needed), bucketCount = None, place = None), None, before)
+  /**
+   * The same request for a query that needs only some of the rows: a new scan, with states of its own. A join
+   * and the plan that gives its values to a filter need the same, so they get one scan.
+   */
+  def withNeeded(needed: JObject): ScanPlans = base.synchronized {
+    base.byNeeded.getOrElseUpdate(
+      needed, new ScanPlans(base.request.copy(needed = Some(needed), bucketCount = None, place = None), None, before))
+  }
 
   // Bucket counts
 
   private val base: ScanPlans = original.getOrElse(this)
   private val byBuckets = mutable.Map.empty[Any, ScanPlans]
+  private val byNeeded = mutable.Map.empty[JObject, ScanPlans]
   @volatile private var chosen = this
 
   def withBucketCount(count: Int): ScanPlans = base.synchronized {
@@ -242,6 +248,8 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
     base
   }
   def isVariantOf(other: ScanPlans): Boolean = base eq other.base
+  /** One object for this scan and its variants. */
+  def shared: AnyRef = base
 
   /**
    * The buckets that Spark may know, or None. Spark's function of a column needs the whole column, not only
