@@ -7,8 +7,8 @@ import org.apache.spark.sql.connector.read.{LocalScan, Statistics, SupportsRepor
 import org.apache.spark.sql.types.StructType
 
 /**
- * Rows that the planner has computed; no file is read for them. Their size is reported: Spark broadcasts no
- * side of a join whose size it does not know, and a runtime filter would wait for such a broadcast in vain.
+ * Rows that the planner has computed; no file is read for them. Their size is reported, since Spark never
+ * broadcasts a side of unknown size. Then a runtime filter by that side would get no values.
  */
 class RowsScan(schema: StructType, override val rows: Array[InternalRow], text: String) extends LocalScan with SupportsReportStatistics {
   override def readSchema(): StructType = schema

@@ -13,11 +13,12 @@ import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Strategy
+import org.apache.spark.sql.parquetry.filescans.ScanNode
 import org.apache.spark.sql.parquetry.joingraph.LogicalNames
 import org.apache.spark.sql.parquetry.predicates.{EvaluatedDirectoryPredicates, EvaluatedPartitionPredicates}
 import org.apache.spark.sql.parquetry.protocol.{Codec, Json}
 import org.apache.spark.sql.parquetry.rows.{RewriteRowsExec, RewrittenScan}
-import org.apache.spark.sql.parquetry.scan.{ParquetryScan, Reported}
+import org.apache.spark.sql.parquetry.scan.{MetadataScan, ParquetryScan, Reported}
 import org.apache.spark.sql.parquetry.skew.SplitHeavyKeys
 import org.apache.spark.sql.parquetry.versions.ScanRelation
 
@@ -157,9 +158,11 @@ private class QueryFacts(session: ClassicSession, ran: Option[ScansInRun]) exten
   private def visit(plan: LogicalPlan, above: Seq[Expression], joined: Seq[String], cache: Option[InMemoryRelation] = None): Unit = {
     plan match {
       case ScanRelation(_, scan: ParquetryScan, _, _, _) if scan.readsBesideBuckets =>
-      case ScanRelation(_, scan: Reported, _, _, _) =>
-        // a scan of rows to be rewritten is planned by the statement's condition, not by filters above it
-        val conditions = if (scan.isInstanceOf[RewrittenScan]) Nil else above
+      case ScanRelation(_, planned: Reported, _, _, _) =>
+        val scan = cache.fold[Reported](planned)(inCache(planned, _))
+        // a scan of rows to be rewritten is planned by the statement's condition, not by filters above it;
+        // filters above an answer are not about the table's rows
+        val conditions = if (scan.isInstanceOf[RewrittenScan] || scan.isInstanceOf[MetadataScan]) Nil else above
         if (seen.add(scan.original)) scans += ScanFacts(scan, QueryFacts.untranslated(conditions, scan, ends), joined.distinct,
           cache.fold(ran.fold("planned")(_.read(scan)))(found => if (ran.fold(found.cacheBuilder.isCachedColumnBuffersLoaded)(!_.filled(found))) "cached" else "read"),
           cache.flatMap(_.cacheBuilder.tableName), ran.exists(_.readBySpark(scan)))
@@ -184,6 +187,19 @@ private class QueryFacts(session: ClassicSession, ran: Option[ScansInRun]) exten
       case other => other.children.foreach(visit(_, Nil, joined, cache))
     }
     plan.expressions.flatMap(subqueries).foreach(visit(_, Nil, Nil, cache))
+  }
+
+  /**
+   * The scan that filled a cache, or will, in place of one that was planned anew for the report: runtime
+   * values came to that scan alone.
+   */
+  private def inCache(planned: Reported, cache: InMemoryRelation): Reported = planned match {
+    case ours: ParquetryScan =>
+      val found = ScansInRun.nodes(cache.cachedPlan).collect {
+        case ScanNode(scan: ParquetryScan, _) if scan.sameScan == ours.sameScan && scan.needed == ours.needed => scan
+      }
+      found.find(scan => !seen.contains(scan.original)).orElse(found.headOption).getOrElse(ours) // one may serve two places
+    case other => other
   }
 
   /** The plans of an expression's subqueries. The plan of a runtime filter repeats a part of the query. */

@@ -111,3 +111,33 @@ def test_a_pair(spark: SparkSession, tables: PairTables, folder: Path, name: str
         with settings(spark, {**pair.mechanism.settings, "spark.sql.adaptive.enabled": adaptive}):
             found[adaptive] = read(spark, pair, tables, folder, expected)
     GOLDEN.check(pair.mechanism.name, pair.meeting.name, found.get(True), found.get(False))
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_an_answer_of_the_metastore_prunes_the_other_side(
+    spark: SparkSession, tables: PairTables, folder: Path, adaptive: bool
+) -> None:
+    """A join takes run-time values of an aggregate that the metastore answers, in part or as a whole."""
+    whole = "SELECT int(max(k) DIV 24) x FROM {f}"
+    query = "SELECT count(*), sum(g.v) FROM {g} g JOIN ({values}) y ON g.p = y.x"
+    with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+        for values in (whole, f"{whole} WHERE v > 5", f"{whole} WHERE p = 3"):
+            text = query.replace("{values}", values)
+            frame = spark.sql(tables.ours(text))
+            assert plans.comparable(frame.collect()) == plainly(spark, tables.plain(text))
+            report = parquetry.report(frame)
+            read = {scan.table: files_opened(scan) for scan in report.scans}
+            assert read[f"{DATABASE}.g"] == 1, str(report)
+            assert len(report.scans) == 2, str(report)
+
+
+def test_branches_of_a_union_are_answered(spark: SparkSession, tables: PairTables) -> None:
+    """The metastore answers each branch of a UNION ALL that it can, and the other branches are read."""
+    branches = ("SELECT * FROM {f} WHERE p < 8", "SELECT * FROM {o}", "SELECT * FROM {n} WHERE v % 2 = 0")
+    for read in ({"f": 0, "o": 0}, {"f": 0, "o": 0, "n": 4}):
+        union = " UNION ALL ".join(branches[: len(read)])
+        query = f"SELECT count(*), count(k), min(k), max(v) + 1 FROM ({union})"
+        frame = spark.sql(tables.ours(query))
+        assert plans.comparable(frame.collect()) == plainly(spark, tables.plain(query))
+        scans = parquetry.report(frame).scans
+        assert {scan.table.rpartition(".")[2]: files_opened(scan) for scan in scans} == read

@@ -186,7 +186,7 @@ class Pair:
 
     @property
     def _source(self) -> str:
-        """Return the mechanism's source, in which a table is `{f}`, `{f:version}`, `{f:view:sample}`, …."""
+        """Return the mechanism's source, with its table as `{f}`, `{f:version}` or `{f:view:sample}`."""
         form = "version" if self.meeting.version else "view" if self.meeting.name == "view" else ""
         sample = "sample" if self.mechanism.sampled else ""
         home = "{" + ":".join([self.home, *filter(None, (form, sample))]) + "}"

@@ -41,6 +41,14 @@ _TIMES = (
 )  # fmt: skip
 KINDS = {"number": _NUMBERS, "text": _TEXTS, "decimal": _DECIMALS, "day": _DAYS, "time": _TIMES}
 """Expressions of each kind of type, which can be compared with one another."""
+_NEVER_NULL = {
+    "number": ("CASE WHEN {k} IS NULL THEN 0 ELSE {k} END", "if({k} IS NULL, 7, {k})", "coalesce({k}, 0)"),
+    "text": ("if({v} IS NULL, 'a', {v})", "CASE WHEN {s} IS NULL THEN '' ELSE {s} END", "coalesce({s}, '')"),
+    "decimal": ("if({m} IS NULL, 0.05BD, {m})", "CASE WHEN {m} IS NULL THEN 1 ELSE {m} END"),
+    "day": ("if({d} IS NULL, DATE'0001-01-01', {d})", "coalesce({d}, DATE'1582-10-15')"),
+    "time": ("if({t} IS NULL, TIMESTAMP'1582-10-15 00:00:00', {t})",),
+}
+"""Expressions of each kind that are not NULL where their columns are, as in rows that a join pads."""
 _KINDS_OF = {"k": "number", "j": "number", "m": "decimal", "f": "decimal", "d": "day", "t": "time"}
 """The kind of expressions of a bucket column; of others, `text`."""
 
@@ -77,13 +85,14 @@ class ExpressionQuery:
         """Return a query."""
         shapes: list[Callable[[], str]] = [
             self._plain, self._distinct, self._distinct, self._grouped, self._grouped, self._sets, self._below_sets,
-            self._joined_above, self._joined_above, self._joined_above, self._exists_above, self._union, self._union,
+            self._joined_above, self._joined_above, self._by_both_sides, self._by_both_sides, self._exists_above,
+            self._union, self._union,
         ]  # fmt: skip
         return self._chance.choice(shapes)()
 
     def _expression(self, kind: str, side: str) -> str:
         """Return an expression of one side: a bucket column itself, or computed."""
-        text = self._chance.choice(KINDS[kind])
+        text = self._chance.choice((KINDS if self._chance.random() < 0.6 else _NEVER_NULL)[kind])
         return text.format_map(_Columns(side))
 
     def _bare(self, side: str) -> str:
@@ -178,6 +187,19 @@ class ExpressionQuery:
             on = ["x.ln <=> t.n"]
         return f"SELECT {columns} FROM ({inner}) x {join} JOIN {self._third()} t ON {' AND '.join(on)}"
 
+    def _by_both_sides(self) -> str:
+        """Return a join by the keys of both sides of a join below: one of them is NULL in padded rows."""
+        keys, bare = self._keys(), self._buckets[0]
+        inner = f"SELECT {self._bare('l')} AS c0, {self._bare('r')} AS c1, l.n AS ln, r.n AS rn FROM {self._pair(keys)}"
+        padded = [
+            f"nullif({bare}, {bare}) AS c0, {bare} AS c1",
+            f"{bare} AS c0, nullif({bare}, {bare}) AS c1",
+        ]
+        third = f"(SELECT {self._chance.choice(padded)}, n FROM {self._third()})"
+        join = self._chance.choice(_ABOVE)
+        columns = "x.ln, x.rn" if "LEFT " in join else "x.ln, x.rn, t.n AS tn"
+        return f"SELECT {columns} FROM ({inner}) x {join} JOIN {third} t ON t.c0 <=> x.c0 AND t.c1 <=> x.c1"
+
     def _exists_above(self) -> str:
         keys = self._keys()
         inner = f"SELECT {keys[0].both} AS c0, l.n AS ln, r.n AS rn FROM {self._pair(keys)}"
@@ -226,7 +248,8 @@ def _kind_of_keys(key: _Key, bare: str) -> str:
         return _kind(bare)
     known = {
         text.format_map(_Columns(side)): kind
-        for kind, some in KINDS.items()
+        for kinds in (_NEVER_NULL, KINDS)
+        for kind, some in kinds.items()
         for text in some
         for side in "lr"
     }
