@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-_JOINS = ("FULL", "FULL", "FULL", "LEFT", "RIGHT", "INNER")
+_JOINS = ("FULL", "FULL", "FULL", "FULL", "FULL", "LEFT", "RIGHT", "INNER")
 _ABOVE = ("LEFT", "FULL", "INNER", "RIGHT", "LEFT SEMI", "LEFT ANTI")
 _NUMBERS = (
     "{k}", "{k}", "{j}", "coalesce({k}, 0)", "coalesce({k}, {j})", "CASE WHEN {k} IS NULL THEN 0 ELSE {k} END",
@@ -92,14 +92,19 @@ class ExpressionQuery:
 
     def _expression(self, kind: str, side: str) -> str:
         """Return an expression of one side: a bucket column itself, or computed."""
-        text = self._chance.choice((KINDS if self._chance.random() < 0.6 else _NEVER_NULL)[kind])
-        return text.format_map(_Columns(side))
+        return self._chance.choice(KINDS[kind]).format_map(_Columns(side))
+
+    def _never_null(self, kind: str, side: str) -> str:
+        return self._chance.choice(_NEVER_NULL[kind]).format_map(_Columns(side))
 
     def _bare(self, side: str) -> str:
         return f"{side}.{self._buckets[0]}"
 
     def _keys(self, left: str = "l", right: str = "r") -> list[_Key]:
-        """Return one key, or two. Mostly, one side of the first is the first bucket column itself."""
+        """Return one key, or two. Mostly, one side of the first is the first bucket column itself.
+
+        Often, the other side is never NULL: then a padded row is not where its key says.
+        """
         first = _KINDS_OF.get(self._buckets[0], "text")
         kinds = [first if self._chance.random() < 0.8 else self._chance.choice([*KINDS])]
         if self._chance.random() < 0.3:
@@ -111,6 +116,8 @@ class ExpressionQuery:
             if not number and kind == first:
                 one = self._bare(left) if turn < 0.35 or turn > 0.85 else one
                 other = self._bare(right) if turn > 0.45 else other
+                if self._chance.random() < 0.4:
+                    one, other = self._never_null(kind, left), self._bare(right)
             found.append(_Key(one, other, self._chance.choice(["=", "<=>", "<=>"])))
         return found
 
@@ -124,7 +131,7 @@ class ExpressionQuery:
 
     def _above(self, keys: Sequence[_Key]) -> list[str]:
         """Return expressions above a join, of the keys of either side or of both."""
-        return [self._chance.choice([key.both, key.left, key.right]) for key in keys]
+        return [self._chance.choice([key.both, key.both, key.left, key.right]) for key in keys]
 
     def _plain(self) -> str:
         keys = self._keys()
@@ -138,7 +145,9 @@ class ExpressionQuery:
 
     def _grouped(self) -> str:
         keys = self._keys()
-        above = [self._chance.choice([[key.both], [key.left, key.right], [key.right]]) for key in keys]
+        above = [
+            self._chance.choice([[key.both], [key.both], [key.left, key.right], [key.right]]) for key in keys
+        ]
         parts = [part for some in above for part in some]
         inner = ", ".join(f"{part} AS c{i}" for i, part in enumerate(parts))
         query = f"SELECT {inner}, count(*) AS n, sum(l.n) AS ln FROM {self._pair(keys)} GROUP BY {', '.join(parts)}"
@@ -189,7 +198,8 @@ class ExpressionQuery:
 
     def _by_both_sides(self) -> str:
         """Return a join by the keys of both sides of a join below: one of them is NULL in padded rows."""
-        keys, bare = self._keys(), self._buckets[0]
+        bare = self._buckets[0]
+        keys = self._keys() if self._chance.random() < 0.4 else [_Key(f"l.{bare}", f"r.{bare}", "<=>")]
         inner = f"SELECT {self._bare('l')} AS c0, {self._bare('r')} AS c1, l.n AS ln, r.n AS rn FROM {self._pair(keys)}"
         padded = [
             f"nullif({bare}, {bare}) AS c0, {bare} AS c1",
