@@ -117,7 +117,7 @@ def replace_where(table: ModelledTable, _others: Others) -> Change | None:
     """Replace the partitions that a condition selects, by rows that satisfy it.
 
     An empty value becomes NULL as the value of a partition. Such a row satisfies another condition than the
-    stored one, and is refused with reason. The condition selects among values as they are stored.
+    stored one, and is refused with reason. The condition is about values in their stored form.
     """
     if not table.shape.parts:
         return None
