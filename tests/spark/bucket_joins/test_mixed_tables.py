@@ -36,3 +36,13 @@ def test_joins_have_the_rows_of_plain_spark(session: SparkSession, seed: int) ->
     for number in range(examples(QUERIES, least=8)):
         joined = mixed.join(number)
         assert not joined.problem, (seed, number, *joined, mixed.statements())
+
+
+def test_joins_by_expressions_have_the_rows_of_plain_spark(session: SparkSession) -> None:
+    """So has a join by computed keys, below nodes that use the keys of both sides, with values at the edges of
+    calendars.
+    """
+    mixed = MixedTables(session, 1, expressions=True)
+    for number in range(examples(14, least=8)):
+        joined = mixed.join(number)
+        assert not joined.problem, (number, *joined, mixed.statements())
