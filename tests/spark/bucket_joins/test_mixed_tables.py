@@ -39,9 +39,7 @@ def test_joins_have_the_rows_of_plain_spark(session: SparkSession, seed: int) ->
 
 
 def test_joins_by_expressions_have_the_rows_of_plain_spark(session: SparkSession) -> None:
-    """So has a join by computed keys, below nodes that use the keys of both sides, with values at the edges of
-    calendars.
-    """
+    """So has a join by computed keys, of values at the edges of calendars, below nodes that use both keys."""
     mixed = MixedTables(session, 1, expressions=True)
     for number in range(examples(14, least=8)):
         joined = mixed.join(number)
