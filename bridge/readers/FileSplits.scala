@@ -43,12 +43,16 @@ class FileSplits(
       bucket, pieces(of.getOrElse(bucket % buckets.held, Nil), Long.MaxValue).toArray, bucket, buckets.columns.length))
   }
 
-  /** Packs files by ascending rank. The first partitions have few files each, as these may suffice. */
+  /**
+   * Packs files by ascending rank. The first partitions have few files each, as these may suffice. Files
+   * that need not be opened have partitions of their own.
+   */
   private def ranked(ranks: Array[Int]): Array[FilePartition] = {
     val places = ranks.indices.sortBy(ranks(_))
     val ends = Seq(1, 2, 4, 8, 16).filter(_ < places.length) :+ places.length
     (0 +: ends).zip(ends).flatMap { case (start, end) =>
-      FilePartition.getFilePartitions(session, pieces(places.slice(start, end), most).toSeq, most)
+      val (counted, opened) = places.slice(start, end).toIndexedSeq.partition(isConstant)
+      Seq(pieces(opened, most).toSeq, counted.map(wholeFile)).flatMap(FilePartition.getFilePartitions(session, _, most))
     }.zipWithIndex.map { case (part, i) => FilePartition(i, part.files) }.toArray
   }
 

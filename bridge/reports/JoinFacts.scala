@@ -2,6 +2,7 @@ package org.apache.spark.sql.parquetry.reports
 
 import java.util.{Collections, IdentityHashMap}
 
+import scala.collection.mutable
 import scala.util.Try
 
 import org.json4s._
@@ -20,8 +21,8 @@ import org.apache.spark.sql.parquetry.buckets.{BucketPartitioning, ZipBucketsExe
 import org.apache.spark.sql.parquetry.joingraph.{Lineage, LogicalNames}
 import org.apache.spark.sql.parquetry.ordering.IncrementalSortExec
 import org.apache.spark.sql.parquetry.protocol.{CharPadding, Json}
-import org.apache.spark.sql.parquetry.scan.Reported
-import org.apache.spark.sql.parquetry.versions.Bucketing
+import org.apache.spark.sql.parquetry.scan.{MetadataScan, Reported}
+import org.apache.spark.sql.parquetry.versions.{Bucketing, ScanRelation}
 
 /**
  * Facts about the joins of a physical plan as it was before it ran. They say how a join's keys are computed,
@@ -32,13 +33,15 @@ object JoinFacts {
   def of(plan: SparkPlan, forValues: Set[ExprId] = Set.empty): Seq[JValue] = {
     val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
     val found = List.newBuilder[JValue]
+    // Spark runs equal subqueries once, but finds them only as it runs
+    val subqueriesSeen = mutable.Set.empty[SparkPlan]
     def visit(plan: SparkPlan): Unit = if (seen.add(plan)) {
       below(plan).foreach(visit) // the joins below come first: that is the order of the query
       plan match {
         case join: BaseJoinExec => found += fact(join)
         case _ =>
       }
-      plan.expressions.flatMap(subqueries(_, forValues)).foreach(visit)
+      plan.expressions.flatMap(subqueries(_, forValues)).filter(each => subqueriesSeen.add(each.canonicalized)).foreach(visit)
     }
     visit(plan)
     found.result()
@@ -164,6 +167,12 @@ object JoinFacts {
   private def nameOf(plan: SparkPlan): String = plan match {
     case scan: BatchScanExec => scan.table.name()
     case files: FileSourceScanExec => files.tableIdentifier.fold("files")(_.unquotedString)
+    case rows: LocalTableScanExec => answered(rows).getOrElse(rows.nodeName)
     case other => below(other).headOption.fold(other.nodeName)(nameOf)
   }
+
+  /** The table whose metastore has answered an aggregate with some rows, or None for other rows. */
+  private def answered(rows: LocalTableScanExec): Option[String] = rows.logicalLink.flatMap(_.collectFirst {
+    case relation @ ScanRelation(of, _: MetadataScan, _, _, _) if relation.outputSet == rows.outputSet => of.table.name()
+  })
 }

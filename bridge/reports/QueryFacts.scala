@@ -6,7 +6,7 @@ import org.json4s._
 
 import org.apache.spark.sql.catalyst.expressions.{
   Attribute, AttributeReference, BinaryComparison, DynamicPruning, EqualTo, Expression, ExprId, IsNull, KnownNullable, PredicateHelper,
-  ScalarSubquery}
+  ScalarSubquery, SubqueryExpression}
 import org.apache.spark.sql.catalyst.plans.LeftAnti
 import org.apache.spark.sql.catalyst.plans.logical.{Command, CommandResult, Filter, Join, LogicalPlan, Project, V2CreateTableAsSelectPlan, V2WriteCommand}
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
@@ -14,11 +14,12 @@ import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution, Spa
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Strategy
 import org.apache.spark.sql.parquetry.audit.AuditOutcome
+import org.apache.spark.sql.parquetry.filescans.{PlanNodes, ScanNode}
 import org.apache.spark.sql.parquetry.joingraph.LogicalNames
 import org.apache.spark.sql.parquetry.predicates.{EvaluatedDirectoryPredicates, EvaluatedPartitionPredicates}
 import org.apache.spark.sql.parquetry.protocol.{Codec, Json}
 import org.apache.spark.sql.parquetry.rows.{RewriteRowsExec, RewrittenScan}
-import org.apache.spark.sql.parquetry.scan.{ParquetryScan, Reported}
+import org.apache.spark.sql.parquetry.scan.{MetadataScan, ParquetryScan, Reported}
 import org.apache.spark.sql.parquetry.skew.SplitHeavyKeys
 import org.apache.spark.sql.parquetry.versions.ScanRelation
 
@@ -161,10 +162,12 @@ private class QueryFacts(session: ClassicSession, ran: Option[ScansInRun]) exten
   private def visit(plan: LogicalPlan, above: Seq[Expression], joined: Seq[String], cache: Option[InMemoryRelation] = None): Unit = {
     plan match {
       case ScanRelation(_, scan: ParquetryScan, _, _, _) if scan.readsBesideBuckets =>
-      case ScanRelation(_, scan: Reported, _, _, _) =>
-        // a scan of rows to be rewritten is planned by the statement's condition, not by filters above it
-        val conditions = if (scan.isInstanceOf[RewrittenScan]) Nil else above
-        if (seen.add(scan)) scans += ScanFacts(scan, QueryFacts.untranslated(conditions, scan, ends), joined.distinct,
+      case ScanRelation(_, planned: Reported, _, _, _) =>
+        val scan = cache.fold[Reported](planned)(inCache(planned, _))
+        // a scan of rows to be rewritten is planned by the statement's condition, not by filters above it;
+        // filters above an answer are not about the table's rows
+        val conditions = if (scan.isInstanceOf[RewrittenScan] || scan.isInstanceOf[MetadataScan]) Nil else above
+        if (seen.add(scan.original)) scans += ScanFacts(scan, QueryFacts.untranslated(conditions, scan, ends), joined.distinct,
           cache.fold(ran.fold("planned")(_.read(scan)))(found => if (ran.fold(found.cacheBuilder.isCachedColumnBuffersLoaded)(!_.filled(found))) "cached" else "read"),
           cache.flatMap(_.cacheBuilder.tableName), ran.exists(_.readBySpark(scan)))
       case Filter(condition, child) => visit(child, above ++ splitConjunctivePredicates(condition), joined, cache)
@@ -187,7 +190,27 @@ private class QueryFacts(session: ClassicSession, ran: Option[ScansInRun]) exten
         visit(write.query, Nil, Nil)
       case other => other.children.foreach(visit(_, Nil, joined, cache))
     }
-    plan.subqueries.foreach(visit(_, Nil, Nil, cache))
+    plan.expressions.flatMap(subqueries).foreach(visit(_, Nil, Nil, cache))
+  }
+
+  /**
+   * The scan that filled a cache, or will, in place of one that was planned anew for the report: runtime
+   * values came to that scan alone.
+   */
+  private def inCache(planned: Reported, cache: InMemoryRelation): Reported = planned match {
+    case ours: ParquetryScan =>
+      val found = PlanNodes(cache.cachedPlan).collect {
+        case ScanNode(scan: ParquetryScan, _) if scan.sameScan == ours.sameScan && scan.needed == ours.needed => scan
+      }
+      found.find(scan => !seen.contains(scan.original)).orElse(found.headOption).getOrElse(ours) // one may serve two places
+    case other => other
+  }
+
+  /** The plans of an expression's subqueries. The plan of a runtime filter repeats a part of the query. */
+  private def subqueries(e: Expression): Seq[LogicalPlan] = e match {
+    case _: DynamicPruning => Nil
+    case subquery: SubqueryExpression => subquery.plan +: subquery.children.flatMap(subqueries)
+    case other => other.children.flatMap(subqueries)
   }
   private def visitCommand(plan: SparkPlan): Unit = {
     plan.collect { case rows: RewriteRowsExec => rows.write.operation.scan }.flatten

@@ -29,16 +29,61 @@ import org.apache.spark.sql.parquetry.versions.ScanRelation
  * without conditions above the scan.
  */
 object AnswerAggregates extends Rule[LogicalPlan] {
-  /** Marks an aggregate that the planner was asked about. */
-  private val asked = TreeNodeTag[Unit]("parquetry.results")
+  /** Marks an aggregate that the planner was asked about, with the pass of this rule that asked. */
+  private val asked = TreeNodeTag[AnyRef]("parquetry.results")
+  /** Marks an aggregate of the files that are left, which no pass asks about. */
+  private val left = new Object
 
+  /**
+   * A runtime filter's plan often shares its aggregate with the join whose values it takes. So one pass
+   * changes an aggregate in each of its places: Spark finds the join's broadcast only for an equal plan.
+   */
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (ScanBelow.waits(plan) || !plan.containsPattern(TreePattern.AGGREGATE)) plan
-    else plan.transformWithSubqueries {
-      case aggregate: Aggregate if aggregate.groupingExpressions.isEmpty && aggregate.getTagValue(asked).isEmpty =>
-        aggregate.setTagValue(asked, ())
-        answered(aggregate).getOrElse(aggregate)
+    else {
+      val pass = new Object
+      plan.transformWithSubqueries {
+        case aggregate: Aggregate
+            if aggregate.groupingExpressions.isEmpty && !aggregate.isStreaming && aggregate.getTagValue(asked).forall(_ eq pass) =>
+          aggregate.setTagValue(asked, pass)
+          ofBranches(aggregate).orElse(answered(aggregate)).getOrElse(aggregate)
+      }
     }
+
+  /**
+   * The aggregate over a UNION ALL as an aggregate of each branch, and of their results, or None if the
+   * metastore has a part of the answer for no branch.
+   */
+  private def ofBranches(aggregate: Aggregate): Option[LogicalPlan] = aggregate.child match {
+    case union: Union => functionsOf(aggregate).filter(_.forall(e => isCombinable(e.aggregateFunction))).flatMap { functions =>
+      val parts = union.children.map { child =>
+        val columns = AttributeMap(union.output.zip(child.output))
+        val list = functions.zipWithIndex.map { case (e, i) => Alias(e.transform { case a: Attribute => columns.getOrElse(a, a) }, s"part_$i")() }
+        val part = aggregate.copy(aggregateExpressions = list, child = child)
+        part.setTagValue(asked, left)
+        part -> answered(part)
+      }
+      Option.when(parts.exists { case (part, answer) => answer.exists(hasValues(_) && !hasValues(part)) }) {
+        val together = Union(parts.map { case (part, answer) => answer.getOrElse(part) })
+        val result = aggregate.copy(aggregateExpressions = replaced(aggregate, functions, together.output)(combined), child = together)
+        result.setTagValue(asked, left)
+        result
+      }
+    }
+    case _ => None
+  }
+
+  private def isCombinable(function: AggregateFunction): Boolean = function match {
+    case _: Count | _: Min | _: Max => true
+    case _ => false
+  }
+
+  /** Whether a plan has values of the metastore. */
+  private def hasValues(plan: LogicalPlan): Boolean = plan.exists {
+    case _: LocalRelation => true
+    case ScanRelation(_, _: MetadataScan, _, _, _) => true
+    case _ => false
+  }
 
   private def answered(aggregate: Aggregate): Option[LogicalPlan] = for {
     functions <- functionsOf(aggregate)
@@ -67,7 +112,7 @@ object AnswerAggregates extends Rule[LogicalPlan] {
         if (first.isEmpty && explained.isEmpty) aggregate
         else {
           val ordered = aggregate.copy(child = read(first ++ explained))
-          ordered.setTagValue(asked, ())
+          ordered.setTagValue(asked, left)
           ordered
         }
     }
@@ -134,11 +179,11 @@ object AnswerAggregates extends Rule[LogicalPlan] {
       aggregate: Aggregate, functions: Seq[AggregateExpression], answer: AggregateAnswer, child: LogicalPlan): LogicalPlan = {
     val read = aggregate.copy(
       aggregateExpressions = functions.zipWithIndex.map { case (e, i) => Alias(e, answer.schema(i).name)() }, child = child)
-    read.setTagValue(asked, ())
+    read.setTagValue(asked, left)
     val union = Union(Seq(LocalRelation(columnsOf(functions, answer), answer.sparkRows.toSeq), read))
     val result = aggregate.copy(
       aggregateExpressions = replaced(aggregate, functions, union.output)(combined), child = union)
-    result.setTagValue(asked, ())
+    result.setTagValue(asked, left)
     result
   }
 

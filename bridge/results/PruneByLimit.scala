@@ -22,6 +22,7 @@ object PruneByLimit extends Rule[LogicalPlan] with AliasHelper {
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (ScanBelow.waits(plan) || !plan.containsAnyPattern(TreePattern.LIMIT, TreePattern.WINDOW_GROUP_LIMIT)) plan
     else plan.transformWithSubqueries {
+      case streamed if streamed.isStreaming => streamed // a part of the plan below may not be
       case limit @ LocalLimit(IntegerLiteral(count), child) if count > 0 => limit.withNewChildren(Seq(limited(child, count)))
       case ranks: WindowGroupLimit if ranks.partitionSpec.isEmpty && ranks.orderSpec.nonEmpty && ranks.limit > 0 =>
         ranks.rankLikeFunction match {

@@ -76,11 +76,11 @@ case class ScanBelow(
 
 object ScanBelow extends PredicateHelper {
   /**
-   * Whether a plan is only a part of a query's plan, or has streams. Spark optimizes subqueries first, and
-   * may merge their scans later. It cannot merge scans that leave files out. So subqueries are changed
-   * together with their query, and with the copies of its parts that runtime filters have.
+   * Whether a plan is only a part of a query's plan. Spark optimizes subqueries first, and may merge their
+   * scans later. It cannot merge scans that leave files out. So subqueries are changed together with their
+   * query, and with the copies of its parts that runtime filters have.
    */
-  def waits(plan: LogicalPlan): Boolean = plan.isStreaming || plan.isInstanceOf[Subquery]
+  def waits(plan: LogicalPlan): Boolean = plan.isInstanceOf[Subquery]
 
   /**
    * Replaces our scans below a node by nodes with the same columns. Between the node and the scan are only

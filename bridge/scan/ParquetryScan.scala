@@ -282,6 +282,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   }
   /** Whether both are variants of one scan, but not by `withPlanTimeValues` or `withNeeded`. */
   def isVariantOf(other: ParquetryScan): Boolean = plans.isVariantOf(other.plans)
+  override def original: AnyRef = plans.shared
 
   // Reading
 

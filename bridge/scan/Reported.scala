@@ -20,7 +20,9 @@ trait Reported {
   def bucketsInPlanning: JValue = report \ "buckets"
   /** The number of files that the tasks of finished runs have opened, or None if it is not known. */
   def opened: Option[Int] = None
-  /** An identity: equal for two scans of one version of a table by the same conditions. */
+  /** One object for a scan and its variants. A report lists them once. */
+  def original: AnyRef = this
+  /** A text that is equal for two scans of one version of a table by the same conditions. */
   def sameScan: String
 }
 

@@ -214,15 +214,21 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
     request.bucketCount.fold(narrower)(narrower.withBucketCount)
   }
 
-  /** The same request for a query that needs only some of the rows: a new scan, with states of its own. */
+  /**
+   * The same request for a query that needs only some of the rows: a new scan, with states of its own. A join
+   * and the plan that gives its values to a filter need the same, so they get one scan.
+   */
   def withNeeded(needed: JObject, order: Option[SortOrder], answered: Option[(AggregateAnswer, Seq[JValue])]): ScanPlans =
-    new ScanPlans(request.copy(needed = Some(needed), bucketCount = None, place = None,
-      claimed = request.claimed.copy(order = order, answered = answered)), None, before)
+    base.synchronized {
+      base.byNeeded.getOrElseUpdate(needed, new ScanPlans(base.request.copy(needed = Some(needed), bucketCount = None, place = None,
+        claimed = base.request.claimed.copy(order = order, answered = answered)), None, before))
+    }
 
   // Bucket counts
 
   private val base: ScanPlans = original.getOrElse(this)
   private val byBuckets = mutable.Map.empty[Any, ScanPlans]
+  private val byNeeded = mutable.Map.empty[JObject, ScanPlans]
   @volatile private var chosen = this
 
   def withBucketCount(count: Int): ScanPlans = base.synchronized {
@@ -245,6 +251,8 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
     base
   }
   def isVariantOf(other: ScanPlans): Boolean = base eq other.base
+  /** One object for this scan and its variants. */
+  def shared: AnyRef = base
 
   /**
    * The buckets that Spark may know, or None. Spark's function of a column needs the whole column, not only

@@ -118,7 +118,9 @@ def opened(scan: ScanReport, count: int) -> ScanReport:
             )
         return step
 
-    return msgspec.structs.replace(scan, steps=tuple(map(narrowed, scan.steps)))
+    # rows that the metastore has count as read, too, so a run that ended early needed them of fewer files
+    counted = min(scan.counted, count)
+    return msgspec.structs.replace(scan, steps=tuple(map(narrowed, scan.steps)), counted=counted)
 
 
 def _dropped_reason(joins: Sequence[str]) -> str:

@@ -36,3 +36,11 @@ def test_joins_have_the_rows_of_plain_spark(session: SparkSession, seed: int) ->
     for number in range(examples(QUERIES, least=8)):
         joined = mixed.join(number)
         assert not joined.problem, (seed, number, *joined, mixed.statements())
+
+
+def test_joins_by_expressions_have_the_rows_of_plain_spark(session: SparkSession) -> None:
+    """So has a join by computed keys, of values at the edges of calendars, below nodes that use both keys."""
+    mixed = MixedTables(session, 1, expressions=True)
+    for number in range(examples(14, least=8)):
+        joined = mixed.join(number)
+        assert not joined.problem, (number, *joined, mixed.statements())

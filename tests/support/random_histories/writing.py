@@ -114,13 +114,22 @@ def write_partition(table: ModelledTable, _others: Others) -> Change | None:
 
 
 def replace_where(table: ModelledTable, _others: Others) -> Change | None:
-    """Replace the partitions that a condition selects, by rows that satisfy it."""
+    """Replace the partitions that a condition selects, by rows that satisfy it.
+
+    An empty value becomes NULL as the value of a partition. Such a row satisfies another condition than the
+    stored one, and is refused with reason. The condition is about values in their stored form.
+    """
     if not table.shape.parts:
         return None
     names = table.shape.names()
+    stored = ", ".join(
+        f"{_settled(column, name)} AS {name}" if column in table.shape.parts else name
+        for column in table.shape.all
+        for name in [identifier(column.name)]
+    )
     parts = [(term.removeprefix("a."), type) for term, type in terms(table.shape.parts, "a")]
     condition = Conditions(table.draw, parts).tree(1)
-    query = f"SELECT * FROM ({table.new_rows(5)}) WHERE {condition}"
+    query = f"SELECT * FROM (SELECT {stored} FROM ({table.new_rows(5)})) WHERE {condition}"
     sql = f"INSERT INTO {table.name} REPLACE WHERE {condition} SELECT {names} FROM ({query})"
     model = f"{table.rows()} WHERE NOT coalesce({condition}, false) UNION ALL {query}"
     return Change(sql, model, table.shape, computes=True)

@@ -2,6 +2,7 @@
 
 python -m tests.support.random_joins --seeds 0 10 --queries 100
 python -m tests.support.random_joins --seeds 3 4 --query 17
+python -m tests.support.random_joins --expressions --seeds 0 10
 """
 
 from __future__ import annotations
@@ -34,6 +35,11 @@ def main() -> int:
     )
     parser.add_argument("--queries", type=int, default=100, help="of each seed (100)")
     parser.add_argument("--query", type=int, default=None, help="the number of one query to run alone")
+    parser.add_argument(
+        "--expressions",
+        action="store_true",
+        help="join by expressions, of tables with values at the edges of calendars",
+    )
     asked = parser.parse_args()
     numbers = range(asked.queries) if asked.query is None else [asked.query]
     progress = Progress()
@@ -41,7 +47,7 @@ def main() -> int:
         spark = session(Path(folder))
         with databases(spark):
             for seed in range(*asked.seeds):
-                mixed = MixedTables(spark, seed)
+                mixed = MixedTables(spark, seed, expressions=asked.expressions)
                 if asked.query is not None:
                     print(mixed.statements())
                 for number in numbers:

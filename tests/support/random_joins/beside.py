@@ -13,6 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
+from tests.support.random_joins.expressions import ExpressionQuery
 from tests.support.random_joins.queries import RandomQuery
 from tests.support.random_joins.settings import random_settings
 from tests.support.random_joins.tables import MixedTable, random_family
@@ -44,21 +45,36 @@ class Joined(NamedTuple):
 
 
 class MixedTables:
-    """The tables of a seed, and random joins of them."""
+    """The tables of a seed, and random joins of them.
 
-    def __init__(self, spark: SparkSession, seed: int) -> None:
-        self._spark, self._seed = spark, seed
+    Args:
+        spark: a session with the databases.
+        seed: what makes tables and queries.
+        expressions: whether queries join by expressions, and tables have values at the edges of calendars.
+    """
+
+    def __init__(self, spark: SparkSession, seed: int, *, expressions: bool = False) -> None:
+        self._spark, self._seed, self._expressions = spark, seed, expressions
         chance = random.Random(seed)
-        self._family = random_family(chance)
+        family = random_family(chance)
+        # a bucket column alone: rows stay in buckets by expressions of all bucket columns
+        self._family = family._replace(columns=family.columns[:1], edges=True) if expressions else family
         self.tables = [
-            MixedTable(spark, f"mixed.t{seed}_{i}", chance, self._family, may_be_hot=i == 0)
+            MixedTable(
+                spark,
+                f"mixed.{'e' if expressions else 't'}{seed}_{i}",
+                chance,
+                self._family,
+                may_be_hot=i == 0,
+            )
             for i in range(TABLES)
         ]
 
     def join(self, number: int) -> Joined:
         """Run the query of a number; it is the same whichever queries ran before."""
         chance = random.Random(f"{self._seed} {number}")
-        text = RandomQuery(chance, self._family.columns).text()
+        made = ExpressionQuery if self._expressions else RandomQuery
+        text = made(chance, self._family.columns).text()
         given = random_settings(chance)
         cores = chance.choice([2, 8])
         shown = given | {CORES: str(cores)}

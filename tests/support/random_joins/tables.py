@@ -37,6 +37,15 @@ _HOT_VALUES = dict(
     )
 )
 """The values of the bucket columns that most rows of a hot table have, and a few of the others."""
+_EDGE_DAYS = tuple(
+    dt.date.fromisoformat(day)
+    for day in (
+        *("0001-01-01", "0001-01-02", "1500-02-28", "1582-10-04", "1582-10-05", "1582-10-10", "1582-10-14"),
+        *("1582-10-15", "1582-10-16", "1899-12-31", "1969-12-31", "1970-01-01", "9999-12-30", "9999-12-31"),
+    )
+)
+"""Days at which calendars begin, end, or have a gap: October 1582 lost ten days."""
+_EDGE_TIMES = (dt.time(), dt.time(0, 0, 0, 1), dt.time(12), dt.time(23, 59, 59, 500_000), dt.time.max)
 _SKEWED = (
     "SKEWED BY (k) ON (7, 3) STORED AS DIRECTORIES",
     "SKEWED BY (k) ON AUTO STORED AS DIRECTORIES",
@@ -55,6 +64,8 @@ class Family(NamedTuple):
         types: the types of all columns in most.
         count: the number of buckets of tables that are in the buckets of the family throughout.
         hot: whether most rows of the first table are in one bucket. Then more tables are in these buckets.
+        edges: whether half of the days and times are at the edges of calendars, and decimals are ties that
+            round.
     """
 
     columns: tuple[str, ...]
@@ -62,6 +73,7 @@ class Family(NamedTuple):
     types: dict[str, str]
     count: int
     hot: bool
+    edges: bool = False
 
 
 class MixedTable:
@@ -69,7 +81,8 @@ class MixedTable:
 
     Attributes:
         twins: the names of both.
-        format: of our table's files; Spark's own table is in Parquet.
+        format: of our table's files. Spark's own table is in Parquet, or with edges in the same format, as
+            ORC's calendar lacks some days.
         statements: the statements that made and filled it, for a report of a wrong answer.
     """
 
@@ -111,7 +124,8 @@ class MixedTable:
         self._run(
             f"CREATE TABLE {self.twins.table} ({columns}) USING {self.format} {' '.join(clauses)} TBLPROPERTIES ({listed})"
         )
-        self._spark.sql(f"CREATE TABLE {self.twins.view} ({columns}) USING parquet")
+        stock = self.format if self._family.edges else "parquet"
+        self._spark.sql(f"CREATE TABLE {self.twins.view} ({columns}) USING {stock}")
 
     def _buckets(self, *, common: bool = False) -> str:
         common = common or self._chance.random() < 0.75
@@ -196,11 +210,22 @@ class MixedTable:
             dt.datetime(2024, 2, 20, tzinfo=dt.UTC) + dt.timedelta(hours=12 * number),
             chance.choice([0.0, -0.0, float("nan"), 1.0, 2.0, 2.5, float(number)]),
         ]
+        if self._family.edges:
+            self._move_to_edges(row)
         row = [None if chance.random() < 0.08 else value for value in row]
         if chance.random() < (0.85 if self._hot else 0.04):
             for column in self._family.columns:
                 row[KEYS.index(column)] = _HOT_VALUES[column]
         return (*row, self._numbers, chance.choice(partitions))
+
+    def _move_to_edges(self, row: list[Any]) -> None:
+        """Give a row a decimal that rounds, and maybe a day and a time at an edge."""
+        chance = self._chance
+        row[KEYS.index("m")] = Decimal(chance.randint(-30, 30)) / 20
+        if chance.random() < 0.5:
+            row[KEYS.index("d")] = chance.choice(_EDGE_DAYS)
+            day, time = chance.choice(_EDGE_DAYS), chance.choice(_EDGE_TIMES)
+            row[KEYS.index("t")] = dt.datetime.combine(day, time, dt.UTC)
 
     def _run(self, statement: str) -> None:
         self.statements.append(statement)

@@ -53,6 +53,11 @@ def texts(*scans: dict[str, Any], run: str = "own") -> list[str]:
             "lake.db.t: partitions 3 of 5 (p > 2) · files 15 of 15 · 4.5 kB of 90 kB (column v; these files have 30 kB)",
         ),
         (
+            {"opened": 1, "report": msgspec.structs.replace(SCAN, counted=15).to_dict()},
+            "lake.db.t: partitions 3 of 5 (p > 2) · files 1 of 15 (no more rows were needed) · about 300 B of 90 kB "
+            "(column v; these files have 2 kB) · rows of 1 file from the metastore, without opening it",
+        ),
+        (
             {"opened": 1},
             "lake.db.t: partitions 3 of 5 (p > 2) · files 1 of 15 (no more rows were needed) · "
             "about 300 B of 90 kB (column v; these files have 2 kB)",

@@ -210,7 +210,7 @@ def _plan(request: ScanRequest, q: questions.PlanScan) -> answers.PlannedScan:
     )
     locations = PartitionSnapshot.locations(partitions)
     files = file_list(block.files, numbers, locations, None if buckets is None else buckets.of_files)
-    if counted is not None and order is None:
+    if counted is not None:
         files = with_values(files, counted, [request.types[name] for name in counted.columns])
     return msgspec.structs.replace(
         answer,
