@@ -28,12 +28,15 @@ class Catalog(CatalogReader):
         metastore: of the warehouse.
     """
 
-    def rollback(self, name: str, version: int) -> Table:
-        """Make a table what it was in an earlier version, as a new version.
+    def rollback(
+        self, name: str, version: int | None = None, *, timestamp: datetime | None = None
+    ) -> Table:
+        """Make a table what it was in an earlier version, or at an earlier time, as a new version.
 
         Args:
             name: of the table.
             version: to go back to; see `history`.
+            timestamp: instead of a version, a time with a time zone: the newest version made until then.
 
         Returns:
             The table as it is now.
@@ -42,9 +45,13 @@ class Catalog(CatalogReader):
             TableNotFoundError: there is no such table, or the version was vacuumed away.
             FileMissingError: a file of that version is missing.
             CommitConflictError: others changed some of the differing partitions meanwhile.
+            ValueError: neither version nor timestamp is given, or both, or a time without a zone.
         """
+        if (version is None) == (timestamp is None):
+            raise ValueError(f"Rollback of table {name} needs either version or timestamp: give one of them.")
+        as_of = None if timestamp is None else _milliseconds("timestamp", timestamp)
         current = self._snapshot(name)
-        target = self._metastore.table(current.database, current.name, version=version)
+        target = self._metastore.table(current.database, current.name, version=version, as_of=as_of)
         with self._file_access():
             return table_view(ms.rollback(current, target))
 
@@ -78,11 +85,7 @@ class Catalog(CatalogReader):
             WarehouseError: a file cannot be deleted, or a directory cannot be listed; or the clocks differ.
             CommitConflictError: others keep committing. The table is unharmed: run it again.
         """
-        if older_than is not None and older_than.tzinfo is None:
-            raise ValueError(
-                f"The time older_than, {older_than.isoformat()}, has no time zone: give one, as {older_than.isoformat()}+00:00."
-            )
-        before = None if older_than is None else int(older_than.timestamp() * 1000)
+        before = None if older_than is None else _milliseconds("older_than", older_than)
         with self._file_access():
             table = self._snapshot(name)
             return ms.vacuum(
@@ -423,6 +426,19 @@ class Catalog(CatalogReader):
         """
         with self._file_access():
             return table_view(ms.rebuild_index(self._snapshot(name), index, progress))
+
+
+def _milliseconds(name: str, time: datetime) -> int:
+    """Return a time in milliseconds since the epoch.
+
+    Raises:
+        ValueError: it has no time zone.
+    """
+    if time.tzinfo is None:
+        raise ValueError(
+            f"The time {name}, {time.isoformat()}, has no time zone: give one, as {time.isoformat()}+00:00."
+        )
+    return int(time.timestamp() * 1000)
 
 
 def _columns(columns: Sequence[str]) -> Sequence[str]:

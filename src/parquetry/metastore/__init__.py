@@ -138,6 +138,13 @@ if FOR_TYPE_CHECKERS:
         Totals as Totals,
         ViewDefinition as ViewDefinition,
     )
+    from parquetry.metastore.storage.origin import (
+        Author as Author,
+        ChangeCounts as ChangeCounts,
+        Door as Door,
+        author_of_commits as author_of_commits,
+        user_name as user_name,
+    )
     from parquetry.metastore.storage.valid_names import (
         DEFAULT_DATABASE as DEFAULT_DATABASE,
     )
