@@ -83,8 +83,10 @@ def _vacuum(cursor: TokenCursor, table: SessionTable) -> str | None:
 
 def _restore(cursor: TokenCursor, table: SessionTable) -> str | None:
     if cursor.take("to", "timestamp", "as", "of"):
-        time = cursor.advance().text
-        return _call(table, "rollback", f"timestamp => CAST({time} AS TIMESTAMP)") if time[:1] in "'\"" else None
+        if not cursor.next.quoted:
+            return None
+        time = string(cursor.advance().text, one_line=True)
+        return _call(table, "rollback", f"timestamp => CAST({time} AS TIMESTAMP)")
     if not (cursor.take("to", "version", "as", "of") and cursor.next.text.isdigit()):
         return None
     return _call(table, "rollback", f"version => {cursor.advance().text}")

@@ -136,9 +136,9 @@ def rollback(
         ),
     ] = None,
 ) -> list[RolledBack]:
-    """Make a table what it was in an earlier version, or at an earlier time.
+    """Make a table what it was in an earlier version.
 
-    This is a new version, so it can be undone by another rollback.
+    A time says which version, too. This is a new version, so it can be undone by another rollback.
     """
     current = context.find(table)
     if (version is None) == (timestamp is None):

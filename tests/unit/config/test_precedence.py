@@ -39,6 +39,7 @@ TEXTS = {
     "partition-columns-in-files": ("true", "false"),
     "vacuum-grace-hours": ("48", "72"),
     "vacuum-retention-check": ("false", "true"),
+    "history-statements": ("false", "true"),
     "isolation": ("serializable", "snapshot"),
     "bucket-join": ("larger", "smaller"),
     "hot-bucket-rows": ("5", "6"),
@@ -75,9 +76,11 @@ def test_every_setting_is_tested() -> None:
     Each setting but the settings of tables alone can be given at every level.
     """
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 18 * 6 + 16 * 1
+    assert len(PAIRS) == 18 * 6 + 16 * 1 + 3
     for setting in TABLE_SETTINGS:
-        assert setting.levels == (("property",) if setting.name in OF_TABLES else EVERYWHERE)
+        of_versions = ("session", "property")  # what a version records does not depend on one write's options
+        levels = of_versions if setting.name == "history-statements" else EVERYWHERE
+        assert setting.levels == (("property",) if setting.name in OF_TABLES else levels)
         assert setting.name in OF_TABLES or not setting.fixed
 
 
@@ -122,6 +125,7 @@ def test_defaults_hold_where_nothing_is_given() -> None:
         "publish": "none",
         "partition-columns-in-files": "false",
         "vacuum-retention-check": "true",
+        "history-statements": "true",
         "vacuum-grace-hours": "24",
     }
     assert settings["target-file-size"] == 128 << 20
@@ -167,7 +171,7 @@ def test_an_option_cannot_give_what_is_fixed_with_the_table() -> None:
         (
             "parquetry.anything",
             "is unknown: known are parquetry.auto-compact, parquetry.auto-compact-max-bytes, parquetry.auto-compact-min-files, parquetry.bloom-filter-columns, parquetry.bucket-join, parquetry.compression, parquetry.distribution, "
-            "parquetry.empty-buckets, parquetry.hot-bucket-rows, parquetry.isolation, parquetry.light-values, parquetry.native-scans, parquetry.runtime-pruning, "
+            "parquetry.empty-buckets, parquetry.history-statements, parquetry.hot-bucket-rows, parquetry.isolation, parquetry.light-values, parquetry.native-scans, parquetry.runtime-pruning, "
             "parquetry.runtime-pruning-max-build-size, parquetry.runtime-pruning-max-wait, parquetry.skew-join, parquetry.sort-by, parquetry.target-file-size",
         ),
         ("parquetry.", "is unknown: known are "),
