@@ -15,7 +15,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.catalog.scans.tasks import ScanTask as ScanTask
     from parquetry.catalog.shapes import (
         Column as Column,
-        Changes as Changes,
+        CommitChanges as CommitChanges,
         Commit as Commit,
         DataFile as DataFile,
         Partition as Partition,

@@ -18,7 +18,7 @@ from parquetry.catalog.views import full_name, table_view
 from parquetry.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from parquetry.operations import Maintained, TableNeed
+    from parquetry.operations import Maintained, StatusRow
 
 
 class Catalog(CatalogReader):
@@ -103,7 +103,7 @@ class Catalog(CatalogReader):
             )
             return checked_vacuum(table, full_name(table.database, table.name), options)
 
-    def status(self, tables: str | None = None) -> list[TableNeed]:
+    def status(self, tables: str | None = None) -> list[StatusRow]:
         """Return what the tables need, the greatest gain first. Nothing is changed, and no file is opened.
 
         Args:

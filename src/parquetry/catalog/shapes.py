@@ -135,7 +135,7 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class CommitChanges:
     """How much a version added and removed; a file that was rewritten counts in both.
 
     Attributes:
@@ -190,7 +190,7 @@ class Commit:
     rows: int | None
     bytes: int
     summary: Mapping[str, str]
-    changes: Changes | None = None
+    changes: CommitChanges | None = None
     user_name: str | None = None
     door: str | None = None
     application_id: str | None = None

@@ -9,7 +9,7 @@ from typing import Any
 
 from parquetry import metastore as ms
 from parquetry.catalog.arrangements import arrangement_view
-from parquetry.catalog.shapes import Changes, Column, Commit, DataFile, Partition, Plan, Statistics, Table
+from parquetry.catalog.shapes import CommitChanges, Column, Commit, DataFile, Partition, Plan, Statistics, Table
 from parquetry.data_files import FileBounds, bounds_reader
 from parquetry.identifiers import quote_part
 from parquetry.metastore import index_columns
@@ -81,8 +81,8 @@ def commit_view(commit: ms.CommitRecord) -> Commit:
     )
 
 
-def _changes(counts: ms.ChangeCounts) -> Changes:
-    return Changes(**{name: getattr(counts, name) for name in Changes.__dataclass_fields__})
+def _changes(counts: ms.ChangeCounts) -> CommitChanges:
+    return CommitChanges(**{name: getattr(counts, name) for name in CommitChanges.__dataclass_fields__})
 
 
 def partition_view(snapshot: ms.TableSnapshot, partition: ms.PartitionSnapshot) -> Partition:

@@ -27,7 +27,7 @@ from parquetry.cli.app import (
 )
 
 if TYPE_CHECKING:
-    from parquetry.catalog import Changes
+    from parquetry.catalog import CommitChanges
 
 
 @app.command(epilog="Example: parquetry databases --json")
@@ -313,7 +313,7 @@ _HISTORY = (
 """The headings of the history."""
 
 
-def _changes(changes: Changes | None) -> tuple[str, ...]:
+def _changes(changes: CommitChanges | None) -> tuple[str, ...]:
     """Return the cells of partitions, files, bytes and rows: what was added and removed."""
     if changes is None:
         return ("", "", "", "")

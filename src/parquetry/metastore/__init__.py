@@ -119,8 +119,6 @@ if FOR_TYPE_CHECKERS:
         rebuild_index as rebuild_index,
     )
     from parquetry.metastore.operations.old_versions import (
-        LostVersions as LostVersions,
-        OldVersions as OldVersions,
         lost_versions as lost_versions,
         old_versions as old_versions,
         store_time as store_time,

@@ -13,7 +13,7 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.operations.maintenance import (
         Maintained as Maintained,
-        TableNeed as TableNeed,
+        StatusRow as StatusRow,
         maintain as maintain,
         status as status,
     )

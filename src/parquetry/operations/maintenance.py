@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from parquetry.errors import UnsupportedError
 from parquetry.operations.operation import Context, DryRun, Option, Presentation, operation
-from parquetry.operations.upkeep.needs import Need, TableChoice, find_needs, statement
+from parquetry.operations.upkeep.needs import UpkeepNeed, TableChoice, find_needs, statement
 from parquetry.operations.upkeep.work import FAILED, PLANNED, Budget, meet
 
 _SECONDS_PER_MINUTE = 60
@@ -20,7 +20,7 @@ Pattern = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class TableNeed:
+class StatusRow:
     """What a table needs. `bytes` is the size of the files that the work deletes or rewrites."""
 
     table: str
@@ -31,12 +31,12 @@ class TableNeed:
     statement: str
 
 
-def _row(context: Context, need: Need) -> TableNeed:
+def _row(context: Context, need: UpkeepNeed) -> StatusRow:
     name = context.full_name(need.snapshot)
-    return TableNeed(name, need.need, need.count, need.bytes, need.detail, _statement(context, need))
+    return StatusRow(name, need.need, need.count, need.bytes, need.detail, _statement(context, need))
 
 
-def _statement(context: Context, need: Need) -> str:
+def _statement(context: Context, need: UpkeepNeed) -> str:
     """Return what to type: a CALL of the session's catalog, or a command outside of Spark."""
     return statement(need, getattr(context, "name", None))
 
@@ -51,10 +51,10 @@ def _statement(context: Context, need: Need) -> str:
         is_problem=lambda _: True,
     ),
 )  # fmt: skip
-def status(context: Context, tables: Pattern = None) -> list[TableNeed]:
-    """List what the tables need, the greatest gain first.
+def status(context: Context, tables: Pattern = None) -> list[StatusRow]:
+    """List what the tables need, and the statements.
 
-    Nothing is changed, and no data file is opened. The exit code is 1 if a table needs something.
+    The greatest gain comes first. Nothing is changed, and no data file is opened. The exit code is 1 if a table needs something.
     """
     needs = find_needs(context.metastore, TableChoice(tables), context.engine.target_file_size)
     return [_row(context, need) for need in needs]
@@ -101,9 +101,9 @@ def maintain(
     max_bytes: Annotated[int | None, "Bytes of data files that may be rewritten.", Option(metavar="N")] = None,
     dry_run: DryRun = False,
 ) -> Iterator[Maintained]:
-    """Do what the tables need, the greatest gain first, within a budget.
+    """Do what the tables need, within a budget.
 
-    Each piece is a commit of its own beside other writers, so a run that is stopped goes on the next time.
+    The greatest gain comes first. Each piece is a commit of its own beside other writers, so a run that is stopped goes on the next time.
     Outside of Spark no files are rewritten: such work is left, with the statement to type. The exit code is 1
     if something failed.
     """

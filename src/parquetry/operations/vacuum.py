@@ -103,7 +103,7 @@ def vacuum(
     before = None if older_than is None else older_than // 1000
     options = VacuumOptions(before, retain_hours, dry_run, grace_hours, force, allow_recent)
     removed = checked_vacuum(snapshot, context.full_name(snapshot), options)
-    return removed or [_kept(context.find(table))]
+    return removed or [_describe_kept(context.find(table))]
 
 
 def checked_vacuum(table: ms.TableSnapshot, name: str, options: VacuumOptions) -> list[ms.Removed]:
@@ -174,7 +174,7 @@ def _require_old(table: ms.TableSnapshot, name: str, before: int) -> None:
     )
 
 
-def _kept(table: ms.TableSnapshot) -> ms.Removed:
+def _describe_kept(table: ms.TableSnapshot) -> ms.Removed:
     """Return the row that says what is kept after a vacuum that had nothing to delete."""
     old = ms.old_versions(table)
     if not old.count:

@@ -223,7 +223,7 @@ def test_half_bucketed_tables_and_old_lists(monkeypatch: pytest.MonkeyPatch) -> 
         append.append((0,), [FileRecord(f"late{number}", 100 * MB, 1, 1, bounds)])
         commit(append)
     assert needs(lake) == [("lake.default.t", "old records")]
-    buckets = ArrangementSpec(buckets=BucketSpec(("x",), 1, ()))
+    buckets = ArrangementSpec(buckets=BucketSpec(("x",), 1))
     change = Transaction(table.refresh(), "alter")
     change.set_metadata(msgspec.structs.replace(table.metadata, arrangement=buckets))
     commit(change)

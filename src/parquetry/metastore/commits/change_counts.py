@@ -91,8 +91,8 @@ class PartitionCounts:
         except (MetastoreDamagedError, TableNotFoundError):
             # an unreadable list does not stop a commit that takes its place
             return _all_replaced(old, new)
-        removed = [file for place, file in before.items() if place not in after]
-        added = [file for place, file in after.items() if place not in before]
+        removed = [file for location, file in before.items() if location not in after]
+        added = [file for location, file in after.items() if location not in before]
         counts = _files_added(added)
         return counts + ChangeCounts(
             partitions_replaced=int(bool(removed)),

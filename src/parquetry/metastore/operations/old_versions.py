@@ -61,7 +61,7 @@ def old_versions(table: TableSnapshot) -> OldVersions:
     later, until = head.commit, None
     for commit in table.history(head.oldest):
         if commit.version != later.version:
-            removed, known = _removed(commit, later)
+            removed, known = _bytes_released(commit, later)
             is_exact &= known
             held += removed
             until = later.committed_at + _KEPT_MS
@@ -83,7 +83,7 @@ def old_versions(table: TableSnapshot) -> OldVersions:
     )
 
 
-def _removed(before: CommitRecord, commit: CommitRecord) -> tuple[int, bool]:
+def _bytes_released(before: CommitRecord, commit: CommitRecord) -> tuple[int, bool]:
     """Return the bytes that a commit has left to older versions, and whether their number is exact.
 
     A rollback lists files again that only older versions had.

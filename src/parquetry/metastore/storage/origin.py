@@ -140,11 +140,11 @@ def current_author(properties: Mapping[str, str]) -> Author:
     if statement and not settle(session=door.settings, properties=properties)[HISTORY_STATEMENTS]:
         statement = None
     return Author(
-        user=_shortened(author.user, MAX_NAME_CHARACTERS),
+        user=_shorten(author.user, MAX_NAME_CHARACTERS),
         door=author.door,
-        application=_shortened(author.application, MAX_NAME_CHARACTERS),
-        application_name=_shortened(author.application_name, MAX_NAME_CHARACTERS),
-        statement=_shortened(statement, MAX_STATEMENT_CHARACTERS),
+        application=_shorten(author.application, MAX_NAME_CHARACTERS),
+        application_name=_shorten(author.application_name, MAX_NAME_CHARACTERS),
+        statement=_shorten(statement, MAX_STATEMENT_CHARACTERS),
     )
 
 
@@ -160,10 +160,10 @@ def _this_process() -> Author:
     return Author(user_name(), "python", application_name=os.path.basename(sys.argv[0]) or None)
 
 
-def _shortened(text: str | None, length: int) -> str | None:
+def _shorten(text: str | None, length: int) -> str | None:
     """Return the beginning of a text, or None for an empty one.
 
-    >>> _shortened("  SELECT 1", 6), _shortened("", 6)
+    >>> _shorten("  SELECT 1", 6), _shorten("", 6)
     ('SELECT', None)
     """
     return (text or "").strip()[:length] or None

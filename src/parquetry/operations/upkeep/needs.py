@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from parquetry import compaction, layout, metastore as ms
 from parquetry.data_files import FileRecord
-from parquetry.errors import ParquetryError, TableNotFoundError, UnsupportedError
+from parquetry.errors import ArrangementError, ParquetryError, TableNotFoundError, UnsupportedError
 from parquetry.identifiers import join_name
 from parquetry.texts import quantity, size_text
 
@@ -33,7 +33,7 @@ COMPACT_METADATA = "compact_metadata"
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class UpkeepNeed:
     """One thing that a table needs.
 
     Attributes:
@@ -91,7 +91,7 @@ def find_needs(
     metastore: ms.Metastore,
     choice: TableChoice,
     target_file_size: Callable[[ms.TableMetadata], int],
-) -> list[Need]:
+) -> list[UpkeepNeed]:
     """Return what tables need, the greatest gain first.
 
     Args:
@@ -99,18 +99,18 @@ def find_needs(
         choice: the tables.
         target_file_size: returns the bytes that a file of a table should have.
     """
-    needs: list[Need] = []
+    needs: list[UpkeepNeed] = []
     for snapshot in choice.snapshots(metastore):
         try:
             needs += table_needs(snapshot, target_file_size(snapshot.metadata))
         except TableNotFoundError:  # dropped, or vacuumed by another process
             continue
         except ParquetryError as error:  # one damaged table does not keep the others from their upkeep
-            needs.append(Need(snapshot, "unreadable", "", 0, 0, 0, error.message))
+            needs.append(UpkeepNeed(snapshot, "unreadable", "", 0, 0, 0, error.message))
     return sorted(needs, key=lambda need: (bool(need.procedure), -need.gain, need.snapshot.label))
 
 
-def table_needs(snapshot: ms.TableSnapshot, target: int) -> list[Need]:
+def table_needs(snapshot: ms.TableSnapshot, target: int) -> list[UpkeepNeed]:
     """Return what one table needs.
 
     Args:
@@ -120,7 +120,7 @@ def table_needs(snapshot: ms.TableSnapshot, target: int) -> list[Need]:
     return [*_old_versions(snapshot), *_files(snapshot, target), *_buckets(snapshot), *_records(snapshot)]
 
 
-def _old_versions(snapshot: ms.TableSnapshot) -> Iterator[Need]:
+def _old_versions(snapshot: ms.TableSnapshot) -> Iterator[UpkeepNeed]:
     old = ms.old_versions(snapshot)
     if old.expired:
         least = "" if old.is_exact else "at least "
@@ -128,16 +128,16 @@ def _old_versions(snapshot: ms.TableSnapshot) -> Iterator[Need]:
             f"{quantity(old.expired, 'version')} of more than seven days ago, {least}{size_text(old.expired_bytes)}"
         )
         gain = old.expired_bytes + old.expired
-        yield Need(snapshot, "old versions", VACUUM, old.expired, old.expired_bytes, gain, detail)
+        yield UpkeepNeed(snapshot, "old versions", VACUUM, old.expired, old.expired_bytes, gain, detail)
         return
     begun = old.vacuumed_at or snapshot.metadata.created_at
     days = (ms.store_time(snapshot) - begun) // _DAY_MS
     if begun and old.newest and days >= MAX_DAYS_WITHOUT_VACUUM:
         detail = f"no vacuum for {quantity(days, 'day')}: files of interrupted writes may be left"
-        yield Need(snapshot, "no vacuum", VACUUM, days, 0, days, detail)
+        yield UpkeepNeed(snapshot, "no vacuum", VACUUM, days, 0, days, detail)
 
 
-def _files(snapshot: ms.TableSnapshot, target: int) -> Iterator[Need]:
+def _files(snapshot: ms.TableSnapshot, target: int) -> Iterator[UpkeepNeed]:
     """Yield the needs that `compact` meets."""
     grown: list[tuple[ms.PartitionSnapshot, Sequence[FileRecord]]] = []
 
@@ -155,38 +155,38 @@ def _files(snapshot: ms.TableSnapshot, target: int) -> Iterator[Need]:
             f"{quantity(files, 'small or misplaced file')} in {quantity(len(chosen), 'partition')}, {size_text(size)}: "
             f"some {saved:,} fewer after a compaction"
         )
-        yield Need(snapshot, "small files", COMPACT, files, size, saved * OPEN_COST_BYTES, detail)
+        yield UpkeepNeed(snapshot, "small files", COMPACT, files, size, saved * OPEN_COST_BYTES, detail)
     if grown:
         rest = sum(file.bytes for _, files in grown for file in files)
         detail = f"{quantity(len(grown), 'partition')} may have new heavy values, in {size_text(rest)} of light rows"
-        yield Need(snapshot, "heavy values", COMPACT, len(grown), rest, rest, detail)
+        yield UpkeepNeed(snapshot, "heavy values", COMPACT, len(grown), rest, rest, detail)
 
 
-def _buckets(snapshot: ms.TableSnapshot) -> Iterator[Need]:
-    if snapshot.metadata.arrangement.buckets is None:
-        return
+def _buckets(snapshot: ms.TableSnapshot) -> Iterator[UpkeepNeed]:
     if snapshot.totals.all_arranged(snapshot.metadata.arrangement):
         return
-    wrong = [
-        each for each in compaction.rebucketing(snapshot) if each.arrangement != each.partition.arrangement
-    ]
+    try:
+        chosen = compaction.rebucketing(snapshot)
+    except ArrangementError:  # it has no buckets
+        return
+    wrong = [each for each in chosen if each.arrangement != each.partition.arrangement]
     if wrong:
         size = sum(each.bytes for each in wrong)
         detail = (
             f"{len(wrong):,} of {quantity(snapshot.totals.partitions, 'partition')} not in the table's buckets, "
             f"{size_text(size)} that joins shuffle"
         )
-        yield Need(snapshot, "other buckets", REBUCKET, len(wrong), size, size, detail)
+        yield UpkeepNeed(snapshot, "other buckets", REBUCKET, len(wrong), size, size, detail)
 
 
-def _records(snapshot: ms.TableSnapshot) -> Iterator[Need]:
+def _records(snapshot: ms.TableSnapshot) -> Iterator[UpkeepNeed]:
     outdated = ms.count_outdated_lists(snapshot)
     if outdated:
         detail = f"lists of files of {quantity(outdated, 'partition')} in an older form, which plans read slower"
-        yield Need(snapshot, "old records", COMPACT_METADATA, outdated, 0, outdated << 10, detail)
+        yield UpkeepNeed(snapshot, "old records", COMPACT_METADATA, outdated, 0, outdated << 10, detail)
 
 
-def statement(need: Need, catalog: str | None) -> str:
+def statement(need: UpkeepNeed, catalog: str | None) -> str:
     """Return what to type for a need.
 
     Args:

@@ -15,7 +15,7 @@ from parquetry import compaction, metastore as ms
 from parquetry.errors import CommitConflictError, ParquetryError, TableNotFoundError
 from parquetry.operations.operation import Context
 from parquetry.operations.rewrites import RewrittenPartition, compaction_rewrites, rewrite_partitions
-from parquetry.operations.upkeep.needs import COMPACT, COMPACT_METADATA, REBUCKET, VACUUM, Need
+from parquetry.operations.upkeep.needs import COMPACT, COMPACT_METADATA, REBUCKET, VACUUM, UpkeepNeed
 from parquetry.operations.vacuum import VacuumOptions, checked_vacuum
 from parquetry.progress import silent
 from parquetry.texts import quantity, size_text
@@ -24,7 +24,7 @@ BYTES_PER_COMMIT = 8 << 30
 """Bytes of files that one commit rewrites: what a killed run loses, and writers may conflict with."""
 ATTEMPTS = 2
 
-DONE, PLANNED, LEFT, FAILED = "done", "planned", "left", "failed"
+DONE, PLANNED, POSTPONED, FAILED = "done", "planned", "left", "failed"
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ class Outcome:
     detail: str
 
 
-def meet(context: Context, need: Need, budget: Budget) -> Outcome:
+def meet(context: Context, need: UpkeepNeed, budget: Budget) -> Outcome:
     """Do what a table needs, as far as the budget goes.
 
     Args:
@@ -80,9 +80,9 @@ def meet(context: Context, need: Need, budget: Budget) -> Outcome:
     if work is None:
         return Outcome(FAILED, need.detail)
     if need.procedure in (COMPACT, REBUCKET) and not context.engine.can_rewrite:
-        return Outcome(LEFT, "files are rewritten by Spark: type the statement in a session")
+        return Outcome(POSTPONED, "files are rewritten by Spark: type the statement in a session")
     if budget.is_over:
-        return Outcome(LEFT, "the time of this run is over")
+        return Outcome(POSTPONED, "the time of this run is over")
     for attempt in range(ATTEMPTS):
         try:
             return work(context, need.snapshot.refresh(), budget)
@@ -90,7 +90,7 @@ def meet(context: Context, need: Need, budget: Budget) -> Outcome:
             return Outcome(DONE, "the table was dropped meanwhile")
         except CommitConflictError as error:
             if attempt + 1 == ATTEMPTS:
-                return Outcome(LEFT, error.message)
+                return Outcome(POSTPONED, error.message)
         except ParquetryError as error:
             return Outcome(FAILED, error.message)
     raise AssertionError("each attempt returns or ends the loop")
@@ -135,7 +135,7 @@ def _rewrite(
     detail = f"{quantity(len(done), 'partition')} rewritten, {before:,} files before, {after:,} after"
     if len(done) < len(chosen):
         left = quantity(len(chosen) - len(done), "partition")
-        return Outcome(LEFT, f"{detail}; {left} left, as the budget is used up")
+        return Outcome(POSTPONED, f"{detail}; {left} left, as the budget is used up")
     return Outcome(DONE, detail)
 
 
