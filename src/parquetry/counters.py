@@ -1,4 +1,4 @@
-"""What this process has done, counted since its start: the metrics that no metastore records.
+"""Counters of this process, since its start: the metrics that no metastore records.
 
 Any room may count. `parquetry.metrics` hands the numbers to Prometheus. Counting costs a lock and an
 addition, so it is always on.
@@ -61,7 +61,7 @@ class Counters:
             self._values[SCAN_BYTES_LEFT_OUT] += max(0, bytes_left_out)
 
     def values(self) -> dict[str, int]:
-        """Return all counters as they are now."""
+        """Return the present value of each counter."""
         with self._lock:
             return dict(self._values)
 

@@ -31,7 +31,16 @@ FLOORS = {
         {"predicate"},
         {"locations", "sqltext", "keys"},
         {"config", "store", "types"},
-        {"counters", "errors", "identifiers", "intervals", "lazy_exports", "progress", "temporal", "_version"},
+        {
+            "counters",
+            "errors",
+            "identifiers",
+            "intervals",
+            "lazy_exports",
+            "progress",
+            "temporal",
+            "_version",
+        },
         {"texts"},
     ),
     "catalog": (
@@ -70,6 +79,17 @@ FLOORS = {
         {"versions"},
         {"manifest", "ownership"},
         {"followers", "results", "storage"},
+    ),
+    "operations": (
+        {"registry"},
+        {"maintenance"},
+        {"upkeep"},
+        {
+            *("checks", "claim", "indexes", "publish", "reports", "rewrites", "suggest_skew", "sync"),
+            *("vacuum", "versions"),
+        },
+        {"operation"},
+        {"engine"},
     ),
     "planner": (
         {"planner"},

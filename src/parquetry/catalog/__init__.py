@@ -15,8 +15,8 @@ if FOR_TYPE_CHECKERS:
     from parquetry.catalog.scans.tasks import ScanTask as ScanTask
     from parquetry.catalog.shapes import (
         Column as Column,
-        CommitChanges as CommitChanges,
         Commit as Commit,
+        CommitChanges as CommitChanges,
         DataFile as DataFile,
         Partition as Partition,
         Plan as Plan,

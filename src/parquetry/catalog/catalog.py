@@ -31,9 +31,7 @@ class Catalog(CatalogReader):
         metastore: of the warehouse.
     """
 
-    def rollback(
-        self, name: str, version: int | None = None, *, timestamp: datetime | None = None
-    ) -> Table:
+    def rollback(self, name: str, version: int | None = None, *, timestamp: datetime | None = None) -> Table:
         """Make a table what it was in an earlier version, or at an earlier time, as a new version.
 
         Args:
@@ -104,7 +102,7 @@ class Catalog(CatalogReader):
             return checked_vacuum(table, full_name(table.database, table.name), options)
 
     def status(self, tables: str | None = None) -> list[StatusRow]:
-        """Return what the tables need, the greatest gain first. Nothing is changed, and no file is opened.
+        """Return what the tables need, the greatest gain first. It reads the metastore alone.
 
         Args:
             tables: only those whose name fits, such as ``sales.*``.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from parquetry.catalog.lookup import find_table
@@ -25,10 +25,10 @@ class _NoWriter:
 
 @dataclass(frozen=True, slots=True)
 class UpkeepContext:
-    """A warehouse outside of Spark, as `status` and `maintain` take it; see `operations.operation.Context`."""
+    """A warehouse outside of Spark, for `status` and `maintain`; see `operations.operation.Context`."""
 
     metastore: Metastore
-    engine: OperationEngine = cast("OperationEngine", _NoWriter())
+    engine: OperationEngine = field(default_factory=lambda: cast("OperationEngine", _NoWriter()))
     time_zone: str = "UTC"
 
     def find(self, name: str) -> TableSnapshot:
@@ -40,5 +40,5 @@ class UpkeepContext:
         return full_name(snapshot.database, snapshot.name)
 
     def cache(self, snapshot: TableSnapshot) -> TableSnapshot:
-        """Return the version: nothing is cached."""
+        """Return the version. No cache exists here."""
         return snapshot

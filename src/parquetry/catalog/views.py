@@ -9,7 +9,16 @@ from typing import Any
 
 from parquetry import metastore as ms
 from parquetry.catalog.arrangements import arrangement_view
-from parquetry.catalog.shapes import CommitChanges, Column, Commit, DataFile, Partition, Plan, Statistics, Table
+from parquetry.catalog.shapes import (
+    Column,
+    Commit,
+    CommitChanges,
+    DataFile,
+    Partition,
+    Plan,
+    Statistics,
+    Table,
+)
 from parquetry.data_files import FileBounds, bounds_reader
 from parquetry.identifiers import quote_part
 from parquetry.metastore import index_columns

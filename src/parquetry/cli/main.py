@@ -54,9 +54,9 @@ def _statement(arguments: Sequence[str]) -> str:
     """
     words, skips = ["parquetry"], False
     for argument in arguments:
-        if not skips and not argument.startswith(tuple(f"{option}=" for option in _UNRECORDED)):
-            if argument not in _UNRECORDED and not argument.startswith("-w"):
-                words.append(argument)
+        is_unrecorded = argument.startswith(("-w", *(f"{option}=" for option in _UNRECORDED)))
+        if not (skips or is_unrecorded or argument in _UNRECORDED):
+            words.append(argument)
         skips = not skips and argument in _UNRECORDED
     return shlex.join(words)
 

@@ -29,8 +29,8 @@ def write_metrics(
 ) -> None:
     """Write the metrics of a warehouse to a file.
 
-    It does so once, and is for the textfile collector of node_exporter, by a timer: versions, files and bytes of each table,
-    bytes of old versions, and when the last vacuum ended.
+    A timer runs it for the textfile collector of node_exporter. The file has versions, files and bytes of
+    each table, bytes of old versions, and the time of the last vacuum.
     """
     from parquetry.locations import ArrowFileSystems, use_file_systems
     from parquetry.metastore import open_metastore

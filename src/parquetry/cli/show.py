@@ -276,8 +276,8 @@ def history(
 ) -> None:
     """List the versions of a table, newest first.
 
-    VERSION AS OF can read these. Rows, files and bytes are what the version added and removed; --json also has
-    its totals, its notes and its application.
+    VERSION AS OF can read these. Rows, files and bytes are what the version added and removed. --json has
+    its totals, notes and application, too.
     """
     import dataclasses
 

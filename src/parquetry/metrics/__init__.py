@@ -12,7 +12,6 @@ if FOR_TYPE_CHECKERS:
         WarehouseCollector as WarehouseCollector,
     )
     from parquetry.metrics.export import (
-        FILE_VARIABLE as FILE_VARIABLE,
         serve_metrics as serve_metrics,
         write_in_background as write_in_background,
         write_metrics as write_metrics,

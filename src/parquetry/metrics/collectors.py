@@ -1,4 +1,4 @@
-"""What Prometheus reads: gauges of each table, and the counters of this process."""
+"""Collectors for Prometheus: gauges of each table, and the counters of this process."""
 
 from __future__ import annotations
 
@@ -90,12 +90,14 @@ class WarehouseCollector:
                     families[name].add_metric([database, table], value)
         yield from families.values()
         yield GaugeMetricFamily(
-            f"{_PREFIX}unreadable_tables", "Tables whose record in the metastore cannot be read.", value=unreadable
+            f"{_PREFIX}unreadable_tables",
+            "Tables whose record in the metastore cannot be read.",
+            value=unreadable,
         )
 
 
 def _table_values(table: TableSnapshot) -> dict[str, float]:
-    """Return the gauges of a table by name, without those that are not known."""
+    """Return the known gauges of a table by name."""
     old, totals = old_versions(table), table.totals
     values: dict[str, float | None] = {
         "table_version": table.version,

@@ -13,7 +13,7 @@ from parquetry.errors import ConfigurationError
 from parquetry.metrics.collectors import ProcessCollector, WarehouseCollector, require_client
 
 FILE_VARIABLE = "PARQUETRY_METRICS_FILE"
-"""The environment variable that names the file to which a session writes its counters."""
+"""The environment variable that names a session's file for its counters."""
 _SECONDS_BETWEEN_WRITES = 15.0
 """Prometheus scrapes every 15 to 60 seconds by default."""
 _LOG = logging.getLogger("parquetry")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from parquetry.errors import UnsupportedError
 from parquetry.operations.operation import Context, DryRun, Option, Presentation, operation
-from parquetry.operations.upkeep.needs import UpkeepNeed, TableChoice, find_needs, statement
+from parquetry.operations.upkeep.needs import TableChoice, UpkeepNeed, find_needs, statement
 from parquetry.operations.upkeep.work import FAILED, PLANNED, Budget, meet
 
 _SECONDS_PER_MINUTE = 60
@@ -21,7 +21,7 @@ Pattern = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class StatusRow:
-    """What a table needs. `bytes` is the size of the files that the work deletes or rewrites."""
+    """One need of a table. `bytes` is the size of the files that the work deletes or rewrites."""
 
     table: str
     need: str
@@ -54,7 +54,8 @@ def _statement(context: Context, need: UpkeepNeed) -> str:
 def status(context: Context, tables: Pattern = None) -> list[StatusRow]:
     """List what the tables need, and the statements.
 
-    The greatest gain comes first. Nothing is changed, and no data file is opened. The exit code is 1 if a table needs something.
+    The greatest gain comes first. The command reads the metastore alone. Its exit code is 1 if a table needs
+    something.
     """
     needs = find_needs(context.metastore, TableChoice(tables), context.engine.target_file_size)
     return [_row(context, need) for need in needs]
@@ -62,7 +63,7 @@ def status(context: Context, tables: Pattern = None) -> list[StatusRow]:
 
 @dataclass(frozen=True, slots=True)
 class Maintained:
-    """What became of a table's need: `outcome` is ``done``, ``planned``, ``left`` or ``failed``."""
+    """The outcome of one need of a table: `outcome` is ``done``, ``planned``, ``left`` or ``failed``."""
 
     table: str
     need: str
@@ -98,14 +99,16 @@ def maintain(
     max_minutes: Annotated[
         int | None, "Minutes after which no further piece of work begins.", Option(metavar="N")
     ] = None,
-    max_bytes: Annotated[int | None, "Bytes of data files that may be rewritten.", Option(metavar="N")] = None,
+    max_bytes: Annotated[
+        int | None, "Bytes of data files that may be rewritten.", Option(metavar="N")
+    ] = None,
     dry_run: DryRun = False,
 ) -> Iterator[Maintained]:
     """Do what the tables need, within a budget.
 
-    The greatest gain comes first. Each piece is a commit of its own beside other writers, so a run that is stopped goes on the next time.
-    Outside of Spark no files are rewritten: such work is left, with the statement to type. The exit code is 1
-    if something failed.
+    The greatest gain comes first. Each piece is a commit of its own beside other writers, so the next run
+    goes on where this one stopped. Outside of Spark no files are rewritten: such work is left, with the
+    statement to type. The exit code is 1 if something failed.
     """
     for name, value in (("max_minutes", max_minutes), ("max_bytes", max_bytes)):
         if value is not None and value < 1:

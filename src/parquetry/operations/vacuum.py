@@ -5,10 +5,9 @@ All doors go through `checked_vacuum`. It asks what time travel would lose, howe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from parquetry import config, metastore as ms
 from parquetry.errors import UnsupportedError
@@ -25,7 +24,7 @@ from parquetry.texts import quantity, size_text
 
 _HOUR_MS = 60 * 60 * 1000
 _CLOCK_TOLERANCE_MS = 5 * 60 * 1000
-"""Milliseconds by which a time may be ahead: clocks differ, and a vacuum accepts that much."""
+"""Milliseconds that a time may be ahead of the clock: a vacuum accepts clocks that differ so much."""
 KEPT_VERSIONS = "kept versions"
 """The kind of the row that says what a vacuum without deletions keeps."""
 
@@ -163,9 +162,7 @@ def _require_old(table: ms.TableSnapshot, name: str, before: int) -> None:
     lost = ms.lost_versions(table, before)
     if lost is None or lost.replaced_at <= ms.store_time(table) - ms.KEPT_HOURS * _HOUR_MS:
         return
-    versions = (
-        f"version {lost.first}" if lost.first == lost.last else f"versions {lost.first} to {lost.last}"
-    )
+    versions = f"version {lost.first}" if lost.first == lost.last else f"versions {lost.first} to {lost.last}"
     raise UnsupportedError(
         f"VACUUM {name} would end time travel and rollback to {versions}, of which the last was replaced on "
         f"{time_text(lost.replaced_at)}, less than {ms.KEPT_HOURS} hours ago, and queries that still read them; version {lost.kept} "

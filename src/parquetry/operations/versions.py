@@ -114,9 +114,7 @@ def _misuse(arguments: Mapping[str, Any]) -> str | None:
 @operation(
     "Makes a table what it was in an earlier version, or at an earlier time, as a new version.",
     changes=True,
-    command=Presentation(
-        "Maintain a table", "rollback sales.orders 17", sentence=_sentence, misuse=_misuse
-    ),
+    command=Presentation("Maintain a table", "rollback sales.orders 17", sentence=_sentence, misuse=_misuse),
 )
 def rollback(
     context: Context,

@@ -63,7 +63,7 @@ class Lake:
         touched: partitions that writers changed, by the versions that streams read.
         estimates: about versions of tables, by subject.
         staged: tables that Spark is filling before they get their names, by id.
-        warned: ids of tables of which the log has said that an overwrite took out partitions.
+        warned: ids of tables whose overwrites the log has warned of.
     """
 
     def __init__(self, name: str, metastore: Metastore, engine: Engine) -> None:

@@ -13,8 +13,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from parquetry.errors import ParquetryError, UnsupportedError
 from parquetry.config import HISTORY_STATEMENTS, SESSION_PREFIX
+from parquetry.errors import ParquetryError, UnsupportedError
 from parquetry.locations import use_file_systems
 from parquetry.metastore import Author, Door, author_of_commits
 from parquetry.planner import metadata_tables, statements, tracing
@@ -111,14 +111,14 @@ def _described(question: questions.Question | None) -> str:
 
 
 def _author(origin: questions.StatementOrigin | None) -> contextlib.AbstractContextManager[None]:
-    """Return the block in which commits are recorded as made by a question's author."""
+    """Return a block whose commits record the author of a question."""
     if origin is None:
         return contextlib.nullcontext()
-    author = Author(
-        origin.user, origin.door, origin.application, origin.application_name, origin.statement
-    )
+    author = Author(origin.user, origin.door, origin.application, origin.application_name, origin.statement)
     name = SESSION_PREFIX + HISTORY_STATEMENTS
-    return author_of_commits(Door(author, {key: value for key, value in origin.settings.items() if key == name}))
+    return author_of_commits(
+        Door(author, {key: value for key, value in origin.settings.items() if key == name})
+    )
 
 
 class Planner:

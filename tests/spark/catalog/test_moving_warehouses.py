@@ -109,7 +109,9 @@ def test_a_copy_and_its_original_go_ways_of_their_own(
     spark.sql(f"UPDATE {two}.default.skewed SET id = -id")
     changed = content(rows, two)
     for table in TABLES:
-        removed = rows(f"CALL {two}.system.vacuum('{full(two, table)}', older_than => current_timestamp(), allow_recent => true)")
+        removed = rows(
+            f"CALL {two}.system.vacuum('{full(two, table)}', older_than => current_timestamp(), allow_recent => true)"
+        )
         assert all(
             path is None or path.removeprefix("file:").startswith(f"{second}/") for _, path, _, _ in removed
         )

@@ -50,7 +50,7 @@ def test_who_and_how_much(spark: SparkSession, rows: Rows, db: str) -> None:
 def test_a_static_overwrite_says_what_it_takes_out(
     spark: SparkSession, rows: Rows, db: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Log (once) and history name the partitions without new rows, and the statement that brings them back."""
+    """Log (once) and history name the partitions without new rows, and the rollback to type."""
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} (id INT, p INT) PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {table} VALUES (1, 1), (2, 2), (3, 3)")

@@ -37,7 +37,11 @@ def test_statements_that_procedures_do(spark: SparkSession, table: str, rows: Ro
     assert rows(f"RESTORE TABLE {table} TO VERSION AS OF 1") == [(3, 4)]
     assert rows(f"SELECT id FROM {table}") == [(1,)]
     spark.sql(f"INSERT OVERWRITE {table} VALUES (3, 1)")
-    for statement in (f"VACUUM {table}", f"VACUUM {table} FULL RETAIN 168 HOURS", f"VACUUM {table} RETAIN 167 HOURS"):
+    for statement in (
+        f"VACUUM {table}",
+        f"VACUUM {table} FULL RETAIN 168 HOURS",
+        f"VACUUM {table} RETAIN 167 HOURS",
+    ):
         ((kind, _, count, held, detail),) = rows(statement)
         assert (kind, count, detail.partition(",")[0]) == ("kept versions", 5, "versions 0 to 4")
         assert held > 0

@@ -123,7 +123,10 @@ def test_vacuum(rows: Rows, table: str) -> None:
     assert not path.exists()
     assert ids(rows, table) == [2, 3]
     assert [row[0] for row in rows(f"SELECT version FROM {table}.history")] == [3]
-    with pytest.raises(AnalysisException, match="has no version 1 any more: a vacuum took the versions before 3. It has version 3 only"):
+    with pytest.raises(
+        AnalysisException,
+        match=r"has no version 1 any more: a vacuum took the versions before 3\. It has version 3 only",
+    ):
         rows(f"SELECT * FROM {table} VERSION AS OF 1")
     with pytest.raises(AnalysisException, match="has no version 1"):
         rows(f"CALL lake.system.rollback('{short(table)}', 1)")

@@ -23,7 +23,6 @@ from parquetry.operations import OPERATIONS
 from parquetry.warehouse import VARIABLE
 
 
-
 def soon() -> datetime:
     """Return a time that all commits precede and that no vacuum takes for the future."""
     return datetime.now(UTC) + timedelta(minutes=1)
@@ -247,7 +246,9 @@ def test_commands(run: Callable[..., tuple[int, str, str]], warehouse: Path) -> 
     assert run("fsck", "orders", "--repair")[0] == 0
     code, out, _ = run("rollback", "orders", "0")
     assert (code, out) == (0, "default.orders is again what it was in version 0, as version 8.\n")
-    code, out, _ = run("vacuum", "orders", "--older-than", soon().strftime("%Y-%m-%dT%H:%M:%S%z"), "--dry-run")
+    code, out, _ = run(
+        "vacuum", "orders", "--older-than", soon().strftime("%Y-%m-%dT%H:%M:%S%z"), "--dry-run"
+    )
     assert code == 0
     assert "commits" in out
 

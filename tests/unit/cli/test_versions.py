@@ -62,7 +62,20 @@ def test_history(run: Run) -> None:
     code, out, _ = run("history", "sales.orders")
     lines = [line.split() for line in out.splitlines()]
     assert code == 0
-    assert lines[0][4:] == "operation partitions files size rows rows after user door statement or program".split()
+    assert lines[0][4:] == [
+        "operation",
+        "partitions",
+        "files",
+        "size",
+        "rows",
+        "rows",
+        "after",
+        "user",
+        "door",
+        "statement",
+        "or",
+        "program",
+    ]
     user, program = user_name(), Path(sys.argv[0]).name
     assert [(line[0], *line[3:]) for line in lines[1:]] == [
         ("1", "append", "+2", "+2", "+1.5", "kB", "+?", "?", user, "python", program),
@@ -71,7 +84,7 @@ def test_history(run: Run) -> None:
 
 
 def test_a_command_is_in_the_history(run: Run) -> None:
-    """A version that a command made has its user, its door and its text, without the name of the warehouse."""
+    """A command's version has its user, its door and its text, without the name of the warehouse."""
     assert run("rollback", "sales.orders", "0")[0] == 0
     made = json.loads(run("history", "sales.orders", "--json", "--limit", "1")[1])[0]
     assert (made["user_name"], made["door"], made["statement"]) == (

@@ -1,4 +1,4 @@
-"""What tables need, and doing it: found in the metastore, ordered by gain, within a budget."""
+"""The needs of tables, found in the metastore, and the work on them, by gain and within a budget."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ import pytest
 from parquetry.catalog import Catalog
 from parquetry.cli.main import main
 from parquetry.compaction import Rewrite
-from parquetry.errors import CommitConflictError, UnsupportedError
 from parquetry.data_files import ColumnStatistics
+from parquetry.errors import CommitConflictError, UnsupportedError
 from parquetry.layout import ArrangementSpec, BucketSpec
 from parquetry.metastore import (
     FileRecord,
-
     TableColumn,
     TableMetadata,
     TableSnapshot,
@@ -38,7 +37,7 @@ DAY_MS = 24 * 60 * 60 * 1000
 
 
 class Writer(NoEngine):
-    """An engine that writes one file in place of those that a rewrite names, by records alone."""
+    """An engine that replaces the files of a rewrite by one, in the records alone."""
 
     can_rewrite = True
 
@@ -54,7 +53,12 @@ class Writer(NoEngine):
         transaction = Transaction(snapshot, operation)
         for number, each in enumerate(rewrites):
             rows = sum(file.rows or 0 for file in each.files)
-            one = FileRecord(f"new-{snapshot.version}-{number}", each.bytes, rows, bucket=0 if each.arrangement.buckets else None)
+            one = FileRecord(
+                f"new-{snapshot.version}-{number}",
+                each.bytes,
+                rows,
+                bucket=0 if each.arrangement.buckets else None,
+            )
             transaction.replace(each.partition.values, (*each.kept, one), None, each.arrangement)
         return commit(transaction)
 

@@ -68,9 +68,7 @@ def test_a_table_may_allow_it(tmp_path: Path, door: Callable[..., object]) -> No
     """The table property vacuum-retention-check switches the guard off for every door."""
     lake = busy(tmp_path)
     change = Transaction(lake.table(), "alter")
-    metadata = msgspec.structs.replace(
-        lake.table().metadata, properties={"vacuum-retention-check": "false"}
-    )
+    metadata = msgspec.structs.replace(lake.table().metadata, properties={"vacuum-retention-check": "false"})
     change.set_metadata(metadata)
     commit(change)
     assert door(lake, now())

@@ -33,7 +33,9 @@ def test_functions_take_few_parameters() -> None:
     many = {
         f"{name}: {_parameters(node)} parameters"
         for name, node in _functions()
-        if _parameters(node) > MAX_PARAMETERS and not name.startswith(f"{COMMANDS}/") and not _is_operation(node)
+        if _parameters(node) > MAX_PARAMETERS
+        and not name.startswith(f"{COMMANDS}/")
+        and not _is_operation(node)
     }
     assert many == set()
 

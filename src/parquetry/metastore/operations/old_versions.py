@@ -1,4 +1,4 @@
-"""What the old versions of a table hold, and what a vacuum would take from time travel."""
+"""Measure what the old versions of a table hold, and what a vacuum would take from time travel."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class ChangeCounts(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a version records of its making.
+    """The author and the counts that a version records.
 
     Attributes:
         author: who and what made it.
@@ -104,7 +104,7 @@ class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """What a door says of the work that it does now.
+    """The present work of a door: its author, and the settings of its session.
 
     Attributes:
         author: who and what works, with the whole statement.

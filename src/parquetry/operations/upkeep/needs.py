@@ -1,4 +1,4 @@
-"""What tables need, found in the metastore alone: no data file is opened, and nothing is written.
+"""Find the needs of tables in the metastore alone, without a look into data files.
 
 Needs are compared by their **gain** in bytes. An old version's file gains its size. A file that disappears
 gains 4 MB, which is what Spark counts for opening a file (`spark.sql.files.openCostInBytes`). Rows outside of
@@ -124,9 +124,7 @@ def _old_versions(snapshot: ms.TableSnapshot) -> Iterator[UpkeepNeed]:
     old = ms.old_versions(snapshot)
     if old.expired:
         least = "" if old.is_exact else "at least "
-        detail = (
-            f"{quantity(old.expired, 'version')} of more than seven days ago, {least}{size_text(old.expired_bytes)}"
-        )
+        detail = f"{quantity(old.expired, 'version')} of more than seven days ago, {least}{size_text(old.expired_bytes)}"
         gain = old.expired_bytes + old.expired
         yield UpkeepNeed(snapshot, "old versions", VACUUM, old.expired, old.expired_bytes, gain, detail)
         return
@@ -182,7 +180,9 @@ def _buckets(snapshot: ms.TableSnapshot) -> Iterator[UpkeepNeed]:
 def _records(snapshot: ms.TableSnapshot) -> Iterator[UpkeepNeed]:
     outdated = ms.count_outdated_lists(snapshot)
     if outdated:
-        detail = f"lists of files of {quantity(outdated, 'partition')} in an older form, which plans read slower"
+        detail = (
+            f"lists of files of {quantity(outdated, 'partition')} in an older form, which plans read slower"
+        )
         yield UpkeepNeed(snapshot, "old records", COMPACT_METADATA, outdated, 0, outdated << 10, detail)
 
 

@@ -29,7 +29,7 @@ DONE, PLANNED, POSTPONED, FAILED = "done", "planned", "left", "failed"
 
 @dataclass(slots=True)
 class Budget:
-    """What a run may take.
+    """The time and the bytes that a run may take.
 
     Attributes:
         seconds: after which no piece of work begins, or None.
@@ -57,7 +57,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a need.
+    """The outcome of the work for one need.
 
     Attributes:
         outcome: ``done``, ``planned`` (a dry run), ``left`` for the next run, or ``failed``.
@@ -139,9 +139,7 @@ def _rewrite(
     return Outcome(DONE, detail)
 
 
-def _batches(
-    ordered: Sequence[compaction.Rewrite], budget: Budget
-) -> Iterator[list[compaction.Rewrite]]:
+def _batches(ordered: Sequence[compaction.Rewrite], budget: Budget) -> Iterator[list[compaction.Rewrite]]:
     """Yield rewrites that are committed together, as many as the budget has bytes for."""
     batch: list[compaction.Rewrite] = []
     size = 0

@@ -1,4 +1,4 @@
-"""What a version records of its making: who and what made it, and how much it added and removed."""
+"""The author of a version, and the counts of what it added and removed."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_other_changes() -> None:
 
 
 def test_what_an_overwrite_takes_out_is_noted() -> None:
-    """The notes get the partitions without new rows, and the version before; without any there are no notes."""
+    """Notes get the number of partitions without new rows, and the version before. None: no notes."""
     base = new_table()
     fill = Transaction(base, "fill")
     for value in (1, 2, 3):
