@@ -112,7 +112,7 @@ def maintain(
     """
     for name, value in (("max_minutes", max_minutes), ("max_bytes", max_bytes)):
         if value is not None and value < 1:
-            raise UnsupportedError(f"maintain: {name} is {value}: give a number of 1 or more.")
+            raise UnsupportedError(f"Argument {name} of maintain is {value}: give a number of 1 or more.")
     budget = Budget(None if max_minutes is None else max_minutes * _SECONDS_PER_MINUTE, max_bytes)
     for need in find_needs(context.metastore, TableChoice(tables), context.engine.target_file_size):
         row = _row(context, need)
