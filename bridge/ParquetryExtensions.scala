@@ -4,6 +4,7 @@ import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
+import org.apache.spark.sql.parquetry.audit.{AuditDeletes, AuditStrategy, NoteAuditedConditions, StartAudit}
 import org.apache.spark.sql.parquetry.buckets.{
   BucketStrategy, DisableUnusedBucketing, ReadBucketSamples, ResolveBucketSamples, ResolveHashFunctions}
 import org.apache.spark.sql.parquetry.catalog.EndRefresh
@@ -66,6 +67,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               ReadSourceOnce                 rewrites all files if a source may give other rows the second time
  *                               ExpandRowConditions            writes out short forms in conditions, before Spark takes them apart
  *                               PadRowConditions               puts a char's padding into a condition; after short forms are written out
+ *                               StartAudit                     puts a node above a query that is audited; after all changes of the plan
  * optimizes operators           GuardRowConditions             marks what Spark fails to translate, before it translates a DELETE
  *                               SplitStructEqualities          an equality of structs becomes equalities of fields, before it is a join's key
  * is about to push down to      RewriteCharComparisons         names the padding of a char, so that Spark has a form for it
@@ -75,6 +77,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               GuardUntranslatablePredicates  marks what Spark fails to translate; after all rules that make conditions
  *                               OfferDirectoryPredicates       gives the table conditions that Spark does not offer a source
  *                               PruneStreamColumns             a stream's batch reads the columns that it uses
+ *                               NoteAuditedConditions          notes the conditions above a table, for the audit of its scan
  *                               ForeseeScans                   notes the columns of each scan, so that one question is enough for it; last
  * has optimized all else        SplitHeavyKeys                 joins heavy keys apart: by now scans have their sizes
  *   (RegisterLateRules)         AddRuntimeFilters              puts filters with values of joins: by now scans have their sizes,
@@ -83,7 +86,8 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               AnswerAggregates               count, min and max of files that match fully come from the metastore
  *                               JoinInBuckets                  reads scans in their buckets where one side of a join alone is to be shuffled
  *                               ListInputFiles                 scans list their files; last, as other rules know only plain scans
- * plans a node                  StreamedRowsStrategy           a stream's batch is written by one node, without writers in tasks
+ * plans a node                  AuditStrategy                  plans an audited query below the audit's node
+ *                               StreamedRowsStrategy           a stream's batch is written by one node, without writers in tasks
  *                               DeleteStrategy                 a DELETE of all rows finds its table
  *                               RowsStrategy                   DELETE, UPDATE and MERGE hand their rows to the planner
  *                               MarkInsertOnlyMerge            gives a MERGE's write its search columns; plans nothing itself
@@ -101,6 +105,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               UseFileScans                   scans become Spark's own scans of files, which native engines know; after rules of our scans
  *                               BroadcastOnce                  repairs a subquery's plan that is prepared twice; after scans have changed
  *                               SeparateScans                  a node with runtime filters has a scan of its own; last, as others change scans
+ *                               AuditDeletes                   compares the rows before and after a DELETE that reads none
  * }}}
  *
  * Nearly all rules leave a plan at once that names no table of ours (`RuleOfOurs`). The others are about
@@ -153,16 +158,19 @@ private object Rules {
     extensions.injectPlanNormalizationRule(_ => ofOurs(ReadSourceOnce))
     extensions.injectPlanNormalizationRule(_ => ofOurs(ExpandRowConditions))
     extensions.injectPlanNormalizationRule(_ => ofOurs(PadRowConditions))
+    extensions.injectPlanNormalizationRule(session => ofOurs(StartAudit(session)))
     extensions.injectOptimizerRule(_ => ofOurs(GuardRowConditions))
-    extensions.injectOptimizerRule(_ => ofOurs(SplitStructEqualities))
+    extensions.injectOptimizerRule(_ => gaining(SplitStructEqualities))
     extensions.injectPreCBORule(_ => ofOurs(RewriteCharComparisons))
-    extensions.injectPreCBORule(_ => ofOurs(ExpandTupleIn))
-    extensions.injectPreCBORule(_ => ofOurs(ExtractPartitionPredicates))
+    extensions.injectPreCBORule(_ => gaining(ExpandTupleIn))
+    extensions.injectPreCBORule(_ => gaining(ExtractPartitionPredicates))
     extensions.injectPreCBORule(_ => ofOurs(EvaluateCommandPredicates))
     extensions.injectPreCBORule(_ => ofOurs(GuardUntranslatablePredicates))
-    extensions.injectPreCBORule(_ => ofOurs(OfferDirectoryPredicates))
+    extensions.injectPreCBORule(_ => gaining(OfferDirectoryPredicates))
     extensions.injectPreCBORule(_ => ofOurs(PruneStreamColumns))
-    extensions.injectPreCBORule(_ => ofOurs(ForeseeScans))
+    extensions.injectPreCBORule(_ => ofOurs(NoteAuditedConditions))
+    extensions.injectPreCBORule(_ => gaining(ForeseeScans))
+    extensions.injectPlannerStrategy(_ => AuditStrategy)
     extensions.injectPlannerStrategy(_ => StreamedRowsStrategy)
     extensions.injectPlannerStrategy(_ => DeleteStrategy)
     extensions.injectPlannerStrategy(_ => RowsStrategy)
@@ -177,18 +185,21 @@ private object Rules {
     extensions.injectColumnar(_ => prepared(ofOurs(PlanTupleSubqueries)))
     extensions.injectQueryStagePrepRule(_ => ofOurs(DisableUnusedSplits))
     extensions.injectColumnar(_ => prepared(ofOurs(DisableUnusedSplits)))
-    extensions.injectQueryStagePrepRule(_ => ofOurs(SortAsFiles))
-    extensions.injectColumnar(_ => prepared(ofOurs(SortAsFiles)))
+    extensions.injectQueryStagePrepRule(_ => gaining(SortAsFiles))
+    extensions.injectColumnar(_ => prepared(gaining(SortAsFiles)))
     extensions.injectQueryStagePrepRule(_ => ofOurs(DisableUnusedBucketing))
     extensions.injectColumnar(_ => prepared(ofOurs(DisableUnusedBucketing)))
-    extensions.injectColumnar(_ => prepared(ofOurs(ReadInOrder)))
-    extensions.injectQueryStagePrepRule(session => ofOurs(UseFileScans(session)))
+    extensions.injectColumnar(_ => prepared(gaining(ReadInOrder)))
+    extensions.injectQueryStagePrepRule(session => gaining(UseFileScans(session)))
     extensions.injectQueryStagePrepRule(_ => ofOurs(BroadcastOnce))
-    extensions.injectColumnar(session => prepared(ofOurs(UseFileScans(session))))
+    extensions.injectColumnar(session => prepared(gaining(UseFileScans(session))))
     extensions.injectColumnar(_ => prepared(ofOurs(SeparateScans)))
+    extensions.injectColumnar(_ => prepared(ofOurs(AuditDeletes)))
   }
 
   private def ofOurs[P <: QueryPlan[P]](rule: Rule[P]): Rule[P] = RuleOfOurs(rule)
+  /** A rule that only makes a query faster. */
+  private def gaining[P <: QueryPlan[P]](rule: Rule[P]): Rule[P] = RuleOfOurs(rule, gains = true)
   private def prepared(rule: Rule[SparkPlan]): ColumnarRule = new ColumnarRule {
     override def preColumnarTransitions: Rule[SparkPlan] = rule
   }

@@ -19,7 +19,7 @@ import org.apache.spark.sql.parquetry.skew.SplitHeavyKeys
  */
 case class RegisterLateRules(session: SparkSession) extends Rule[LogicalPlan] {
   private val rules = Seq[Rule[LogicalPlan]](SplitHeavyKeys, AddRuntimeFilters, PruneByLimit, AnswerAggregates, JoinInBuckets, ListInputFiles)
-    .map(RuleOfOurs(_))
+    .map(rule => RuleOfOurs(rule, gains = rule != ListInputFiles))
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
     val methods = session.asInstanceOf[ClassicSession].experimental

@@ -74,6 +74,7 @@ REMEDIES = {
         "FILE_MISSING": "put the file back, or make the table forget it: `CALL lake.system.sync` for a table over files of others, `CALL lake.system.fsck(…, repair => true)` else",
         "FILE_CORRUPT": "restore the file from a copy, or remove it and go on as for a missing one",
         "FILE_CHANGED": "`CALL lake.system.sync(table => 'db.t')` takes in the rows that it has now",
+        "AUDIT": "report it with the message: Parquetry, or a writer of files, made a claim about rows that is wrong",
         "CODEC_MISSING": "add the codec's jar to `spark.jars`, or have the file written with another codec",
     },
     "Warehouse and metastore": {

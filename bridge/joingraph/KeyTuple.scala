@@ -64,6 +64,9 @@ case class KeyTuple(keys: Seq[Expression], places: Seq[Int], evaluated: Boolean 
     Option.when(values.forall(_.isDefined))(values.map(_.get))
   }
 
+  /** The tuple as a struct of expressions of the scan's columns. */
+  def struct: Expression = if (evaluated) value else KeyTuple.structOf(columns)
+
   /** The tuple as one expression: its keys, or an attribute that stands for the columns. */
   def value: Expression =
     if (evaluated) CreateNamedStruct(columns.flatMap(column => Seq(Literal(column.name), keys(column.at))))
@@ -76,6 +79,10 @@ object KeyTuple {
    * exchanges.
    */
   private val id = ExprId(0, UUID.nameUUIDFromBytes("parquetry tuples".getBytes(UTF_8)))
+
+  /** A struct of columns, and of what is computed from columns; columns are known by their names. */
+  def structOf(columns: Seq[TupleColumn]): Expression = CreateNamedStruct(columns.flatMap(column =>
+    Seq(Literal(column.name), column.of.getOrElse(AttributeReference(column.name, column.dataType)()))))
 
   /** The name of tuples; `RuntimeValues` knows it by its bracket. */
   def text(parts: Seq[String]): String = parts.mkString("(", ", ", ")")

@@ -13,6 +13,7 @@ import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Strategy
+import org.apache.spark.sql.parquetry.audit.AuditOutcome
 import org.apache.spark.sql.parquetry.joingraph.LogicalNames
 import org.apache.spark.sql.parquetry.predicates.{EvaluatedDirectoryPredicates, EvaluatedPartitionPredicates}
 import org.apache.spark.sql.parquetry.protocol.{Codec, Json}
@@ -26,9 +27,12 @@ import org.apache.spark.sql.parquetry.versions.ScanRelation
  *
  * @param run `own` if the query has run, `same` if these are facts about the newest run of the same scans,
  *   `none` if there is no such run, `planned` for facts about a plan
+ * @param audited what the query's audit has found, or JNothing
  */
-case class Facts(scans: Seq[() => JObject], joins: Seq[JValue], values: Seq[JValue], splits: Seq[JValue], run: String) {
+case class Facts(
+    scans: Seq[() => JObject], joins: Seq[JValue], values: Seq[JValue], splits: Seq[JValue], run: String, audited: JValue = JNothing) {
   def json: JObject = JObject(
+    "audited" -> audited,
     "splits" -> JArray(splits.toList),
     "scans" -> JArray(scans.map(_()).toList), "joins" -> JArray(joins.toList), "values" -> JArray(values.toList), "run" -> JString(run))
 }
@@ -50,7 +54,7 @@ object QueryFacts {
       case command: Command if ran.exists(_.any) => facts.visitWrite(query, command)
       case command: Command => facts.visit(command, Nil, Nil)
       case _ => facts.visitQuery(query)
-    })
+    }).copy(audited = if (run == "own") AuditOutcome.of(query.executedPlan) else JNothing)
   }
 
   /** Facts about a command that has run. Its queries are planned once more. */

@@ -1,15 +1,11 @@
 package org.apache.spark.sql.parquetry.reports
 
-import java.util.{Collections, IdentityHashMap}
-
-import scala.collection.mutable
-
 import org.json4s._
 
 import org.apache.spark.sql.execution.{FileSourceScanExec, QueryExecution, SparkPlan}
-import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.columnar.{InMemoryRelation, InMemoryTableScanExec}
-import org.apache.spark.sql.parquetry.filescans.ScanNode
+import org.apache.spark.sql.parquetry.filescans.{PlanNodes, ScanNode}
 import org.apache.spark.sql.parquetry.protocol.Json
 import org.apache.spark.sql.parquetry.scan.{ParquetryScan, Reported}
 
@@ -20,7 +16,7 @@ import org.apache.spark.sql.parquetry.scan.{ParquetryScan, Reported}
  * @param filled whether the run filled a cache itself
  */
 class ScansInRun(plan: SparkPlan, val filled: InMemoryRelation => Boolean) {
-  private val nodes = ScansInRun.nodes(plan)
+  private val nodes = PlanNodes(plan)
   private val scans: Seq[ParquetryScan] = nodes.collect { case ScanNode(scan: ParquetryScan, _) => scan }
   private val bySpark = nodes.collect { case node: FileSourceScanExec => node }.collect { case ScanNode(scan: ParquetryScan, _) => scan }
 
@@ -50,25 +46,8 @@ class ScansInRun(plan: SparkPlan, val filled: InMemoryRelation => Boolean) {
 }
 
 object ScansInRun {
-  /** All nodes of a plan as it is now, each once; subqueries and reused exchanges have nodes, too. */
-  def nodes(plan: SparkPlan): Seq[SparkPlan] = {
-    val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
-    val found = mutable.ArrayBuffer.empty[SparkPlan]
-    def visit(plan: SparkPlan): Unit = if (seen.add(plan)) {
-      found += plan
-      (plan match {
-        case adaptive: AdaptiveSparkPlanExec => Seq(adaptive.executedPlan)
-        case stage: QueryStageExec => Seq(stage.plan)
-        case other => other.children
-      }).foreach(visit)
-      plan.subqueries.foreach(visit)
-    }
-    visit(plan)
-    found.toSeq
-  }
-
   /** The caches that a plan reads. */
-  def caches(plan: SparkPlan): Seq[InMemoryRelation] = nodes(plan).collect { case cached: InMemoryTableScanExec => cached.relation }
+  def caches(plan: SparkPlan): Seq[InMemoryRelation] = PlanNodes(plan).collect { case cached: InMemoryTableScanExec => cached.relation }
 
   /** Whether adaptive execution has finished a query's plan. */
   def isFinal(query: QueryExecution): Boolean = query.executedPlan match {

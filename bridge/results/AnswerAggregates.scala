@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
 import org.apache.spark.sql.parquetry.predicates.EvaluatedPartitionPredicates
 import org.apache.spark.sql.parquetry.protocol.{AggregateAnswer, MaybeAggregateAnswer}
-import org.apache.spark.sql.parquetry.scan.MetadataScan
+import org.apache.spark.sql.parquetry.scan.{AnsweredCalls, MetadataScan}
 import org.apache.spark.sql.parquetry.versions.ScanRelation
 
 /**
@@ -51,12 +51,15 @@ object AnswerAggregates extends Rule[LogicalPlan] {
       "predicates" -> JArray(below.scan.planTimeConditions.toList), "group_by" -> JArray(Nil), "partly" -> JBool(true)) ++ fields: _*)
       .as[MaybeAggregateAnswer].aggregated)
     val first = extreme(functions, below).map("first" -> _: JField).toList
-    def read(fields: List[JField]): LogicalPlan = ScanBelow.replaced(aggregate.child, functions.flatMap(e => argument(e.aggregateFunction))) { found =>
-      found.reading(JObject(fields))
-    }
+    val order = Extremes.order(functions.map(_.aggregateFunction)).filter(_ => first.nonEmpty)
+    def read(fields: List[JField], claimed: Option[(AggregateAnswer, Seq[JValue])] = None): LogicalPlan =
+      ScanBelow.replaced(aggregate.child, functions.flatMap(e => argument(e.aggregateFunction))) { found =>
+        found.reading(JObject(fields), order.map(_.copy(child = found.expressions.head, sameOrderExpressions = Nil)), claimed)
+      }
     answer match {
-      case Some(found) if found.files == 0 => whole(aggregate, functions, below, found)
-      case Some(found) => partly(aggregate, functions, found, read(first :+ ("answered" -> JObject(sent.get): JField)))
+      case Some(found) if found.files == 0 => whole(aggregate, functions, below, found, calls.get)
+      case Some(found) => partly(aggregate, functions, found,
+        read(first :+ ("answered" -> JObject(sent.get): JField), Some(found -> calls.get)))
       case None =>
         // the report says why the metastore has no part of the answer
         val explained = sent.filterNot(_ => below.scan.awaitsValues || below.scan.buckets.nonEmpty)
@@ -119,10 +122,10 @@ object AnswerAggregates extends Rule[LogicalPlan] {
 
   /** The aggregate's result from the metastore's values alone. */
   private def whole(
-      aggregate: Aggregate, functions: Seq[AggregateExpression], below: ScanBelow, answer: AggregateAnswer): LogicalPlan = {
+      aggregate: Aggregate, functions: Seq[AggregateExpression], below: ScanBelow, answer: AggregateAnswer, calls: Seq[JValue]): LogicalPlan = {
     val columns = columnsOf(functions, answer)
-    val relation = ScanRelation.narrowed(
-      below.relation, new MetadataScan(answer, below.scan.asked, below.scan.table.versioned), columns)
+    val relation = ScanRelation.narrowed(below.relation, new MetadataScan(
+      answer, below.scan.asked, below.scan.table, Some(AnsweredCalls(below.scan.conditionsAsEvaluated, calls))), columns)
     Project(replaced(aggregate, functions, columns)((_, column) => column), relation)
   }
 

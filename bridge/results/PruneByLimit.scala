@@ -69,15 +69,17 @@ object PruneByLimit extends Rule[LogicalPlan] with AliasHelper {
     case _ => None
   }
 
-  private def first(plan: LogicalPlan, order: Order): LogicalPlan = needing(plan, Seq(order.keys.head.child)) { below =>
+  private def first(plan: LogicalPlan, order: Order): LogicalPlan = needing(plan, Seq(order.keys.head.child), order.keys.headOption) { below =>
     val key = order.keys.head
     JObject("count" -> JInt(order.count), "ties" -> JBool(order.ties), "distinct" -> JBool(order.distinct),
       "key" -> below.key(below.expressions.head, key.direction == Descending, key.nullOrdering == NullsFirst))
   }
 
-  private def needing(plan: LogicalPlan, expressions: Seq[Expression])(rows: ScanBelow => JObject): LogicalPlan =
+  /** @param order of the rows, whose expression is the only one of `expressions` */
+  private def needing(plan: LogicalPlan, expressions: Seq[Expression], order: Option[SortOrder] = None)(rows: ScanBelow => JObject): LogicalPlan =
     ScanBelow.replaced(plan, expressions) { below =>
       if (!below.isChangeable || below.scan.files < 2) below.relation
-      else below.reading(JObject("first" -> JObject(rows(below).obj :+ ("hindrance" -> below.hindrance: JField))))
+      else below.reading(JObject("first" -> JObject(rows(below).obj :+ ("hindrance" -> below.hindrance: JField))),
+        order.map(_.copy(child = below.expressions.head, sameOrderExpressions = Nil)))
     }
 }

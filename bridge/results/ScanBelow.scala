@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, DataSourceV2Strategy}
 import org.apache.spark.sql.parquetry.joingraph.LogicalNames
 import org.apache.spark.sql.parquetry.predicates.{EvaluatedPartitionPredicates, ExpressionTrees}
-import org.apache.spark.sql.parquetry.protocol.{CharPadding, Json}
+import org.apache.spark.sql.parquetry.protocol.{AggregateAnswer, CharPadding, Json}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 import org.apache.spark.sql.parquetry.versions.ScanRelation
 
@@ -27,7 +27,9 @@ case class ScanBelow(
     relation: DataSourceV2ScanRelation, scan: ParquetryScan, conditions: Seq[Expression], expressions: Seq[Expression],
     repeats: Boolean, drops: Seq[JoinType]) {
   /** The scan for a query that needs only some of its rows; see `ParquetryScan.withNeeded`. */
-  def reading(needed: JObject): DataSourceV2ScanRelation = ScanRelation.narrowed(relation, scan.withNeeded(needed), relation.output)
+  def reading(
+      needed: JObject, order: Option[SortOrder] = None, answered: Option[(AggregateAnswer, Seq[JValue])] = None): DataSourceV2ScanRelation =
+    ScanRelation.narrowed(relation, scan.withNeeded(needed, order, answered), relation.output)
 
   /** Whether the scan can be changed: a join above it may need the buckets that it reports. */
   def isChangeable: Boolean = scan.needed.isEmpty && (scan.buckets.isEmpty || !repeats)

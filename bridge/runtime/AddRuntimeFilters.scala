@@ -82,7 +82,8 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
 
   private def narrowed(plan: LogicalPlan, known: Seq[RuntimeCandidate]): LogicalPlan = {
     val fewer = known.map(_.source.scan).distinctBy(System.identityHashCode).map(scan => scan ->
-      known.filter(_.source.scan eq scan).flatMap(_.known).flatMap(_.tree).distinct.foldLeft(scan)(_.withPlanTimeValues(_)))
+      known.filter(_.source.scan eq scan).flatMap(_.known).filter(_.tree.isDefined).distinctBy(_.tree).foldLeft(scan)((scan, values) =>
+        scan.withPlanTimeValues(values.tree.get, values.condition)))
     def replaced(plan: LogicalPlan): LogicalPlan = plan.transform {
       case relation: DataSourceV2ScanRelation =>
         fewer.find(_._1 eq relation.scan).fold[LogicalPlan](relation) { case (all, scan) => FewerFiles(relation, all, scan) }

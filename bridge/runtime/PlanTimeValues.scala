@@ -14,7 +14,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.joingraph.{KeySource, KeyTuple, Lineage}
 import org.apache.spark.sql.parquetry.metadata.RowsScan
 import org.apache.spark.sql.parquetry.predicates.EvaluatedPartitionPredicates
-import org.apache.spark.sql.parquetry.protocol.{Bridge, KnownFacts, StepFacts}
+import org.apache.spark.sql.parquetry.protocol.{AuditMode, Bridge, KnownFacts, StepFacts}
 import org.apache.spark.sql.parquetry.scan.RuntimeValues
 import org.apache.spark.sql.parquetry.versions.ScanRelation
 import org.apache.spark.sql.types._
@@ -26,8 +26,9 @@ import org.apache.spark.sql.types._
  * @param tree the values for the planner, or None if they prune nothing more
  * @param count number of values
  * @param complete whether the build side has all of them: then running it prunes nothing more
+ * @param condition the values as a condition of Spark's, for an audit
  */
-case class PlanTimeValues(tree: Option[JValue], count: Int, complete: Boolean) {
+case class PlanTimeValues(tree: Option[JValue], count: Int, complete: Boolean, condition: Option[Expression]) {
   def facts: KnownFacts = KnownFacts(count, complete, useful = tree.isDefined)
 }
 
@@ -42,7 +43,8 @@ object PlanTimeValues {
       case _ => held(source)
     }
     val found = if (there.exists(_.subsetOf(values))) None else tree(source, there.fold(values)(_ & values))
-    PlanTimeValues(found.filterNot(source.scan.planTimeValues.contains), values.size, complete(build))
+    PlanTimeValues(found.filterNot(source.scan.planTimeValues.contains), values.size, complete(build),
+      Option.when(AuditMode.isOn)(InSet(source.key, values)))
   }
 
   /**
@@ -62,7 +64,8 @@ object PlanTimeValues {
       else held(tuple.keys.map(key => source.copy(key = key))).map(_.flatMap(tuple.of))
     val (among, wanted) = (there.map(_.toSet), tuples.toSet)
     val found = if (among.exists(_.subsetOf(wanted))) None else tree(source, tuple, among.fold(tuples)(some => tuples.filter(some)))
-    PlanTimeValues(found.filterNot(source.scan.planTimeValues.contains), tuples.length, complete(build))
+    PlanTimeValues(found.filterNot(source.scan.planTimeValues.contains), tuples.length, complete(build),
+      Option.when(AuditMode.isOn)(InSet(tuple.struct, tuples.map(InternalRow.fromSeq).toSet)))
   }
 
   /** The values that a key may have in the rows of a plan, or None if they are not known. */

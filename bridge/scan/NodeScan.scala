@@ -25,6 +25,7 @@ class NodeScan(shared: ParquetryScan) extends ParquetryScan(shared.plans, shared
     narrowBy(filters.toArray)
     narrowed.fold(listed)(_.answer)
   }
+  override def readNow: ScanAnswer = narrowed.fold(listed)(_.answer)
   override def toBatch: Batch = {
     val state = narrowed
     new PlannedBatch(this, state.fold(listed)(_.answer))

@@ -8,7 +8,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{Expression, SortOrder => CatalystOrder}
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, SortDirection, SortOrder}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
@@ -22,7 +22,7 @@ import org.apache.spark.sql.sources
 import org.apache.spark.sql.parquetry.hash.BucketFunction
 import org.apache.spark.sql.parquetry.merging.{BucketReaderFactory, MergingReaderFactory, SliceReaderFactory}
 import org.apache.spark.sql.parquetry.predicates.RowGroupFilters
-import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, FoundRanges, Json, OrderAnswer, PiecesAnswer, ScanAnswer}
+import org.apache.spark.sql.parquetry.protocol.{AggregateAnswer, BucketsAnswer, FoundRanges, Json, OrderAnswer, PiecesAnswer, ScanAnswer}
 import org.apache.spark.sql.parquetry.readers.{
   ConstantFileReaders, ErrorNamingReaderFactory, FileReaders, FileSplits, KeyedFilePartition, LaterFilePartition, OpenedFilesFactory,
   RuntimeFilterPartition, RuntimeFilterReaders}
@@ -159,7 +159,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   // predicates only if the query reads all partition columns.
 
   override def filterAttributes(): Array[NamedReference] =
-    plans.estimate.filterable.filter(columnNames).map(n => Schemas.reference(n)).toArray
+    if (plans.request.isReference) Array.empty else plans.estimate.filterable.filter(columnNames).map(n => Schemas.reference(n)).toArray
   /** Does nothing: other nodes of the plan may have this scan, too. `NodeScan` uses the values. */
   override def narrowBy(filters: Array[Expression]): Unit = ()
   /** Why a filter that arrived pruned nothing, or None if it pruned something or has not arrived. */
@@ -175,12 +175,25 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   def skipping: Option[String] = plans.request.skipping
   /** The conditions of the query itself. */
   override def asked: Seq[JValue] = plans.request.conditions
+  /** All conditions that the scan is planned by, as Spark evaluates them, or None if they are not known so. */
+  def conditionsAsEvaluated: Option[Seq[Expression]] = for {
+    own <- table.audited.orElse(Option.when(pushed.isEmpty)(Nil))
+    values = plans.request.claimed.values
+    if values.forall(_.isDefined)
+  } yield own ++ pushed.flatMap(_.condition) ++ values.flatten
+  def claimed: Claimed = plans.request.claimed
+  /** The trees of the conditions that Spark does not apply to rows. */
+  def settled: Seq[JValue] = pushed.filter(_.exact).map(_.tree)
+  /** The same object for scans of the same files by the same answers. */
+  def sameAnswers: AnyRef = plans
   def planTimeValues: Seq[JValue] = plans.request.planTimeValues
   def planTimeConditions: Seq[JValue] = plans.request.planTimeConditions
   def partitionSchema: StructType = plans.request.partitionSchema
   /** The values of `partitionSchema` of each partition that has listed files. */
   def partitionRows: Seq[InternalRow] = Json.toRows(listed.partitions, partitionSchema).toSeq
   def listed: ScanAnswer = plans.listed
+  /** The files that this node's scan reads: those that runtime values keep, if any have arrived. */
+  def readNow: ScanAnswer = listed
   /** The listed files at some paths. */
   def listedAt(paths: Seq[String]): ScanAnswer = plans.request.ask(files = Some(paths))
 
@@ -211,14 +224,17 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   // Variants of this scan
 
   /** Reads only the files that plan-time values of a join keep. */
-  def withPlanTimeValues(values: JValue): ParquetryScan = copy(plans = plans.withPlanTimeValues(values))
+  def withPlanTimeValues(values: JValue, condition: Option[Expression]): ParquetryScan =
+    copy(plans = plans.withPlanTimeValues(values, condition))
   /** Reads only the files with rows for more conditions, which nodes above test on each row. */
   def withConditions(more: Seq[PushedPredicate]): ParquetryScan = copy(plans = plans.withConditions(more))
   /**
    * Reads only the files that a query needs: fields of the question `plan_scan`. Nothing above a LIMIT or an
    * aggregate of all rows uses buckets, so none are reported.
    */
-  def withNeeded(needed: JObject): ParquetryScan = copy(plans.withNeeded(needed), mode.copy(bucketed = false))
+  def withNeeded(
+      needed: JObject, order: Option[CatalystOrder], answered: Option[(AggregateAnswer, Seq[JValue])] = None): ParquetryScan =
+    copy(plans.withNeeded(needed, order, answered), mode.copy(bucketed = false))
   /** The question's fields of `withNeeded`, or None if the query needs all rows. */
   def needed: Option[JObject] = plans.request.needed
   /** Reports no buckets to Spark, so that files are split and packed as for other scans. */

@@ -14,7 +14,7 @@ import org.apache.spark.sql.connector.expressions.aggregate._
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.parquetry.predicates.{EvaluatedDirectoryPredicates, EvaluatedPartitionPredicates}
-import org.apache.spark.sql.parquetry.protocol.{AggregateAnswer, Json, MaybeAggregateAnswer, PlannerAnswer}
+import org.apache.spark.sql.parquetry.protocol.{AggregateAnswer, AuditMode, Json, MaybeAggregateAnswer, PlannerAnswer}
 import org.apache.spark.sql.parquetry.table.{ForeseenPlan, ParquetryTable, PushedPredicate, TableRelation}
 import org.apache.spark.sql.parquetry.versions.Pushdown.{OnPartitions, Repeated}
 import org.apache.spark.sql.types.StructType
@@ -45,7 +45,7 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
    * values.
    */
   override def supportsIterativePushdown(): Boolean = true
-  override def pushPredicates(offered: Array[Predicate]): Array[Predicate] = {
+  override def pushPredicates(offered: Array[Predicate]): Array[Predicate] = if (AuditMode.isReference) offered else {
     val again = offered.collect { case p: OnPartitions => p }
     val (ofHidden, ofRows) = offered.toSeq.partition(_.references().exists(table.isHidden(_)))
     val judged =
@@ -62,7 +62,7 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
   override def pushedPredicates(): Array[Predicate] = pushed.filterNot(_.again).map(_.predicate).toArray
 
   override def supportCompletePushDown(aggregation: Aggregation): Boolean = {
-    if (aggregate.isEmpty) aggregate = answered(aggregation)
+    if (aggregate.isEmpty && !AuditMode.isReference) aggregate = answered(aggregation)
     aggregate.isDefined
   }
   override def pushAggregation(aggregation: Aggregation): Boolean = supportCompletePushDown(aggregation)
@@ -87,9 +87,13 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
     }
     val groups = aggregation.groupByExpressions().map(column)
     if (functions.exists(_.isEmpty) || groups.exists(_.isEmpty) || !pushed.forall(_.exact)) return None
-    ask("aggregate", "functions" -> JArray(functions.flatten.toList), "group_by" -> Json.strings(groups.flatten))
+    calls = functions.flatten.toSeq
+    groupedBy = groups.flatten.toSeq
+    ask("aggregate", "functions" -> JArray(calls.toList), "group_by" -> Json.strings(groupedBy))
       .as[MaybeAggregateAnswer].aggregated
   }
+  private var calls = Seq.empty[JValue]
+  private var groupedBy = Seq.empty[String]
 
   /**
    * Reads a column with a default value whole: the readers know only the whole default, for files without the
@@ -100,7 +104,7 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
       table.logical.find(_.name == f.name).filter(_.getExistenceDefaultValue().isDefined).getOrElse(f))))
 
   override def build(): Scan = aggregate match {
-    case Some(answer) => new MetadataScan(answer, pushed.map(_.tree), table.versioned)
+    case Some(answer) => new MetadataScan(answer, pushed.map(_.tree), table, Some(AnsweredCalls(table.audited.orElse(Option.when(pushed.isEmpty)(Nil)), calls, groupedBy)))
     case None =>
       table.requireTypes(required)
       new ParquetryScan(

@@ -6,12 +6,12 @@ import scala.util.Try
 import org.json4s._
 
 import org.apache.spark.SparkContext
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, SortOrder}
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.execution.InSubqueryExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.predicates.{EvaluatedPartitionPredicates, PartitionPredicates}
-import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, ScanAnswer}
+import org.apache.spark.sql.parquetry.protocol.{AggregateAnswer, BucketsAnswer, ScanAnswer}
 import org.apache.spark.sql.parquetry.readers.OpenedFiles
 import org.apache.spark.sql.parquetry.table.PushedPredicate
 import org.apache.spark.sql.parquetry.values.InBoxes
@@ -200,8 +200,10 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
   // Plan-time values
 
   /** The same request with plan-time values of a join: a new scan, with states of its own. */
-  def withPlanTimeValues(values: JValue): ScanPlans = {
-    val narrower = new ScanPlans(request.copy(planTimeValues = request.planTimeValues :+ values, bucketCount = None, place = None), None,
+  def withPlanTimeValues(values: JValue, condition: Option[Expression]): ScanPlans = {
+    val claimed = request.claimed.copy(values = request.claimed.values :+ condition)
+    val narrower = new ScanPlans(
+      request.copy(planTimeValues = request.planTimeValues :+ values, bucketCount = None, place = None, claimed = claimed), None,
       before.orElse(Some(base.estimate.counts)))
     request.bucketCount.fold(narrower)(narrower.withBucketCount)
   }
@@ -213,8 +215,9 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
   }
 
   /** The same request for a query that needs only some of the rows: a new scan, with states of its own. */
-  def withNeeded(needed: JObject): ScanPlans =
-    new ScanPlans(request.copy(needed = Some(needed), bucketCount = None, place = None), None, before)
+  def withNeeded(needed: JObject, order: Option[SortOrder], answered: Option[(AggregateAnswer, Seq[JValue])]): ScanPlans =
+    new ScanPlans(request.copy(needed = Some(needed), bucketCount = None, place = None,
+      claimed = request.claimed.copy(order = order, answered = answered)), None, before)
 
   // Bucket counts
 
@@ -253,7 +256,7 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
     found.outside == 0 && (found.columns.length == 1 || !(Bucketing.usesKeySubsets(conf) || conf.v2BucketingShuffleEnabled))
   }
   /** The buckets of most files. Some files may be outside: in no buckets, or in others. */
-  lazy val bucketsInPlace: Option[BucketsAnswer] = request.place.orElse(estimate.buckets).filter { found =>
+  lazy val bucketsInPlace: Option[BucketsAnswer] = request.place.orElse(estimate.buckets).filter(_ => !request.isReference).filter { found =>
     found.columns.forall(column =>
       CharVarcharUtils.replaceCharVarcharWithString(table.logical(column).dataType).sameType(required(column).dataType))
   }

@@ -3,11 +3,21 @@ package org.apache.spark.sql.parquetry.scan
 import org.json4s._
 
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.{Expression, SortOrder}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, Json, NativeEngine, PlannerAnswer, ScanAnswer, Settings}
+import org.apache.spark.sql.parquetry.protocol.{AggregateAnswer, AuditMode, BucketsAnswer, Json, NativeEngine, PlannerAnswer, ScanAnswer, Settings}
 import org.apache.spark.sql.parquetry.table.{ForeseenPlan, HiddenColumns, ParquetryTable, PushedPredicate}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/**
+ * What a request claims, as Spark evaluates it.
+ *
+ * @param values conditions by values of build sides; one is None if Spark has no form for it
+ * @param order the order of the first rows that are needed
+ * @param answered what the metastore has answered of the files that are left out, and the functions
+ */
+case class Claimed(values: Seq[Option[Expression]] = Nil, order: Option[SortOrder] = None, answered: Option[(AggregateAnswer, Seq[JValue])] = None)
 
 /**
  * A query's request to read a table, and the question about it. A request does not change.
@@ -18,14 +28,20 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * @param place buckets that the scan is read in place in, or None
  * @param needed what the query needs of the rows, if not all of them: fields of the question
  * @param foreseen the plan that came with the answer to the conditions, or None
+ * @param claimed what an audit needs to know of values, of the order of `needed` and of its answers
+ * @param reference whether an audit compares another scan with this one
  */
 case class ScanRequest(
     table: ParquetryTable, pushed: Seq[PushedPredicate], required: StructType, options: CaseInsensitiveStringMap,
     planTimeValues: Seq[JValue] = Nil, bucketCount: Option[Int] = None, place: Option[BucketsAnswer] = None,
-    needed: Option[JObject] = None, foreseen: Option[ForeseenPlan] = None) {
+    needed: Option[JObject] = None, foreseen: Option[ForeseenPlan] = None, claimed: Claimed = Claimed(),
+    reference: Boolean = false) {
   // Kept, as the session's settings may change before the next question.
   private val settings = Settings.field
   private val engine = NativeEngine.question(SparkSession.active)
+
+  /** Whether nothing may be claimed: neither buckets, nor rows of files that are not opened. */
+  val isReference: Boolean = reference || AuditMode.isReference
 
   val hidden: HiddenColumns = new HiddenColumns(table, required)
   val (partitionSchema, dataSchema) = {
@@ -36,7 +52,7 @@ case class ScanRequest(
   val conditions: Seq[JValue] = pushed.map(_.tree)
   val skipping: Option[String] = ScanRequest.skipping(options)
   private val columns: Seq[String] = required.fieldNames.filterNot(hidden.names).toSeq
-  private val opensAll: Boolean = !hidden.isEmpty || skipping.isDefined
+  private val opensAll: Boolean = !hidden.isEmpty || skipping.isDefined || isReference
   /** All that the planner knows before the query runs. */
   def planTimeConditions: Seq[JValue] = conditions ++ planTimeValues
 

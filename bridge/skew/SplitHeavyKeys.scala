@@ -140,9 +140,10 @@ private class HeavyBranches(candidate: SkewedJoin, answer: SkewSplitAnswer) {
       (source.relation eq first.relation) && source.steps.forall(SkewedJoin.passes)))
       .fold(plan)(first => plan.transform {
         case relation: DataSourceV2ScanRelation if relation eq first.relation => relation match {
-          case ScanRelation(_, scan: ParquetryScan, _, _, _) => DataSourceV2Strategy.translateFilterV2(ofFiles(sources.map(_.key)))
-            .fold[LogicalPlan](relation)(predicate =>
-              FewerFiles(relation, scan, scan.withConditions(scan.table.judge(Seq(predicate), scan.options))))
+          case ScanRelation(_, scan: ParquetryScan, _, _, _) =>
+            val condition = ofFiles(sources.map(_.key))
+            DataSourceV2Strategy.translateFilterV2(condition).fold[LogicalPlan](relation)(predicate => FewerFiles(relation, scan,
+              scan.withConditions(scan.table.judge(Seq(predicate), scan.options).map(_.copy(condition = Some(condition))))))
         }
       })
     PushDownPredicates(Filter(ofRows(among(keys)), fewer))

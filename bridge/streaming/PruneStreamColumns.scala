@@ -43,7 +43,7 @@ object PruneStreamColumns extends Rule[LogicalPlan] {
     val offered = filters.filter(_.deterministic).flatMap(f => DataSourceV2Strategy.translateFilterV2(f))
       .filterNot(_.references().exists(table.isHidden))
     val pushed = if (offered.isEmpty) Nil else table.judge(offered, scan.options, "streaming" -> JBool(true))
-    val narrow = new NarrowScan(table, StructType(read.map(a => StructField(a.name, a.dataType, a.nullable, a.metadata))), pushed, scan)
+    val narrow = new NarrowScan(table, StructType(read.map(a => StructField(a.name, a.dataType, a.nullable, a.metadata))), pushed, scan, filters)
     val byName = read.map(a => a.name -> a).toMap
     val leaf = r.copy(scan = narrow, output = narrow.readSchema().fieldNames.toSeq.map(byName),
       stream = r.stream.asInstanceOf[TableStream].narrowedTo(narrow))
@@ -52,5 +52,6 @@ object PruneStreamColumns extends Rule[LogicalPlan] {
   }
 }
 
-class NarrowScan(table: ParquetryTable, required: StructType, pushed: Seq[PushedPredicate], of: StreamScan)
+/** @param conditions the query's conditions on the scan's rows, for an audit */
+class NarrowScan(table: ParquetryTable, required: StructType, pushed: Seq[PushedPredicate], of: StreamScan, val conditions: Seq[Expression])
   extends StreamScan(table, required, pushed, of.options)

@@ -4,12 +4,17 @@ import java.time.ZoneId
 
 import org.json4s._
 
-import org.apache.spark.sql.catalyst.util.DateTimeUtils
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation
+import org.apache.spark.sql.catalyst.util.{CharVarcharUtils, DateTimeUtils}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
 import org.apache.spark.sql.connector.read.streaming._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.parquetry.protocol.{Json, ParquetryException, PlannerAnswer, PositionAnswer, ScanAnswer, Settings}
+import org.apache.spark.sql.parquetry.audit.{AuditFailure, ReadRows, ScanAudit, StartAudit}
+import org.apache.spark.sql.parquetry.protocol.{AuditMode, Json, ParquetryException, PlannerAnswer, PositionAnswer, ScanAnswer, Settings}
+import org.apache.spark.sql.parquetry.scan.AuditScans
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
 /** A stream's position, in the planner's form. */
@@ -81,14 +86,38 @@ class TableStream(scan: StreamScan, checkpoint: String, of: Option[TableStream])
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = synchronized {
     val batch = (start.json(), end.json())
     if (!planned.exists(_._1 == batch)) {
-      val answer = ask("plan_batch",
-        "start" -> text(start), "end" -> text(end),
-        "predicates" -> JArray(scan.pushed.map(_.tree).toList),
-        "columns" -> Json.strings(scan.required.fieldNames.filterNot(scan.hidden.names)),
-        Settings.field).as[ScanAnswer]
+      val answer = files(start, end, scan, scan.pushed.map(_.tree))
+      scan match {
+        case narrow: NarrowScan if narrow.pushed.nonEmpty && AuditMode.isOn && StartAudit.isDrawn => audit(start, end, narrow, answer)
+        case _ => ()
+      }
       planned = Some((batch, scan.partitions(answer).toArray[InputPartition]))
     }
     planned.get._2
+  }
+
+  private def files(start: Offset, end: Offset, scan: StreamScan, predicates: Seq[JValue]): ScanAnswer = ask("plan_batch",
+    "start" -> text(start), "end" -> text(end),
+    "predicates" -> JArray(predicates.toList),
+    "columns" -> Json.strings(scan.required.fieldNames.filterNot(scan.hidden.names)),
+    Settings.field).as[ScanAnswer]
+
+  /** Reads the files of a batch that its conditions leave out: no row of them may satisfy all conditions. */
+  private def audit(start: Offset, end: Offset, narrow: NarrowScan, answer: ScanAnswer): Unit = {
+    val session = SparkSession.active.asInstanceOf[SparkSession]
+    val conditions = narrow.conditions.filter(e => e.deterministic && e.references.forall(a => table.logical.fieldNames.contains(a.name)) &&
+      !SubqueryExpression.hasSubquery(e))
+    val names = conditions.flatMap(_.references.map(_.name)).toSet
+    val plain = new StreamScan(table, CharVarcharUtils.replaceCharVarcharWithStringInSchema(
+      StructType(table.logical.filter(field => names(field.name)))), Nil, options)
+    val all = files(start, end, plain, Nil)
+    val kept = answer.files.paths.toSet
+    val leftOut = plain.partitions(all).map(part =>
+      part.copy(files = part.files.filterNot(file => kept(file.toPath.toString)))).filter(_.files.nonEmpty)
+    val rows = ScanAudit.frame(new ReadRows(session, leftOut.toArray[InputPartition], plain.readerFactory), plain.readSchema())
+    if (leftOut.nonEmpty) ScanAudit.among(rows, conditions).limit(1).collect().headOption.foreach { row =>
+      throw AuditFailure.ofFile(LocalRelation(), table, row.getAs[String](ScanAudit.filePath), conditions, row, AuditScans.steps(answer.report))
+    }
   }
   override def createReaderFactory(): PartitionReaderFactory = scan.readerFactory
 

@@ -32,9 +32,11 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * @param onDirectories the query's conditions that Spark evaluates over directories; see
  *   `OfferDirectoryPredicates`
  * @param order the indices of the columns in the planner's order, or empty if they are in that order
+ * @param audited the query's conditions on the table, if the query is audited
  */
 case class TableUse(
-    streamed: Boolean = false, scanned: Boolean = false, past: Boolean = false, onDirectories: Seq[Expression] = Nil, order: Seq[Int] = Nil)
+    streamed: Boolean = false, scanned: Boolean = false, past: Boolean = false, onDirectories: Seq[Expression] = Nil, order: Seq[Int] = Nil,
+    audited: Option[Seq[Expression]] = None)
 
 /**
  * One version of a table, as the planner has described it. Every question about it names this version.
@@ -87,6 +89,9 @@ abstract class ParquetryTable(
   /** The same table, for scans of a query with such conditions. */
   def withConditions(conditions: Seq[Expression]): ParquetryTable =
     like(answer, TableUse(scanned = isScanned, past = isPast, onDirectories = conditions))
+  /** The query's conditions on the table, if the query is audited. */
+  def audited: Option[Seq[Expression]] = use.audited
+  def auditedBy(conditions: Seq[Expression]): ParquetryTable = like(answer, use.copy(audited = Some(conditions)))
   /** The same version, named by a query. */
   def past: ParquetryTable = like(answer, use.copy(past = true))
   /** The same table without the properties that clauses express. */
@@ -156,7 +161,8 @@ abstract class ParquetryTable(
   override def equals(other: Any): Boolean = other match {
     case t: ParquetryTable => t.isStreamed == isStreamed && t.isScanned == isScanned && t.isPast == isPast && t.ref == ref &&
       t.id() == id() && t.version() == version() &&
-      t.onDirectories.map(_.canonicalized) == onDirectories.map(_.canonicalized) // Spark merges scans of equal tables
+      t.onDirectories.map(_.canonicalized) == onDirectories.map(_.canonicalized) && // Spark merges scans of equal tables
+      t.audited.map(_.map(_.canonicalized)) == audited.map(_.map(_.canonicalized))
     case _ => false
   }
   override def hashCode(): Int = (id(), version()).hashCode()

@@ -2,6 +2,7 @@ package org.apache.spark.sql.parquetry.table
 
 import org.json4s._
 
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.parquetry.protocol.{RowGroupPart, ScanAnswer}
 
@@ -12,9 +13,11 @@ import org.apache.spark.sql.parquetry.protocol.{RowGroupPart, ScanAnswer}
  * @param again whether Spark should offer it once more: it is about partition columns alone, and not
  *   understood
  * @param rowGroups the part that readers may apply to row groups; see `RowGroupFilters`
+ * @param condition the predicate as Spark evaluates it, if no condition of the query has it
  */
 case class PushedPredicate(
-    predicate: Predicate, tree: JValue, exact: Boolean, again: Boolean = false, rowGroups: Option[RowGroupPart] = None)
+    predicate: Predicate, tree: JValue, exact: Boolean, again: Boolean = false, rowGroups: Option[RowGroupPart] = None,
+    condition: Option[Expression] = None)
 
 /**
  * The plan of a scan that came with the answer to its predicates.

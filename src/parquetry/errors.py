@@ -414,3 +414,10 @@ class FileMissingError(ParquetryError):
 
     code = "FILE_MISSING"
     sqlstate = "KD001"
+
+
+class AuditError(ParquetryError):
+    """A claim about rows does not hold; nothing was written, and no rows were returned."""
+
+    code = "AUDIT"
+    sqlstate = "XX000"

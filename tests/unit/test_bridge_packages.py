@@ -36,6 +36,7 @@ PACKAGES = {
     "runtime": "filters by values that joins find at run time",
     "skew": "joins whose heavy keys are joined apart",
     "results": "scans of which a result needs only some rows, or a summary",
+    "audit": "claims about rows, checked by the rows themselves",
     "datafiles": "files that are written where they will stay",
     "streaming": "streams from tables and into them",
     "write": "INSERT and its overwrites",

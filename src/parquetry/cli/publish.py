@@ -80,7 +80,7 @@ def publish(
     import parquetry
     from parquetry.warehouse import find_warehouse
 
-    settings = dict(map(_setting, conf or ()))
+    settings = dict(map(read_setting, conf or ()))
     with open_catalog(warehouse, store) as catalog:
         name = catalog.table(table).name  # fails before Spark is started
     _ = parquetry.configure  # raises with a remedy if Spark is missing
@@ -118,7 +118,7 @@ def _publish_delta(
         print(f"{texts.quantity(added, 'version')} added to {folder}")
 
 
-def _setting(text: str) -> tuple[str, str]:
+def read_setting(text: str) -> tuple[str, str]:
     """Return the name and the value of a setting."""
     key, equals, value = text.partition("=")
     if not equals:

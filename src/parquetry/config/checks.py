@@ -104,9 +104,12 @@ def check_options(options: Iterable[str]) -> None:
     for key in options:
         setting = SETTINGS.get(key.lower())
         if setting is not None and "option" not in setting.levels:
-            raise PropertyError(
-                f"Option {key!r} cannot be given for one read or write: set the table property {setting.name!r}."
+            remedy = (
+                f"set the table property {setting.name!r}"
+                if "property" in setting.levels
+                else f"SET `{SESSION_PREFIX}{setting.name}` for the session"
             )
+            raise PropertyError(f"Option {key!r} cannot be given for one read or write: {remedy}.")
 
 
 def check_session(session: Mapping[str, str]) -> None:

@@ -103,6 +103,30 @@ def parse_share(text: str) -> float:
     return share
 
 
+def parse_audit(text: str) -> float:
+    """Return the share of statements to audit, from 0 for none to 1 for all.
+
+    >>> parse_audit("on"), parse_audit("off"), parse_audit("0.01")
+    (1.0, 0.0, 0.01)
+
+    Raises:
+        ValueError: it is neither on, off nor such a share.
+    """
+    word = text.strip().lower()
+    if word in _SWITCH:
+        return _SWITCH[word]
+    try:
+        share = float(word)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise ValueError("not on, off or a share of the statements such as 0.01, from 0 to 1")
+    return share
+
+
+_SWITCH = {"on": 1.0, "true": 1.0, "off": 0.0, "false": 0.0}
+
+
 def count_up_to(most: int) -> Callable[[str], int]:
     """Return a parser of numbers from 1 on."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from parquetry.config.parse import (
     choice_parser,
     count_up_to,
+    parse_audit,
     parse_boolean,
     parse_bucketing_version,
     parse_share,
@@ -45,6 +46,7 @@ AUTO_COMPACT = "auto-compact"
 AUTO_COMPACT_MIN_FILES = "auto-compact-min-files"
 AUTO_COMPACT_MAX_BYTES = "auto-compact-max-bytes"
 HISTORY_STATEMENTS = "history-statements"
+AUDIT = "audit"
 VACUUM_RETENTION_CHECK = "vacuum-retention-check"
 VACUUM_GRACE_HOURS = "vacuum-grace-hours"
 
@@ -372,6 +374,15 @@ TABLE_SETTINGS = (
         "of the first partition column, or a condition on partition columns. Partitions before it are read "
         "as not bucketed.",
         levels=("property",),
+    ),
+    Setting(
+        AUDIT,
+        "off",
+        parse_audit,
+        "Whether what Parquetry claims about rows is checked against the rows themselves: `on`, `off`, or the share of "
+        "statements that are checked, such as `0.01`. A claim that does not hold fails the statement with "
+        "`PARQUETRY_AUDIT`.",
+        levels=("session",),
     ),
 )
 SETTINGS = {setting.name: setting for setting in TABLE_SETTINGS}

@@ -10,7 +10,7 @@ import msgspec
 
 from parquetry.joins import CandidateOutcome, JoinFacts, explain_joins, reason_against, reports
 from parquetry.planner.scan_facts import scan_reports
-from parquetry.prune import HeavyKeysReport, Report, ScanReport, ValuesReport
+from parquetry.prune import AuditReport, HeavyKeysReport, Report, ScanReport, ValuesReport
 
 
 def report_from_json(answer: str) -> Report:
@@ -33,6 +33,7 @@ def report_from_facts(found: dict[str, Any]) -> Report:
         tuple(_without_effect(each, scans) for each in values),
         not_run=bool(scans) and found.get("run") == "none",
         heavy_keys=msgspec.convert(found.get("splits", ()), tuple[HeavyKeysReport, ...]),
+        audited=msgspec.convert(found.get("audited"), AuditReport | None),
     )
 
 

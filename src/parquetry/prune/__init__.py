@@ -33,6 +33,7 @@ if FOR_TYPE_CHECKERS:
         same_order_in_orc as same_order_in_orc,
         usable as usable,
     )
+    from parquetry.prune.report.audit import AuditReport as AuditReport
     from parquetry.prune.report.buckets import BucketReport as BucketReport
     from parquetry.prune.report.heavy_keys import HeavyKeysReport as HeavyKeysReport
     from parquetry.prune.report.html import (

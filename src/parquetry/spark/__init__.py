@@ -7,6 +7,7 @@ queries read.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
+    from parquetry.spark.audits import read_failed_audit as read_failed_audit, replay_audit as replay_audit
     from parquetry.spark.configuration.catalog_settings import settings as settings
     from parquetry.spark.configuration.spark_in_use import (
         defaults_file as defaults_file,

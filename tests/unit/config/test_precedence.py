@@ -49,12 +49,14 @@ TEXTS = {
     "runtime-pruning-max-wait": ("1s", "none"),
     "native-scans": ("on", "off"),
     "bucket-begin-partition": ("2024-01-01", "ds > '2024-01-01'"),
+    "audit": ("on", "0.25"),
 }
 OF_TABLES = {
     "purge-on-overwrite", "publish", "partition-columns-in-files", "vacuum-retention-check", "vacuum-grace-hours", "partition-order", "partition-indexes", "skewed-by", "skewed-locations", "auto-skew-share", "auto-skew-values",
     "list-bucketing-rules", "clustered-by", "bucketing-version", "hive-compatible", "bucket-begin-partition",
 }  # fmt: skip
 """Two texts for each setting, of different values."""
+OF_SESSIONS = {"audit"}
 NAMED = {setting.name: setting for setting in TABLE_SETTINGS}
 PAIRS = [
     (setting.name, upper, lower)
@@ -73,14 +75,14 @@ def given(name: str, texts: Mapping[Level, str]) -> dict[str, Mapping[str, str]]
 def test_every_setting_is_tested() -> None:
     """The pairs below name each setting.
 
-    Each setting but the settings of tables alone can be given at every level.
+    Each setting but the settings of tables or sessions alone can be given at every level.
     """
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 18 * 6 + 16 * 1 + 3
+    assert len(PAIRS) == 18 * 6 + 16 * 1 + 1 + 3
     for setting in TABLE_SETTINGS:
-        of_versions = ("session", "property")  # what a version records does not depend on one write's options
-        levels = of_versions if setting.name == "history-statements" else EVERYWHERE
-        assert setting.levels == (("property",) if setting.name in OF_TABLES else levels)
+        narrow = {**dict.fromkeys(OF_TABLES, ("property",)), **dict.fromkeys(OF_SESSIONS, ("session",))}
+        narrow["history-statements"] = ("session", "property")  # no option of one write decides it
+        assert setting.levels == narrow.get(setting.name, EVERYWHERE)
         assert setting.name in OF_TABLES or not setting.fixed
 
 
@@ -127,6 +129,7 @@ def test_defaults_hold_where_nothing_is_given() -> None:
         "vacuum-retention-check": "true",
         "history-statements": "true",
         "vacuum-grace-hours": "24",
+        "audit": "off",
     }
     assert settings["target-file-size"] == 128 << 20
 
@@ -154,6 +157,29 @@ def test_names_that_are_nobodys() -> None:
     assert settings == settle()
 
 
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [("on", 1.0), ("TRUE", 1.0), ("off", 0.0), ("false", 0.0), ("0.01", 0.01), ("1", 1.0), ("0", 0.0)],
+)
+def test_the_share_of_an_audit(text: str, share: float) -> None:
+    """The audit is on, off, or a share of the statements."""
+    assert settle(session={"parquetry.audit": text})["audit"] == share
+
+
+@pytest.mark.parametrize("text", ["", "maybe", "1.5", "-0.1", "nan"])
+def test_no_share_of_an_audit(text: str) -> None:
+    """Another text is refused, with what can be said instead."""
+    with pytest.raises(ConfigurationError, match="not on, off or a share of the statements"):
+        settle(session={"parquetry.audit": text})["audit"]
+
+
+def test_an_option_cannot_turn_the_audit_on() -> None:
+    """The audit is of sessions alone: an option says so, and a property of that name is the user's own."""
+    with pytest.raises(PropertyError, match=r"SET `parquetry\.audit` for the session"):
+        settle(options={"audit": "on"})
+    assert settle(properties={"audit": "by the bank"})["audit"] == 0.0
+
+
 def test_an_option_cannot_give_what_is_fixed_with_the_table() -> None:
     """A setting of tables alone, given as an option, would do nothing: an error says where it belongs."""
     with pytest.raises(PropertyError) as error:
@@ -170,7 +196,7 @@ def test_an_option_cannot_give_what_is_fixed_with_the_table() -> None:
         ("parquetry.Target_File_Size", "is unknown: did you mean 'parquetry.target-file-size'?"),
         (
             "parquetry.anything",
-            "is unknown: known are parquetry.auto-compact, parquetry.auto-compact-max-bytes, parquetry.auto-compact-min-files, parquetry.bloom-filter-columns, parquetry.bucket-join, parquetry.compression, parquetry.distribution, "
+            "is unknown: known are parquetry.audit, parquetry.auto-compact, parquetry.auto-compact-max-bytes, parquetry.auto-compact-min-files, parquetry.bloom-filter-columns, parquetry.bucket-join, parquetry.compression, parquetry.distribution, "
             "parquetry.empty-buckets, parquetry.history-statements, parquetry.hot-bucket-rows, parquetry.isolation, parquetry.light-values, parquetry.native-scans, parquetry.runtime-pruning, "
             "parquetry.runtime-pruning-max-build-size, parquetry.runtime-pruning-max-wait, parquetry.skew-join, parquetry.sort-by, parquetry.target-file-size",
         ),

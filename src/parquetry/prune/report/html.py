@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from parquetry.prune.report.audit import AuditReport
 from parquetry.prune.report.heavy_keys import HeavyKeysReport
 from parquetry.prune.report.join import JoinReport
 from parquetry.prune.report.join_values import ValuesReport
@@ -33,7 +34,7 @@ _BAR_STYLE = "position:absolute;left:0;top:0;bottom:0;background:currentColor"
 
 def report_html(
     scans: Sequence[ScanReport],
-    joins: Sequence[JoinReport | HeavyKeysReport] = (),
+    joins: Sequence[JoinReport | HeavyKeysReport | AuditReport] = (),
     values: Sequence[ValuesReport] = (),
     *,
     not_run: bool = False,
@@ -67,7 +68,7 @@ def _scan(scan: ScanReport) -> str:
     )
 
 
-def _join(join: JoinReport | HeavyKeysReport | ValuesReport) -> str:
+def _join(join: JoinReport | HeavyKeysReport | AuditReport | ValuesReport) -> str:
     return f'<div style="margin:0 0 12px"><strong>{escape(join.title)}</strong>: {escape(join.outcome)}</div>'
 
 

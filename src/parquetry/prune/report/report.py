@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from parquetry.prune.report.audit import AuditReport
 from parquetry.prune.report.heavy_keys import HeavyKeysReport
 from parquetry.prune.report.html import report_html
 from parquetry.prune.report.join import JoinReport
@@ -33,6 +34,8 @@ class Report(ReportPart, frozen=True):
     """Whether these are the numbers of the plan, since neither the query nor its scans have run."""
     heavy_keys: tuple[HeavyKeysReport, ...] = ()
     """The joins of tables with heavy keys: whether these are joined apart, or why not."""
+    audited: AuditReport | None = None
+    """What the query's audit has checked, or None if it was not audited."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain lists and dicts, for JSON.
@@ -54,13 +57,18 @@ class Report(ReportPart, frozen=True):
           marks an estimate). It has `late` if no file was listed before they came, and `missed` for filters
           that timed out. If runtime pruning is off, it has only `off`.
         - The report has `values` if a scan is of a table that is joined, and `heavy_keys` if such a table is
-          known to have some.
+          known to have some. It has `audited` if the query was audited.
         """
         plain = super().to_dict() | {"scans": [scan.to_dict() for scan in self.scans]}
         return plain | {"values": [each.to_dict() for each in self.values]} if self.values else plain
 
     def __str__(self) -> str:
-        return report_text(self.scans, (*self.joins, *self.heavy_keys), self.values, not_run=self.not_run)
+        return report_text(self.scans, self._lines, self.values, not_run=self.not_run)
 
     def _repr_html_(self) -> str:
-        return report_html(self.scans, (*self.joins, *self.heavy_keys), self.values, not_run=self.not_run)
+        return report_html(self.scans, self._lines, self.values, not_run=self.not_run)
+
+    @property
+    def _lines(self) -> tuple[JoinReport | HeavyKeysReport | AuditReport, ...]:
+        audited = () if self.audited is None else (self.audited,)
+        return (*self.joins, *self.heavy_keys, *audited)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parquetry.prune.condition import Origin
+from parquetry.prune.report.audit import AuditReport
 from parquetry.prune.report.heavy_keys import HeavyKeysReport
 from parquetry.prune.report.join import JoinReport
 from parquetry.prune.report.join_values import ValuesReport
@@ -28,7 +29,7 @@ NOT_RUN_TEXT = "This query has not run: these are the numbers before run-time va
 
 def report_text(
     scans: Sequence[ScanReport],
-    joins: Sequence[JoinReport | HeavyKeysReport] = (),
+    joins: Sequence[JoinReport | HeavyKeysReport | AuditReport] = (),
     values: Sequence[ValuesReport] = (),
     *,
     not_run: bool = False,

@@ -1,0 +1,56 @@
+package org.apache.spark.sql.parquetry.audit
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Coalesce, Expression, Literal, SubqueryExpression}
+import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.datasources.v2.{DeleteFromTableExec, LeafV2CommandExec}
+import org.apache.spark.sql.functions
+import org.apache.spark.sql.parquetry.protocol.AuditMode
+import org.apache.spark.sql.parquetry.scan.AuditScans
+import org.apache.spark.sql.parquetry.table.ParquetryTable
+import org.apache.spark.sql.types.StructType
+
+/** Audits a DELETE that drops whole partitions or files, and reads no row. */
+object AuditDeletes extends Rule[SparkPlan] {
+  override def apply(plan: SparkPlan): SparkPlan = plan match {
+    case delete: DeleteFromTableExec if AuditMode.isOn && StartAudit.isDrawn => (delete.table, delete.logicalLink) match {
+      case (table: ParquetryTable, Some(of: DeleteFromTable)) if !SubqueryExpression.hasSubquery(of.condition) => AuditedDeleteExec(delete, table, of)
+      case _ => delete
+    }
+    case other => other
+  }
+}
+
+/** Compares the rows before a DELETE and after it: it must remove those that satisfy its condition, and no others. */
+case class AuditedDeleteExec(delete: DeleteFromTableExec, table: ParquetryTable, statement: DeleteFromTable) extends LeafV2CommandExec {
+  override def output: Seq[Attribute] = Nil
+
+  override protected def run(): Seq[InternalRow] = {
+    val (all, matching) = count(table, statement.condition)
+    val done = delete.executeCollect().toSeq
+    session.catalog.refreshTable(name)
+    newest.filter(_.version().toLong == table.version().toLong + 1).foreach { after =>
+      val (left, remaining) = count(after, statement.condition)
+      if (remaining > 0 || all - left != matching) throw AuditFailure.ofDelete(statement, table, statement.condition, all - left, matching)
+    }
+    done
+  }
+
+  private def name: String = (table.ref.name +: table.path).map(part => "`" + part.replace("`", "``") + "`").mkString(".")
+
+  private def newest: Option[ParquetryTable] = session.table(name).queryExecution.analyzed.collectFirst {
+    case relation: org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation => relation.table
+  }.collect { case found: ParquetryTable => found }
+
+  /** The number of rows of a version, and of those that satisfy a condition. */
+  private def count(version: ParquetryTable, condition: Expression): (Long, Long) = {
+    val names = condition.references.map(_.name).toSet
+    val scan = AuditScans.whole(version, StructType(version.logical.filter(field => names(field.name))))
+    val rows = ScanAudit.frame(ReadRows(session, scan, scan.listed), scan.readSchema())
+    val matches = org.apache.spark.sql.classic.ExpressionUtils.column(Coalesce(Seq(ScanAudit.bound(condition, rows), Literal(false))))
+    val found = rows.agg(functions.count(functions.lit(1)), functions.count_if(matches)).head()
+    (found.getLong(0), found.getLong(1))
+  }
+}

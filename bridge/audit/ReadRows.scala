@@ -1,0 +1,62 @@
+package org.apache.spark.sql.parquetry.audit
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.{InterruptibleIterator, Partition, TaskContext}
+import org.apache.spark.rdd.{InputFileBlockHolder, RDD}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
+import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
+import org.apache.spark.sql.parquetry.protocol.ScanAnswer
+import org.apache.spark.sql.parquetry.scan.ParquetryScan
+
+/**
+ * The rows of a scan's partitions, each followed by the path of its file. They are read as Spark's node for
+ * sources reads them, by batches where the readers can.
+ */
+class ReadRows(@transient val session: ClassicSession, @transient inputs: Array[InputPartition], factory: PartitionReaderFactory)
+  extends RDD[InternalRow](session.sparkContext, Nil) {
+
+  override protected def getPartitions: Array[Partition] = inputs.zipWithIndex.map { case (input, i) => ReadPartition(i, input): Partition }
+
+  override def compute(split: Partition, task: TaskContext): Iterator[InternalRow] = {
+    val input = split.asInstanceOf[ReadPartition].input
+    val rows =
+      if (factory.supportColumnarReads(input)) of(factory.createColumnarReader(input), task).flatMap(_.rowIterator().asScala)
+      else of(factory.createReader(input), task)
+    val joined = new JoinedRow
+    val file = new GenericInternalRow(1)
+    new InterruptibleIterator(task, rows.map { row =>
+      file.update(0, InputFileBlockHolder.getInputFilePath)
+      joined(row, file)
+    })
+  }
+
+  private def of[T](reader: PartitionReader[T], task: TaskContext): Iterator[T] = {
+    task.addTaskCompletionListener[Unit](_ => reader.close())
+    new Iterator[T] {
+      private var ready = false
+      private var ended = false
+      override def hasNext: Boolean = {
+        if (!ready && !ended) {
+          ready = reader.next()
+          ended = !ready
+        }
+        ready
+      }
+      override def next(): T = {
+        if (!hasNext) throw new NoSuchElementException
+        ready = false
+        reader.get()
+      }
+    }
+  }
+}
+
+private case class ReadPartition(index: Int, input: InputPartition) extends Partition
+
+object ReadRows {
+  def apply(session: ClassicSession, scan: ParquetryScan, answer: ScanAnswer): ReadRows =
+    new ReadRows(session, scan.partitions(answer), scan.readerFactory)
+}

@@ -1,0 +1,53 @@
+"""The command `audit`: check a claim again that an audit found wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from parquetry.cli import output
+from parquetry.cli.app import JsonOption, StoreOption, WarehouseOption, app
+from parquetry.cli.publish import read_setting
+
+
+@app.command(epilog="Example: parquetry audit /tmp/parquetry-audit/8137.json -w /data/lake")
+def audit(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The file that an error PARQUETRY_AUDIT named.")
+    ],
+    conf: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--conf",
+            metavar="KEY=VALUE",
+            help="A setting of the Spark session; may be given several times.",
+            show_default=False,
+        ),
+    ] = None,
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check a claim about rows again that did not hold.
+
+    `SET parquetry.audit = on` has queries checked. It starts Spark, with the settings of the query. A claim
+    about a file is checked by its rows, in the same version of the table. For other claims, the statement
+    runs again, in the tables' present versions. The exit code is 1 if the claim is still wrong.
+    """
+    from parquetry.spark import read_failed_audit, replay_audit
+    from parquetry.warehouse import find_warehouse
+
+    failed = read_failed_audit(file)
+    replay = replay_audit(find_warehouse(warehouse, store), failed, dict(map(read_setting, conf or ())))
+    if as_json:
+        more = {"rules": failed.rules, "statement": failed.statement, "plan": failed.plan}
+        output.print_json(msgspec.structs.asdict(replay) | more)
+    else:
+        verdict = {True: "still wrong", False: "right now", None: "not checked"}[replay.fails]
+        print(f"{verdict}: {replay.found}\n\nWhat the audit said: {replay.claim}")
+        print(f"\n{failed.statement or failed.plan}")
+    if replay.fails:
+        raise typer.Exit(1)
