@@ -144,7 +144,7 @@ def test_a_budget_of_bytes_leaves_the_rest() -> None:
     assert "2 partitions left" in first.detail
     (second,) = maintain.run(lake, max_bytes=65 * MB)
     assert (second.outcome, second.count) == ("done", 60)
-    with pytest.raises(UnsupportedError, match="max_minutes is 0"):
+    with pytest.raises(UnsupportedError, match="max_minutes of maintain is 0"):
         list(maintain.run(lake, max_minutes=0))
 
 
