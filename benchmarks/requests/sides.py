@@ -127,7 +127,7 @@ def iceberg(environment: Environment, endpoint: str) -> Side:
     jars += fetched(_HERE / "iceberg_aws.xml", "Iceberg-AWS", "69 MB").glob("*.jar")
     clean = (
         "CALL ice.system.remove_orphan_files(table => '{}', prefix_listing => true)",
-        "CALL ice.system.expire_snapshots(table => '{}', older_than => TIMESTAMP '2100-01-01 00:00:00', retain_last => 1)",
+        "CALL ice.system.expire_snapshots(table => '{}', older_than => current_timestamp(), allow_recent => true, retain_last => 1)",
     )
     return Side(
         "Iceberg", "ice.db", "iceberg", settings, jars, environment.python, "foreign/{}",

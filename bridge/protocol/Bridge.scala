@@ -105,7 +105,8 @@ object Bridge {
   private def answered(
       op: String, question: String, send: (Planner, String) => String = _.ask(_), history: => String = "the table's history"): PlannerAnswer = {
     val deadline = PlannerInUse.deadline()
-    @tailrec def answer(asked: AttachedPlanner): String = attempt(asked, planner => Tracing.question(op, question)(send(planner, _))) match {
+    lazy val text = if (terms.reading(op)) question else StatementOrigin.within(question)
+    @tailrec def answer(asked: AttachedPlanner): String = attempt(asked, planner => Tracing.question(op, text)(send(planner, _))) match {
       case Right(text) => text
       case Left(lost) =>
         // it is the process that was asked: another thread may have started a new one by now
@@ -120,9 +121,9 @@ object Bridge {
         answer(PlannerInUse.get(deadline))
     }
     val first = PlannerInUse.get(deadline)
-    val text = try answer(first) finally if (!terms.reading(op)) changed.incrementAndGet()
-    Codec.error(text).foreach(error => throw raised(error))
-    new PlannerAnswer(op, text)
+    val answered = try answer(first) finally if (!terms.reading(op)) changed.incrementAndGet()
+    Codec.error(answered).foreach(error => throw raised(error))
+    new PlannerAnswer(op, answered)
   }
 
   private def attempt(asked: AttachedPlanner, ask: Planner => String): Either[LostAnswer, String] =

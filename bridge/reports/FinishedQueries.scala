@@ -11,12 +11,13 @@ import org.json4s.jackson.JsonMethods.compact
 
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
-import org.apache.spark.sql.catalyst.plans.logical.{Command, CommandResult, LogicalPlan, V2CreateTableAsSelectPlan, V2WriteCommand}
+import org.apache.spark.sql.catalyst.plans.logical.{Command, CommandResult, LogicalPlan, V2CreateTableAsSelectPlan}
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
 import org.apache.spark.sql.execution.columnar.{CachedRDDBuilder, InMemoryRelation}
 import org.apache.spark.sql.execution.ui.{SparkListenerSQLExecutionEnd, SparkListenerSQLExecutionStart}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
+import org.apache.spark.sql.parquetry.protocol.StatementText
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 import org.apache.spark.sql.parquetry.rows.RewriteRowsExec
 import org.apache.spark.sql.parquetry.scan.Reported
@@ -107,7 +108,7 @@ private object FinishedQuery {
   def of(query: QueryExecution, at: Long, milliseconds: Long, filled: InMemoryRelation => Boolean): FinishedQuery = {
     val scans = if (isReplanned(query)) Nil else QueryFacts.sameScans(query)
     val gathered = facts(query, filled)
-    FinishedQuery(new WeakReference(query.sparkSession), query.id, at, milliseconds, text(query.logical).getOrElse(without(query)), scans,
+    FinishedQuery(new WeakReference(query.sparkSession), query.id, at, milliseconds, StatementText.of(query.logical).getOrElse(without(query)), scans,
       gathered.isLeft, session => gathered.fold(_(session), _(session)))
   }
 
@@ -126,19 +127,6 @@ private object FinishedQuery {
   private def isReplanned(query: QueryExecution): Boolean = query.optimizedPlan match {
     case _: Command => query.executedPlan.exists(_.isInstanceOf[RewriteRowsExec]) || !new ScansInRun(query.executedPlan, _ => false).any
     case _ => false
-  }
-
-  /** The text of a statement, which Spark keeps with the table's name alone for CREATE TABLE AS. */
-  private def text(plan: LogicalPlan): Option[String] = {
-    val whole = plan match {
-      case create: V2CreateTableAsSelectPlan => create.name.origin.sqlText
-      // Spark 4.0 knows the text of an INSERT below it alone; the query of a DataFrame begins its text
-      case write: V2WriteCommand => write.origin.sqlText.orElse(write.query.collectFirst {
-        case of if of.origin.sqlText.nonEmpty => of.origin
-      }.filter(_.startIndex.exists(_ > 0)).flatMap(_.sqlText))
-      case other => other.origin.sqlText
-    }
-    whole.map(_.trim)
   }
 
   /**

@@ -16,6 +16,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.catalog.shapes import (
         Column as Column,
         Commit as Commit,
+        CommitChanges as CommitChanges,
         DataFile as DataFile,
         Partition as Partition,
         Plan as Plan,

@@ -9,13 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from parquetry import adoption, definition, metastore as ms, publishing, verification
 from parquetry.catalog.reader import CatalogReader
 from parquetry.catalog.shapes import Table
-from parquetry.catalog.views import table_view
+from parquetry.catalog.views import full_name, table_view
 from parquetry.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from parquetry.operations import Maintained, StatusRow
 
 
 class Catalog(CatalogReader):
@@ -28,12 +31,13 @@ class Catalog(CatalogReader):
         metastore: of the warehouse.
     """
 
-    def rollback(self, name: str, version: int) -> Table:
-        """Make a table what it was in an earlier version, as a new version.
+    def rollback(self, name: str, version: int | None = None, *, timestamp: datetime | None = None) -> Table:
+        """Make a table what it was in an earlier version, or at an earlier time, as a new version.
 
         Args:
             name: of the table.
             version: to go back to; see `history`.
+            timestamp: instead of a version, a time with a time zone: the newest version made until then.
 
         Returns:
             The table as it is now.
@@ -42,9 +46,13 @@ class Catalog(CatalogReader):
             TableNotFoundError: there is no such table, or the version was vacuumed away.
             FileMissingError: a file of that version is missing.
             CommitConflictError: others changed some of the differing partitions meanwhile.
+            ValueError: neither version nor timestamp is given, or both, or a time without a zone.
         """
+        if (version is None) == (timestamp is None):
+            raise ValueError(f"Rollback of table {name} needs either version or timestamp: give one of them.")
+        as_of = None if timestamp is None else _milliseconds("timestamp", timestamp)
         current = self._snapshot(name)
-        target = self._metastore.table(current.database, current.name, version=version)
+        target = self._metastore.table(current.database, current.name, version=version, as_of=as_of)
         with self._file_access():
             return table_view(ms.rollback(current, target))
 
@@ -56,17 +64,20 @@ class Catalog(CatalogReader):
         dry_run: bool = False,
         grace_hours: int | None = None,
         force: bool = False,
+        allow_recent: bool = False,
     ) -> list[ms.Removed]:
         """Delete files and records that only old versions of a table need.
 
         Args:
             name: of the table.
-            older_than: a time with a time zone. Versions that were replaced before it are deleted; the
-                default is seven days ago.
+            older_than: a time with a time zone, which must be past. Versions that were replaced before it are
+                deleted; the default is seven days ago.
             dry_run: report only.
             grace_hours: the age at which a file that no version lists is deleted; the default is the table
                 property `vacuum-grace-hours`. No running write may have older files.
             force: go on if the clocks of this machine and of the metastore's server differ by minutes.
+            allow_recent: delete versions, too, that were replaced less than 168 hours ago. Time travel and
+                rollback to them end.
 
         Returns:
             What was deleted, or would be: one for each file, and one for each kind of record.
@@ -74,24 +85,58 @@ class Catalog(CatalogReader):
         Raises:
             ValueError: the time has no time zone.
             TableNotFoundError: there is no such table.
+            UnsupportedError: versions would go that were replaced less than 168 hours ago, or the time is in
+                the future.
             ConfigurationError: the grace period is shorter than an hour.
             WarehouseError: a file cannot be deleted, or a directory cannot be listed; or the clocks differ.
             CommitConflictError: others keep committing. The table is unharmed: run it again.
         """
-        if older_than is not None and older_than.tzinfo is None:
-            raise ValueError(
-                f"The time older_than, {older_than.isoformat()}, has no time zone: give one, as {older_than.isoformat()}+00:00."
-            )
-        before = None if older_than is None else int(older_than.timestamp() * 1000)
+        from parquetry.operations import VacuumOptions, checked_vacuum
+
+        before = None if older_than is None else _milliseconds("older_than", older_than)
         with self._file_access():
             table = self._snapshot(name)
-            return ms.vacuum(
-                table,
-                older_than=before,
-                dry_run=dry_run,
-                grace=ms.grace_of(table, grace_hours),
-                force=force,
+            options = VacuumOptions(
+                before, dry_run=dry_run, grace_hours=grace_hours, force=force, allow_recent=allow_recent
             )
+            return checked_vacuum(table, full_name(table.database, table.name), options)
+
+    def status(self, tables: str | None = None) -> list[StatusRow]:
+        """Return what the tables need, the greatest gain first. It reads the metastore alone.
+
+        Args:
+            tables: only those whose name fits, such as ``sales.*``.
+
+        Raises:
+            UnsupportedError: no table fits.
+        """
+        from parquetry.catalog.upkeep import UpkeepContext
+        from parquetry.operations import status
+
+        with self._file_access():
+            return list(status.run(UpkeepContext(self._metastore), tables))
+
+    def maintain(
+        self, tables: str | None = None, *, max_minutes: int | None = None, dry_run: bool = False
+    ) -> list[Maintained]:
+        """Vacuum the tables that need it, and rewrite old lists of files, the greatest gain first.
+
+        Small files and buckets are left: `CALL lake.system.maintain()` in Spark rewrites files.
+
+        Args:
+            tables: only those whose name fits, such as ``sales.*``.
+            max_minutes: after which no further piece of work begins.
+            dry_run: report only.
+
+        Raises:
+            UnsupportedError: no table fits.
+        """
+        from parquetry.catalog.upkeep import UpkeepContext
+        from parquetry.operations import maintain
+
+        with self._file_access():
+            context = UpkeepContext(self._metastore)
+            return list(maintain.run(context, tables, max_minutes, dry_run=dry_run))
 
     def claim(self, *, copy: bool = False, outside: bool = False) -> ms.Claimed:
         """Give the warehouse to this metastore, although the warehouse's mark may name another one.
@@ -423,6 +468,19 @@ class Catalog(CatalogReader):
         """
         with self._file_access():
             return table_view(ms.rebuild_index(self._snapshot(name), index, progress))
+
+
+def _milliseconds(name: str, time: datetime) -> int:
+    """Return a time in milliseconds since the epoch.
+
+    Raises:
+        ValueError: it has no time zone.
+    """
+    if time.tzinfo is None:
+        raise ValueError(
+            f"The time {name}, {time.isoformat()}, has no time zone: give one, as {time.isoformat()}+00:00."
+        )
+    return int(time.timestamp() * 1000)
 
 
 def _columns(columns: Sequence[str]) -> Sequence[str]:

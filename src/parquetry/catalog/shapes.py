@@ -135,6 +135,33 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True)
+class CommitChanges:
+    """How much a version added and removed; a file that was rewritten counts in both.
+
+    Attributes:
+        rows_added: rows of the added files, or None if their number is unknown for some file.
+        rows_removed: rows of the removed files, or None likewise.
+        files_added: data files that the version before did not have.
+        files_removed: data files that only the version before had.
+        bytes_added: size of the added files.
+        bytes_removed: size of the removed files.
+        partitions_added: partitions that there were not before.
+        partitions_removed: partitions that there are no more.
+        partitions_replaced: other partitions that lost files.
+    """
+
+    rows_added: int | None
+    rows_removed: int | None
+    files_added: int
+    files_removed: int
+    bytes_added: int
+    bytes_removed: int
+    partitions_added: int
+    partitions_removed: int
+    partitions_replaced: int
+
+
+@dataclass(frozen=True, slots=True)
 class Commit:
     """A version of a table, and the operation that made it.
 
@@ -147,6 +174,12 @@ class Commit:
         rows: their number then, or None if it was unknown for some file.
         bytes: size of the data files then.
         summary: the operation's own notes.
+        changes: how much the operation added and removed, or None if an older library made the version.
+        user_name: name of the user who made it.
+        door: how the statement came, such as ``sql``, ``connect``, ``cli`` or ``python``.
+        application_id: the application's id, such as Spark's.
+        application_name: the application's name.
+        statement: the first 200 characters of the statement.
     """
 
     version: int
@@ -157,6 +190,12 @@ class Commit:
     rows: int | None
     bytes: int
     summary: Mapping[str, str]
+    changes: CommitChanges | None = None
+    user_name: str | None = None
+    door: str | None = None
+    application_id: str | None = None
+    application_name: str | None = None
+    statement: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,16 @@ from typing import Any
 
 from parquetry import metastore as ms
 from parquetry.catalog.arrangements import arrangement_view
-from parquetry.catalog.shapes import Column, Commit, DataFile, Partition, Plan, Statistics, Table
+from parquetry.catalog.shapes import (
+    Column,
+    Commit,
+    CommitChanges,
+    DataFile,
+    Partition,
+    Plan,
+    Statistics,
+    Table,
+)
 from parquetry.data_files import FileBounds, bounds_reader
 from parquetry.identifiers import quote_part
 from parquetry.metastore import index_columns
@@ -62,6 +71,7 @@ def table_view(snapshot: ms.TableSnapshot) -> Table:
 
 def commit_view(commit: ms.CommitRecord) -> Commit:
     """Return a commit as users see it."""
+    author = commit.author
     return Commit(
         version=commit.version,
         committed_at=datetime.fromtimestamp(commit.time / 1000, UTC),
@@ -71,7 +81,17 @@ def commit_view(commit: ms.CommitRecord) -> Commit:
         rows=commit.totals.rows,
         bytes=commit.totals.bytes,
         summary=dict(commit.summary),
+        changes=None if commit.changes is None else _changes(commit.changes),
+        user_name=author.user,
+        door=author.door,
+        application_id=author.application,
+        application_name=author.application_name,
+        statement=author.statement,
     )
+
+
+def _changes(counts: ms.ChangeCounts) -> CommitChanges:
+    return CommitChanges(**{name: getattr(counts, name) for name in CommitChanges.__dataclass_fields__})
 
 
 def partition_view(snapshot: ms.TableSnapshot, partition: ms.PartitionSnapshot) -> Partition:

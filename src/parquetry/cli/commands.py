@@ -24,6 +24,7 @@ _GROUPS = {
     ),
     "Check": ("doctor", ...),
     "Maintain a table": (..., "publish"),
+    "Maintain a warehouse": (..., "write-metrics", "serve-metrics"),
     "Other engines": ("serve-iceberg",),
     "Indexes": (...,),
     "Set up and move a warehouse": ("conf", "dump", "restore", ..., "relocate"),

@@ -6,7 +6,7 @@ Imports are in the commands, so that each loads only what it needs. `output` pri
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,6 +25,9 @@ from parquetry.cli.app import (
     one_filter,
     open_catalog,
 )
+
+if TYPE_CHECKING:
+    from parquetry.catalog import CommitChanges
 
 
 @app.command(epilog="Example: parquetry databases --json")
@@ -273,7 +276,8 @@ def history(
 ) -> None:
     """List the versions of a table, newest first.
 
-    VERSION AS OF can read these. The counts are from after the commit.
+    VERSION AS OF can read these. Rows, files and bytes are what the version added and removed. --json has
+    its totals, notes and application, too.
     """
     import dataclasses
 
@@ -283,18 +287,46 @@ def history(
             output.print_json(map(dataclasses.asdict, commits))
             return
         output.print_table(
-            ("version", "committed at (UTC)", "operation", "partitions", "files", "rows", "size"),
+            _HISTORY,
             (
                 (
                     c.version,
                     f"{c.committed_at:%Y-%m-%d %H:%M:%S}",
                     c.operation,
-                    texts.count(c.partitions),
-                    texts.count(c.files),
+                    *_changes(c.changes),
                     texts.count(c.rows),
-                    texts.size_text(c.bytes),
+                    c.user_name or "",
+                    c.door or "",
+                    " ".join((c.statement or c.application_name or "").split()),
                 )
                 for c in commits
             ),
-            numbers=("version", "partitions", "files", "rows", "size"),
+            numbers=_HISTORY_NUMBERS,
         )
+
+
+_HISTORY_NUMBERS = ("version", "partitions", "files", "size", "rows", "rows after")
+_HISTORY = (
+    *("version", "committed at (UTC)", "operation", "partitions", "files", "size", "rows", "rows after"),
+    *("user", "door", "statement or program"),
+)
+"""The headings of the history."""
+
+
+def _changes(changes: CommitChanges | None) -> tuple[str, ...]:
+    """Return the cells of partitions, files, bytes and rows: what was added and removed."""
+    if changes is None:
+        return ("", "", "", "")
+
+    def cell(added: str, removed: str) -> str:
+        return " ".join(
+            sign + text for sign, text in (("+", added), ("-", removed)) if text.split(" ")[0] != "0"
+        )
+
+    lost = changes.partitions_removed + changes.partitions_replaced
+    return (
+        cell(texts.count(changes.partitions_added), texts.count(lost)),
+        cell(texts.count(changes.files_added), texts.count(changes.files_removed)),
+        cell(texts.size_text(changes.bytes_added), texts.size_text(changes.bytes_removed)),
+        cell(texts.count(changes.rows_added), texts.count(changes.rows_removed)),
+    )

@@ -45,6 +45,7 @@ BUCKET_BEGIN_PARTITION = "bucket-begin-partition"
 AUTO_COMPACT = "auto-compact"
 AUTO_COMPACT_MIN_FILES = "auto-compact-min-files"
 AUTO_COMPACT_MAX_BYTES = "auto-compact-max-bytes"
+HISTORY_STATEMENTS = "history-statements"
 AUDIT = "audit"
 VACUUM_RETENTION_CHECK = "vacuum-retention-check"
 VACUUM_GRACE_HOURS = "vacuum-grace-hours"
@@ -277,8 +278,17 @@ TABLE_SETTINGS = (
         VACUUM_RETENTION_CHECK,
         "true",
         parse_boolean,
-        "Whether `VACUUM … RETAIN n HOURS` is refused if it keeps replaced versions for less than 168 hours.",
+        "Whether a `vacuum` is refused that takes versions which others replaced less than 168 hours ago, "
+        "however it is called.",
         levels=("property",),
+    ),
+    Setting(
+        HISTORY_STATEMENTS,
+        "true",
+        parse_boolean,
+        "Whether the history records the first 200 characters of the statement that made a version. Switch it "
+        "off if statements name people or secrets; `SET` it in a session, or set it for a table.",
+        levels=("session", "property"),
     ),
     Setting(
         ISOLATION,

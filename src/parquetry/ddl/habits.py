@@ -141,7 +141,7 @@ UNPARSED = _habits(
     (f"(?:show|refresh|drop|alter) index(?:es)? (?:.* )?(?:on|from|in) (?:table )?{_T}", _INDEX),
     (f"optimi[sz]e (?:table )?{_T}", "OPTIMIZE {table}, also with WHERE and a filter on partition columns, is all there is of it: " + _COMPACT),
     (f"vacuum (?:table )?{_T}", "VACUUM {table} RETAIN 168 HOURS DRY RUN is all there is of it, and its last words may be left out: " + _VACUUM),
-    (f"restore (?:table )?{_T}", "RESTORE TABLE {table} TO VERSION AS OF 3 is all there is of it."),
+    (f"restore (?:table )?{_T}", "RESTORE TABLE {table} TO VERSION AS OF 3, or TO TIMESTAMP AS OF '…', is all there is of it."),
     (f"desc(?:ribe)? (?:history|detail) {_T}", _HISTORY + " DESCRIBE DETAIL {table} shows details."),
     (f"analy[sz]e table {_T}", _STATISTICS),
     (f"(?:un)?lock table {_T}", _LOCKS),

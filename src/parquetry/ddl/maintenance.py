@@ -82,11 +82,11 @@ def _vacuum(cursor: TokenCursor, table: SessionTable) -> str | None:
 
 
 def _restore(cursor: TokenCursor, table: SessionTable) -> str | None:
-    if cursor.take("to", "timestamp"):
-        raise UnsupportedError(
-            f"RESTORE {join_name(table.table)} goes to a version, not to a time: {_call(table, 'history')} lists versions with their "
-            f"times, and {_call(table, 'rollback', 'version => 3')} goes back to one."
-        )
+    if cursor.take("to", "timestamp", "as", "of"):
+        if not cursor.next.quoted:
+            return None
+        time = string(cursor.advance().text, one_line=True)
+        return _call(table, "rollback", f"timestamp => CAST({time} AS TIMESTAMP)")
     if not (cursor.take("to", "version", "as", "of") and cursor.next.text.isdigit()):
         return None
     return _call(table, "rollback", f"version => {cursor.advance().text}")

@@ -101,7 +101,10 @@ if FOR_TYPE_CHECKERS:
     from parquetry.metastore.namespace.staging import (
         StagedTable as StagedTable,
     )
-    from parquetry.metastore.operations.compact_metadata import compact_metadata as compact_metadata
+    from parquetry.metastore.operations.compact_metadata import (
+        compact_metadata as compact_metadata,
+        count_outdated_lists as count_outdated_lists,
+    )
     from parquetry.metastore.operations.drop import (
         Dropping as Dropping,
         delete_replacement as delete_replacement,
@@ -114,6 +117,11 @@ if FOR_TYPE_CHECKERS:
         create_index as create_index,
         drop_index as drop_index,
         rebuild_index as rebuild_index,
+    )
+    from parquetry.metastore.operations.old_versions import (
+        lost_versions as lost_versions,
+        old_versions as old_versions,
+        store_time as store_time,
     )
     from parquetry.metastore.operations.relocate import relocate as relocate
     from parquetry.metastore.operations.rollback import rollback as rollback
@@ -137,6 +145,13 @@ if FOR_TYPE_CHECKERS:
         TableMetadata as TableMetadata,
         Totals as Totals,
         ViewDefinition as ViewDefinition,
+    )
+    from parquetry.metastore.storage.origin import (
+        Author as Author,
+        ChangeCounts as ChangeCounts,
+        Door as Door,
+        author_of_commits as author_of_commits,
+        user_name as user_name,
     )
     from parquetry.metastore.storage.valid_names import (
         DEFAULT_DATABASE as DEFAULT_DATABASE,

@@ -272,9 +272,13 @@ class Metastore:
         if commit is None:
             first = load_commit(self.store, named.id, head, head.oldest)
             since = "" if first is None else f", the first of {_time(first.committed_at)}"
-            raise VersionNotFoundError(
-                f"Table {head.database}.{head.name} has no {wanted}; it has {_versions(head)}{since}."
-            )
+            label = f"{head.database}.{head.name}"
+            if head.oldest and (version is None or 0 <= version < head.oldest):
+                raise VersionNotFoundError(
+                    f"Table {label} has no {wanted} any more: a vacuum took the versions before {head.oldest}. It has "
+                    f"{_versions(head)}{since}."
+                )
+            raise VersionNotFoundError(f"Table {label} has no {wanted}; it has {_versions(head)}{since}.")
         return load(self.store, named.id, head, commit)
 
     def _find(self, database: str, name: str, kind: Kind | None) -> NamedTable:

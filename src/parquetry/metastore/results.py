@@ -97,9 +97,11 @@ class Removed:
         count: the number of files, uploads or rows.
         bytes: the bytes of a file, or of the values of rows, or None if not known; S3 does not tell an
             upload's.
+        detail: more about it, in words.
     """
 
     kind: str
     path: str | None
     count: int
     bytes: int | None
+    detail: str | None = None

@@ -11,6 +11,12 @@ if FOR_TYPE_CHECKERS:
         FinishedQuery as FinishedQuery,
         OperationEngine as OperationEngine,
     )
+    from parquetry.operations.maintenance import (
+        Maintained as Maintained,
+        StatusRow as StatusRow,
+        maintain as maintain,
+        status as status,
+    )
     from parquetry.operations.operation import (
         Argument as Argument,
         Operation as Operation,
@@ -18,6 +24,10 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.operations.publish import follow_with_delta_log as follow_with_delta_log
     from parquetry.operations.registry import OPERATIONS as OPERATIONS
+    from parquetry.operations.vacuum import (
+        VacuumOptions as VacuumOptions,
+        checked_vacuum as checked_vacuum,
+    )
     from parquetry.operations.versions import readable_versions as readable_versions
 
 lazy_exports(__name__)

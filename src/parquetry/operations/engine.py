@@ -35,6 +35,11 @@ class FinishedQuery(NamedTuple):
 class OperationEngine(FooterReader, Protocol):
     """The engine as operations need it: it reads footers, rewrites files, and knows its session."""
 
+    @property
+    def can_rewrite(self) -> bool:
+        """Return whether it writes files, so that `compact` is possible."""
+        ...
+
     def target_file_size(self, metadata: TableMetadata) -> int:
         """Return the bytes that a file of a table should have, as the session has it."""
         ...

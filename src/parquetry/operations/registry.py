@@ -9,6 +9,7 @@ from parquetry.operations.indexes import (
     drop_partition_index,
     rebuild_partition_index,
 )
+from parquetry.operations.maintenance import maintain, status
 from parquetry.operations.publish import publish
 from parquetry.operations.reports import explain, explain_json, last_reports
 from parquetry.operations.rewrites import compact, compact_metadata, rebucket
@@ -23,6 +24,7 @@ OPERATIONS = {
         *(history, doctor, fsck, verify, sync, vacuum, rollback, compact_metadata, publish),
         *(compact, rebucket, suggest_skew),
         *(create_partition_index, drop_partition_index, rebuild_partition_index),
+        *(status, maintain),
         *(claim, explain, explain_json, last_reports),
     )
 }

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 from parquetry import compaction, definition, layout, locations, metastore as ms, publishing, texts
 from parquetry.operations.operation import Context, Presentation, TableName, Where, operation
-from parquetry.progress import Progress, progress_bar
+from parquetry.progress import Progress, progress_bar, silent
 
 
 class RewrittenPartition(NamedTuple):
@@ -44,16 +44,31 @@ def compact(
     """Rewrite small files; see `compaction.rewrites`."""
     snapshot, zone = context.find(table), "UTC" if where is None else context.time_zone
     with progress_bar() as progress:
-        size = context.engine.target_file_size(snapshot.metadata)
-        count = partial(_count, context, snapshot)
-        refused = partial(_is_refused, snapshot.metadata) if for_other_readers else lambda _: False
-        chosen = compaction.rewrites(snapshot, size, where, progress, zone, count, refused)
+        chosen = compaction_rewrites(
+            context, snapshot, where, progress, zone, for_other_readers=for_other_readers
+        )
         if concatenate:
             partitions = (rewrite.partition for rewrite in chosen)
             definition.require_concatenable(context.full_name(snapshot), snapshot, partitions)
             if where is not None and not chosen:
                 compaction.require_selected(snapshot, where, zone)
-        return _rewrite(context, snapshot, chosen, "compact", progress)
+        return rewrite_partitions(context, snapshot, chosen, "compact", progress)
+
+
+def compaction_rewrites(
+    context: Context,
+    snapshot: ms.TableSnapshot,
+    where: str | None = None,
+    progress: Progress = silent,
+    zone: str = "UTC",
+    *,
+    for_other_readers: bool = False,
+) -> list[compaction.Rewrite]:
+    """Return the partitions with files that are worth rewriting; see `compaction.rewrites`."""
+    size = context.engine.target_file_size(snapshot.metadata)
+    count = partial(_count, context, snapshot)
+    refused = partial(_is_refused, snapshot.metadata) if for_other_readers else lambda _: False
+    return compaction.rewrites(snapshot, size, where, progress, zone, count, refused)
 
 
 def _is_refused(metadata: ms.TableMetadata, file: ms.FileRecord) -> bool:
@@ -93,10 +108,10 @@ def rebucket(
         chosen = compaction.rebucketing(snapshot, buckets, where, progress, zone)
         if where is not None and not chosen:
             compaction.require_selected(snapshot, where, zone)
-        return _rewrite(context, snapshot, chosen, "rebucket", progress)
+        return rewrite_partitions(context, snapshot, chosen, "rebucket", progress)
 
 
-def _rewrite(
+def rewrite_partitions(
     context: Context,
     snapshot: ms.TableSnapshot,
     chosen: Sequence[compaction.Rewrite],

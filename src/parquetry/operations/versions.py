@@ -7,11 +7,15 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, NamedTuple
 
 from parquetry import metastore as ms
+from parquetry.errors import UnsupportedError
 from parquetry.operations.operation import Context, Option, Presentation, TableName, Timestamp, operation
 
 
 class ReadableVersion(NamedTuple):
-    """A version of a table, with what the table held then. `summary` is JSON."""
+    """A version of a table: what it held then, what its commit changed, and who made it by what.
+
+    `summary` is JSON. The fields behind it are None in versions that older libraries made.
+    """
 
     version: int
     committed_at: Timestamp
@@ -21,6 +25,20 @@ class ReadableVersion(NamedTuple):
     rows: int | None
     bytes: int
     summary: str | None
+    rows_added: int | None = None
+    rows_removed: int | None = None
+    files_added: int | None = None
+    files_removed: int | None = None
+    bytes_added: int | None = None
+    bytes_removed: int | None = None
+    partitions_added: int | None = None
+    partitions_removed: int | None = None
+    partitions_replaced: int | None = None
+    user_name: str | None = None
+    door: str | None = None
+    application_id: str | None = None
+    application_name: str | None = None
+    statement: str | None = None
 
 
 def readable_versions(
@@ -38,7 +56,31 @@ def readable_versions(
             totals.rows,
             totals.bytes,
             json.dumps(summary, ensure_ascii=False) if summary else None,
+            **_counts(commit.changes),
+            **_author(commit.author),
         )
+
+
+_COUNTS = (
+    *("rows_added", "rows_removed", "files_added", "files_removed", "bytes_added", "bytes_removed"),
+    *("partitions_added", "partitions_removed", "partitions_replaced"),
+)
+
+
+def _counts(changes: ms.ChangeCounts | None) -> dict[str, Any]:
+    """Return the counts of a version by their fields, if it has any."""
+    return {} if changes is None else {name: getattr(changes, name) for name in _COUNTS}
+
+
+def _author(author: ms.Author) -> dict[str, Any]:
+    """Return the author of a version by the fields."""
+    return {
+        "user_name": author.user,
+        "door": author.door,
+        "application_id": author.application,
+        "application_name": author.application_name,
+        "statement": author.statement,
+    }
 
 
 @operation("Lists the versions of a table that can be read, newest first.")
@@ -57,29 +99,50 @@ class RolledBack(NamedTuple):
 def _sentence(context: Context, records: list[RolledBack], arguments: Mapping[str, Any]) -> str:
     ((before, after),) = records
     name, version = context.full_name(context.find(arguments["table"])), arguments["version"]
+    then = "then" if version is None else f"in version {version}"
     if after == before:
-        return f"{name} is what it was in version {version}: nothing to do."
-    return f"{name} is again what it was in version {version}, as version {after}."
+        return f"{name} is what it was {then}: nothing to do."
+    return f"{name} is again what it was {then}, as version {after}."
+
+
+def _misuse(arguments: Mapping[str, Any]) -> str | None:
+    if (arguments["version"] is None) == (arguments["timestamp"] is None):
+        return "Give a version, or --timestamp: parquetry history lists both."
+    return None
 
 
 @operation(
-    "Makes a table what it was in an earlier version, as a new version.",
+    "Makes a table what it was in an earlier version, or at an earlier time, as a new version.",
     changes=True,
-    command=Presentation("Maintain a table", "rollback sales.orders 17", sentence=_sentence),
+    command=Presentation("Maintain a table", "rollback sales.orders 17", sentence=_sentence, misuse=_misuse),
 )
 def rollback(
     context: Context,
     table: TableName,
     version: Annotated[
-        int,
+        int | None,
         "The version to go back to.",
         Option("One of those that `history` lists.", "VERSION", positional=True),
-    ],
+    ] = None,
+    timestamp: Annotated[
+        Timestamp | None,
+        "Instead of version: go back to what TIMESTAMP AS OF this time reads.",
+        Option(
+            "Instead of VERSION: go back to the newest version made until this time, such as "
+            "2026-03-01T00:00:00+00:00, or 2026-03-01 in this machine's time zone.",
+            "TIME",
+        ),
+    ] = None,
 ) -> list[RolledBack]:
     """Make a table what it was in an earlier version.
 
-    This is a new version, so it can be undone by another rollback.
+    A time says which version, too. This is a new version, so it can be undone by another rollback.
     """
     current = context.find(table)
-    target = context.metastore.table(current.database, current.name, version=version)
+    if (version is None) == (timestamp is None):
+        raise UnsupportedError(
+            f"Rollback of table {current.label} needs either version or timestamp: give one of them."
+        )
+    as_of = None if timestamp is None else timestamp // 1000
+    target = context.metastore.table(current.database, current.name, version=version, as_of=as_of)
     return [RolledBack(current.version, context.cache(ms.rollback(current, target)).version)]

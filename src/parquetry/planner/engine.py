@@ -95,6 +95,11 @@ class NoEngine(ArrowFooters):
             f"The columns cannot be read from the {file_format} files of LOCATION {location} without an engine: name them."
         )
 
+    @property
+    def can_rewrite(self) -> bool:
+        """Return False: an engine writes."""
+        return False
+
     def target_file_size(self, metadata: TableMetadata) -> int:
         """Return what the table's properties say."""
         size: int = settle(properties=metadata.properties)["target-file-size"]

@@ -63,6 +63,7 @@ class Lake:
         touched: partitions that writers changed, by the versions that streams read.
         estimates: about versions of tables, by subject.
         staged: tables that Spark is filling before they get their names, by id.
+        warned: ids of tables whose overwrites the log has warned of.
     """
 
     def __init__(self, name: str, metastore: Metastore, engine: Engine) -> None:
@@ -78,6 +79,7 @@ class Lake:
         self.touched = TouchedPartitions()
         self.estimates = Estimates()
         self.staged: dict[str, Staged] = {}
+        self.warned: set[bytes] = set()
         self._file = _metastore_file(metastore)
         follow_commits("delta", lambda version: publishing.publish_delta(version))
 

@@ -7,13 +7,16 @@ INSERT: it needs the engine.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from collections.abc import Callable
 from typing import Any
 
+from parquetry.config import HISTORY_STATEMENTS, SESSION_PREFIX
 from parquetry.errors import ParquetryError, UnsupportedError
 from parquetry.locations import use_file_systems
+from parquetry.metastore import Author, Door, author_of_commits
 from parquetry.planner import metadata_tables, statements, tracing
 from parquetry.planner.engine import Engine, Failure
 from parquetry.planner.lake import Lake
@@ -107,6 +110,17 @@ def _described(question: questions.Question | None) -> str:
     return "not decoded" if question is None else f"{type(question).__name__} {shorten(str(table or ''))}"
 
 
+def _author(origin: questions.StatementOrigin | None) -> contextlib.AbstractContextManager[None]:
+    """Return a block whose commits record the author of a question."""
+    if origin is None:
+        return contextlib.nullcontext()
+    author = Author(origin.user, origin.door, origin.application, origin.application_name, origin.statement)
+    name = SESSION_PREFIX + HISTORY_STATEMENTS
+    return author_of_commits(
+        Door(author, {key: value for key, value in origin.settings.items() if key == name})
+    )
+
+
 class Planner:
     """Answers for all catalogs of all sessions of one engine. Several threads may call it.
 
@@ -140,7 +154,7 @@ class Planner:
         question: questions.Question | None = None
         try:
             question = codec.decode(text)
-            with use_file_systems(self._engine.file_systems):
+            with use_file_systems(self._engine.file_systems), _author(question.origin):
                 if isinstance(question, questions.CatalogQuestion):
                     lake = self._lake(question)
                     if isinstance(question, _CHANGES):

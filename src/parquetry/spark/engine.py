@@ -57,6 +57,9 @@ class SparkEngine:
     file_systems = HadoopFileSystems()
     """Opens locations by the Hadoop file systems of the active session."""
 
+    can_rewrite = True
+    """A session writes files."""
+
     @property
     def time_zone(self) -> str:
         """Return the session's time zone."""

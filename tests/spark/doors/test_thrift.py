@@ -74,6 +74,8 @@ def test_a_python_client(thrift: RunningServer) -> None:
         cursor.execute("CREATE NAMESPACE IF NOT EXISTS lake.p")
         cursor.execute("CREATE TABLE lake.p.t (x INT, d STRING) PARTITIONED BY (d)")
         cursor.execute("INSERT INTO lake.p.t VALUES (1, 'a'), (2, 'b')")
+        cursor.execute("SELECT door, user_name, statement FROM lake.p.t.history WHERE version = 1")
+        assert cursor.fetchall() == [("thrift", "bob", "INSERT INTO lake.p.t VALUES (1, 'a'), (2, 'b')")]
         cursor.execute("SELECT x FROM lake.p.t WHERE d = %s", ("b",))
         assert cursor.fetchall() == [(2,)]
         cursor.execute("CALL lake.system.explain(query => 'SELECT * FROM lake.p.t WHERE d = \"a\"')")

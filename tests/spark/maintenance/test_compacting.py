@@ -102,7 +102,9 @@ def test_compaction(
             numbers = [row["id"] for row in read_rows(after, part, file)]
             assert numbers == sorted(numbers)
     assert old.orderBy("number").collect() == [tuple(row) for row in content]
-    spark.sql(f"CALL lake.system.vacuum(table => '{name}', older_than => current_timestamp())")
+    spark.sql(
+        f"CALL lake.system.vacuum(table => '{name}', older_than => current_timestamp(), allow_recent => true)"
+    )
     files = set((tmp_path / "t").rglob(f"*.{fmt}"))
     assert len(files) == table().totals.files
     assert rows(state) == content
@@ -142,7 +144,9 @@ def test_others_meanwhile(
         (5,): Counter({None: 1}),
     }
     assert rows(f"SELECT count(*), sum(id) FROM {db}.t") == [(32, 335)]
-    spark.sql(f"CALL lake.system.vacuum(table => '{name}', older_than => current_timestamp())")
+    spark.sql(
+        f"CALL lake.system.vacuum(table => '{name}', older_than => current_timestamp(), allow_recent => true)"
+    )
     assert len(list((tmp_path / "t").rglob("*.parquet"))) == 5
 
 

@@ -37,15 +37,24 @@ def test_statements_that_procedures_do(spark: SparkSession, table: str, rows: Ro
     assert rows(f"RESTORE TABLE {table} TO VERSION AS OF 1") == [(3, 4)]
     assert rows(f"SELECT id FROM {table}") == [(1,)]
     spark.sql(f"INSERT OVERWRITE {table} VALUES (3, 1)")
-    assert rows(f"VACUUM {table}") == []
-    assert rows(f"VACUUM {table} FULL RETAIN 168 HOURS") == []
+    for statement in (
+        f"VACUUM {table}",
+        f"VACUUM {table} FULL RETAIN 168 HOURS",
+        f"VACUUM {table} RETAIN 167 HOURS",
+    ):
+        ((kind, _, count, held, detail),) = rows(statement)
+        assert (kind, count, detail.partition(",")[0]) == ("kept versions", 5, "versions 0 to 4")
+        assert held > 0
     assert [row[0] for row in rows(f"VACUUM {table} RETAIN 0 HOURS DRY RUN")].count("data file") >= 2
-    for hours in ("RETAIN 0 HOURS", "RETAIN 167 HOURS"):
+    call = f"CALL lake.system.vacuum('{table.removeprefix('lake.')}', current_timestamp())"
+    for statement in (f"VACUUM {table} RETAIN 0 HOURS", call):
         with pytest.raises(
             PySparkException,
-            match=rf"ALTER TABLE {table} SET TBLPROPERTIES \('vacuum-retention-check' = 'false'\)",
+            match=rf"versions 0 to 4.*ALTER TABLE {table} SET TBLPROPERTIES \('vacuum-retention-check' = 'false'\)",
         ):
-            spark.sql(f"VACUUM {table} {hours}")
+            spark.sql(statement)
+    with pytest.raises(PySparkException, match=r"2036-01-01 .*give a time that is past"):
+        spark.sql(call.replace("current_timestamp()", "TIMESTAMP '2036-01-01 00:00:00'"))
     assert rows(f"SELECT count(*) FROM {table} VERSION AS OF 2") == [(2,)]
     spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('vacuum-retention-check' = 'false')")
     would = rows(f"VACUUM {table} RETAIN 0 HOURS DRY RUN")
@@ -68,7 +77,7 @@ def test_statements_that_procedures_do(spark: SparkSession, table: str, rows: Ro
             r"always looks at all files of the table: say VACUUM .* \[DRY RUN\], without LITE",
         ),
         ("VACUUM {} RETAIN 7 DAYS DRY RUN", "counts in hours: say RETAIN 168 HOURS for 7 days"),
-        ("RESTORE {} TO TIMESTAMP AS OF '2026-01-01'", "CALL lake.system.history.*CALL lake.system.rollback"),
+        ("RESTORE {} TO TIMESTAMP AS OF '2020-01-01'", "has no version as of"),
         ("SELECT * FROM {}.snapshots", r"t\.snapshots does not exist here: read lake\..*t\.history"),
     ],
 )

@@ -72,7 +72,9 @@ def test_rows_are_written_where_the_partition_lies(
     assert rows(f"CALL lake.system.fsck(table => '{db}.t')") == []
     spark.sql(f"UPDATE {db}.t SET id = -id WHERE month IN (2, 4)")
     assert set(_files(tmp_path / "ours")) == {*folders, "t/month=6"}
-    spark.sql(f"CALL lake.system.vacuum(table => '{db}.t', older_than => current_timestamp())")
+    spark.sql(
+        f"CALL lake.system.vacuum(table => '{db}.t', older_than => current_timestamp(), allow_recent => true)"
+    )
     assert sorted(rows(f"SELECT * FROM {db}.t")) == [(-40, 4), (-20, 2), (3, 3), (3, 3), (5, 5), (60, 6)]
 
 
@@ -189,7 +191,9 @@ def test_what_is_deleted_outside_of_the_table(
         b"of a write that died"
     )
     os.utime(leftover, (1e9, 1e9))
-    spark.sql(f"CALL lake.system.vacuum(table => '{db}.t', older_than => current_timestamp())")
+    spark.sql(
+        f"CALL lake.system.vacuum(table => '{db}.t', older_than => current_timestamp(), allow_recent => true)"
+    )
     assert len(_own(away)) == 2
     assert not leftover.exists()
     assert sorted(rows(f"SELECT * FROM {db}.t")) == [(0, 2), (2, 2), (3, 1)]

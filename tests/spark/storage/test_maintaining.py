@@ -26,7 +26,7 @@ def test_compact_and_vacuum(storage: Storage) -> None:
     assert len(storage.files(location)) == 6
     storage.spark.sql(f"CALL {storage.catalog}.system.compact(table => 'db.t')")
     assert len(storage.files(location)) == 8
-    later = "current_timestamp() + INTERVAL 1 DAY"
+    later = "current_timestamp(), allow_recent => true"
     removed = storage.rows(f"CALL {storage.catalog}.system.vacuum(table => 'db.t', older_than => {later})")
     assert sum(row[0] == "data file" for row in removed) == 6
     assert len(storage.files(location)) == 2

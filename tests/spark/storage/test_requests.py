@@ -76,7 +76,7 @@ def test_requests_of_statements(s3: Storage, server: S3Server) -> None:
     assert sync == {"LIST": 1}
     s3.spark.sql(f"INSERT OVERWRITE {table} SELECT /*+ COALESCE(1) */ id, concat('p', id % 4) FROM range(10)")
     with server.proxy.counted() as vacuum:
-        later = "current_timestamp() + INTERVAL 1 DAY"
+        later = "current_timestamp(), allow_recent => true"
         s3.spark.sql(f"CALL {s3.catalog}.system.vacuum(table => 'db.t', older_than => {later})")
     assert vacuum == {**MARK, "LIST": 1, "LIST UPLOADS": 1, "BULK DELETE": 1}
     with server.proxy.counted() as drop:
@@ -225,7 +225,7 @@ def test_requests_of_cleaning_many(
         commit(transaction)
     s3.spark.sql(f"DELETE FROM {table}")
     with server.proxy.counted() as counts:
-        later = "current_timestamp() + INTERVAL 1 DAY"
+        later = "current_timestamp(), allow_recent => true"
         s3.spark.sql(f"CALL {s3.catalog}.system.vacuum(table => 'db.v', older_than => {later})")
     s3.spark.conf.unset("fs.s3a.bulk.delete.page.size")
     s3.spark.conf.unset("fs.s3a.impl.disable.cache")

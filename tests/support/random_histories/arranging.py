@@ -128,7 +128,7 @@ def compact_metadata(table: ModelledTable, _others: Others) -> Change:
 
 def vacuum(table: ModelledTable, _others: Others) -> Change:
     """Delete all versions but the newest."""
-    change = _call(table, "vacuum", ", older_than => TIMESTAMP'9000-01-01 00:00:00'")
+    change = _call(table, "vacuum", ", older_than => current_timestamp(), allow_recent => true")
     return Change(change.sql, change.model, change.shape, forgets=True)
 
 

@@ -7,6 +7,7 @@ or a question that it led to with its answer. Names replace the parts that diffe
 - `<table 1>`: the first table that is mentioned,
 - `<time>`: microseconds since the epoch,
 - `<user>`: the user,
+- `<application>`: the application's id, and its name,
 - `<error>`: the name of an error that the bridge keeps.
 
 Questions are repeated with the current values of those names.
@@ -31,6 +32,7 @@ _TIME = re.compile(r"1[0-9]{15}")
 _ERROR = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TABLE = re.compile(r"<table (\d+)>")
 _TABLE_FIELDS = {"id", "version", "database", "table"}
+_AUTHOR_FIELDS = {"user": "<user>", "application": "<application>", "application_name": "<application>"}
 
 Exchange = tuple[dict[str, Any], dict[str, Any]]
 
@@ -52,9 +54,13 @@ class StandInNames:
     def __init__(self, folder: Path) -> None:
         self._folder = str(folder)
         self._tables: list[str] = []
+        self._authors: dict[str, str] = {}
 
     def with_names(self, value: Any) -> Any:
         """Return a question or an answer with names in place of what differs."""
+        if isinstance(value, dict) and value.get("origin"):
+            origin = value["origin"]
+            self._authors.update({origin[key]: name for key, name in _AUTHOR_FIELDS.items() if origin[key]})
         return _walk(value, self._named_text, self._table_name)
 
     def with_values(self, value: Any) -> Any:
@@ -64,6 +70,8 @@ class StandInNames:
     def _named_text(self, text: str) -> str:
         if _TIME.fullmatch(text):
             return "<time>"
+        if text in self._authors:
+            return self._authors[text]
         for number, id in enumerate(self._tables, 1):  # in how far a stream is, for one
             text = text.replace(id, f"<table {number}>")
         return _ERROR.sub("<error>", text.replace(self._folder, "<folder>"))

@@ -28,6 +28,7 @@ from parquetry.metastore.storage.keyspace import (
     FORMAT,
     PARTITIONS,
     RESTORING,
+    UPKEEP,
     chunk_key,
     commit_key,
     head_key,
@@ -140,7 +141,7 @@ def _needed(table: TableSnapshot, rows: Rows) -> set[bytes]:
     id, head = table.id, decode_head(rows[head_key(table.id)])
     if head.pending or head.renaming:
         return set()
-    needed = {head_key(id), name_key(table.database, table.name)}
+    needed = {head_key(id), name_key(table.database, table.name), UPKEEP + id}
     indexes = set()
     for each in table.history():
         if each.version < head.oldest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -11,8 +12,16 @@ from pathlib import Path
 import pytest
 
 import parquetry
+from parquetry.catalog import Catalog
 from parquetry.cli.main import main
-from parquetry.metastore import FileRecord, TableColumn, TableMetadata, Transaction, open_metastore
+from parquetry.metastore import (
+    FileRecord,
+    TableColumn,
+    TableMetadata,
+    Transaction,
+    open_metastore,
+    user_name,
+)
 from parquetry.metastore.commits.committer import commit
 from parquetry.warehouse import VARIABLE
 
@@ -53,11 +62,57 @@ def test_history(run: Run) -> None:
     code, out, _ = run("history", "sales.orders")
     lines = [line.split() for line in out.splitlines()]
     assert code == 0
-    assert lines[0][4:] == ["operation", "partitions", "files", "rows", "size"]
-    assert [(line[0], *line[3:]) for line in lines[1:]] == [
-        ("1", "append", "2", "2", "?", "1.5", "kB"),
-        ("0", "create", "0", "0", "0", "0", "B"),
+    assert lines[0][4:] == [
+        "operation",
+        "partitions",
+        "files",
+        "size",
+        "rows",
+        "rows",
+        "after",
+        "user",
+        "door",
+        "statement",
+        "or",
+        "program",
     ]
+    user, program = user_name(), Path(sys.argv[0]).name
+    assert [(line[0], *line[3:]) for line in lines[1:]] == [
+        ("1", "append", "+2", "+2", "+1.5", "kB", "+?", "?", user, "python", program),
+        ("0", "create", "0", user, "python", program),
+    ]
+
+
+def test_a_command_is_in_the_history(run: Run) -> None:
+    """A command's version has its user, its door and its text, without the name of the warehouse."""
+    assert run("rollback", "sales.orders", "0")[0] == 0
+    made = json.loads(run("history", "sales.orders", "--json", "--limit", "1")[1])[0]
+    assert (made["user_name"], made["door"], made["statement"]) == (
+        user_name(),
+        "cli",
+        "parquetry rollback sales.orders 0",
+    )
+    assert (made["changes"]["rows_removed"], made["changes"]["partitions_removed"]) == (None, 2)
+
+
+def test_rollback_to_a_time(run: Run, warehouse: Path) -> None:
+    """A time selects the version that TIMESTAMP AS OF reads; two targets, or none, are wrong usage."""
+    for name in ("day=1970-01-01/f", "day=1970-01-02/g"):  # a rollback looks for them
+        (warehouse / "orders" / name).parent.mkdir(parents=True)
+        (warehouse / "orders" / name).touch()
+    with Catalog.open(str(warehouse)) as catalog:
+        then = next(iter(catalog.history("sales.orders"))).committed_at
+        time.sleep(0.002)
+        assert catalog.rollback("sales.orders", 0).files == 0
+        assert catalog.rollback("sales.orders", timestamp=then).files == 2
+        for wrong in ({}, {"version": 1, "timestamp": then}, {"timestamp": then.replace(tzinfo=None)}):
+            with pytest.raises(ValueError, match="give one"):
+                catalog.rollback("sales.orders", **wrong)
+    assert run("rollback", "sales.orders")[0] == 2
+    assert run("rollback", "sales.orders", "1", "--timestamp", "2026-03-01")[0] == 2
+    code, _, error = run("rollback", "sales.orders", "--timestamp", "2020-01-01")
+    assert code == 1
+    assert "has no version as of" in error
 
 
 @pytest.mark.parametrize("form", ["%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S%z"])
@@ -70,25 +125,33 @@ def test_vacuum_older_than_a_time_without_a_zone(
     now = datetime.now().astimezone()
     assert now.utcoffset() == timedelta(hours=9)
     removed = []
-    for hours in (-2, 2):
+    for hours in (-2, 1 / 30):  # two minutes ahead is not yet the future
         when = (now + timedelta(hours=hours)).strftime(form)
         code, out, _ = run("vacuum", "sales.orders", "--older-than", when, "--dry-run", "--json")
         assert code == 0
         removed.append([each["kind"] for each in json.loads(out)])
     monkeypatch.undo()
     time.tzset()
-    assert removed == [[], ["commits"]]
+    assert removed == [["kept versions"], ["commits"]]
 
 
 def test_vacuum_older_than_a_day(run: Run) -> None:
     """A date alone is midnight."""
-    assert run("vacuum", "sales.orders", "--older-than", "2026-03-01") == (0, "Nothing to delete.\n", "")
+    assert run("vacuum", "sales.orders", "--older-than", "2026-03-01") == (
+        0,
+        run("vacuum", "sales.orders")[1],
+        "",
+    )
 
 
 def test_history_as_json(run: Run) -> None:
     """The same for programs, with the summary."""
     _, out, _ = run("history", "sales.orders", "--json")
     newest, oldest = json.loads(out)
+    changes = newest.pop("changes")
+    assert (changes["files_added"], changes["partitions_added"], changes["rows_added"]) == (2, 2, None)
+    assert newest.pop("user_name") == user_name()
+    assert newest.pop("application_name") == Path(sys.argv[0]).name
     assert newest.pop("committed_at") >= oldest["committed_at"]
     assert newest == {
         "version": 1,
@@ -98,6 +161,9 @@ def test_history_as_json(run: Run) -> None:
         "rows": None,
         "bytes": 1507,
         "summary": {"by": "test"},
+        "door": "python",
+        "application_id": None,
+        "statement": None,
     }
     assert run("history", "sales.nothing")[0] == 1
 

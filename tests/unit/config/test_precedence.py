@@ -39,6 +39,7 @@ TEXTS = {
     "partition-columns-in-files": ("true", "false"),
     "vacuum-grace-hours": ("48", "72"),
     "vacuum-retention-check": ("false", "true"),
+    "history-statements": ("false", "true"),
     "isolation": ("serializable", "snapshot"),
     "bucket-join": ("larger", "smaller"),
     "hot-bucket-rows": ("5", "6"),
@@ -77,9 +78,10 @@ def test_every_setting_is_tested() -> None:
     Each setting but the settings of tables or sessions alone can be given at every level.
     """
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 18 * 6 + 16 * 1 + 1
+    assert len(PAIRS) == 18 * 6 + 16 * 1 + 1 + 3
     for setting in TABLE_SETTINGS:
         narrow = {**dict.fromkeys(OF_TABLES, ("property",)), **dict.fromkeys(OF_SESSIONS, ("session",))}
+        narrow["history-statements"] = ("session", "property")  # no option of one write decides it
         assert setting.levels == narrow.get(setting.name, EVERYWHERE)
         assert setting.name in OF_TABLES or not setting.fixed
 
@@ -125,6 +127,7 @@ def test_defaults_hold_where_nothing_is_given() -> None:
         "publish": "none",
         "partition-columns-in-files": "false",
         "vacuum-retention-check": "true",
+        "history-statements": "true",
         "vacuum-grace-hours": "24",
         "audit": "off",
     }
@@ -194,7 +197,7 @@ def test_an_option_cannot_give_what_is_fixed_with_the_table() -> None:
         (
             "parquetry.anything",
             "is unknown: known are parquetry.audit, parquetry.auto-compact, parquetry.auto-compact-max-bytes, parquetry.auto-compact-min-files, parquetry.bloom-filter-columns, parquetry.bucket-join, parquetry.compression, parquetry.distribution, "
-            "parquetry.empty-buckets, parquetry.hot-bucket-rows, parquetry.isolation, parquetry.light-values, parquetry.native-scans, parquetry.runtime-pruning, "
+            "parquetry.empty-buckets, parquetry.history-statements, parquetry.hot-bucket-rows, parquetry.isolation, parquetry.light-values, parquetry.native-scans, parquetry.runtime-pruning, "
             "parquetry.runtime-pruning-max-build-size, parquetry.runtime-pruning-max-wait, parquetry.skew-join, parquetry.sort-by, parquetry.target-file-size",
         ),
         ("parquetry.", "is unknown: known are "),

@@ -28,12 +28,14 @@ class UpkeepRecord(msgspec.Struct, frozen=True, omit_defaults=True):
         checked: `next_ticket` of the head of an fsck that found nothing. Rows of earlier tickets, and their
             files, were as they should be; 0 if there was none.
         checked_version: the version that this fsck looked at.
+        vacuumed_at: when the last vacuum ended, in milliseconds since the epoch; 0 if it is not known.
     """
 
     vacuumed: bytes = b""
     locations: tuple[str, ...] = ()
     checked: int = 0
     checked_version: int = -1
+    vacuumed_at: int = 0
 
 
 def read_record(store: Store, table: bytes) -> UpkeepRecord:

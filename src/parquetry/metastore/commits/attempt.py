@@ -16,6 +16,7 @@ from parquetry.layout import ArrangementSpec, grow_map
 from parquetry.locations import is_absolute
 from parquetry.metastore.cleanup import recovery
 from parquetry.metastore.commits.arrangement_rules import arrangement_for
+from parquetry.metastore.commits.change_counts import PartitionCounts
 from parquetry.metastore.commits.changes import Append, Drop, FileChange, Grow, Move, Recut, Restore
 from parquetry.metastore.commits.prepared import CommitTask, PreparedCommit, abort_error
 from parquetry.metastore.manifest.entries import TOMBSTONE, EntryWriter, encode_entry, read_files
@@ -32,6 +33,7 @@ from parquetry.metastore.storage.keyspace import (
     removed_files_prefix,
 )
 from parquetry.metastore.storage.model import PartitionEntry, PartitionIndex, Totals
+from parquetry.metastore.storage.origin import ChangeCounts
 from parquetry.metastore.storage.owner import uptime_s
 from parquetry.metastore.storage.wire import decode_arrangement, encode
 from parquetry.metastore.versions.indexes import entry_rows
@@ -54,14 +56,15 @@ class Merge:
         self._entries = EntryWriter(
             self._base.store, self._base.id, ticket, self._transaction.metadata or self._base.metadata
         )
+        self._counts = PartitionCounts(self._base.store, self._base.id)
 
     def take_chunk_rows(self) -> list[tuple[bytes, bytes]]:
         """Return the rows of the new chunks, and of their summaries, since the last call."""
         rows, self._entries.chunk_rows = self._entries.chunk_rows, []
         return rows
 
-    def row(self, key: bytes, current: PartitionRow | None) -> tuple[bytes, Totals]:
-        """Return the new row of a partition, and the difference that it makes to the totals.
+    def row(self, key: bytes, current: PartitionRow | None) -> tuple[bytes, Totals, ChangeCounts]:
+        """Return the new row of a partition, the difference that it makes to the totals, and its counts.
 
         Args:
             key: key of the partition.
@@ -71,9 +74,10 @@ class Merge:
         # REPLACE TABLE keeps nothing of the base: totals begin at zero, and damaged rows are no hindrance.
         old = None if self._transaction.successor else entry_of(current)
         totals = Totals() if old is None else Totals().plus(old, -1)
+        counts = partial(self._counts.count, change, old)
         match change:
             case Drop():
-                return TOMBSTONE, totals
+                return TOMBSTONE, totals, counts(None, "")
             case Restore(entry):
                 new = entry
             case Move(source):
@@ -83,7 +87,7 @@ class Merge:
                 new = self._entries.recut(old)
             case FileChange():
                 new = self._merge_files(key, change, old)
-        return encode_entry(new), totals.plus(new)
+        return encode_entry(new), totals.plus(new), counts(new, self._default_location(key))
 
     def _move_entry(self, key: bytes, source: bytes) -> PartitionEntry:
         entry = entry_of(self._prepared.before[source])
@@ -155,6 +159,7 @@ class Attempt:
         metadata: the metadata of the new version, as of the last call of `write`.
         built: for each partition, the ticket of the row on which its new row was built, and the difference
             that the new row makes to the totals.
+        counts: how much the new rows change.
         in_doubt: whether rows of the ticket may reappear after they were deleted, because a write got no
             answer.
     """
@@ -169,6 +174,7 @@ class Attempt:
         self.ticket = ticket
         self.metadata = task.base.metadata
         self.built: dict[bytes, tuple[int, Totals]] = {}
+        self.counts = ChangeCounts()
         self.in_doubt = False
 
     def is_late(
@@ -235,8 +241,9 @@ class Attempt:
             if key in self.built:  # then the row it was built on is still the latest
                 continue
             row = latest.get(key)
-            value, difference = self._merge.row(key, row)
+            value, difference, counts = self._merge.row(key, row)
             self.built[key] = (_ticket_of(row), difference)
+            self.counts += counts
             rows.append((prefix + key + age, value))
             indexed.append(key)
         leads = ((key, age, TOMBSTONE if isinstance(self._changes[key], Drop) else b"") for key in indexed)

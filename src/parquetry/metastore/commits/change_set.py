@@ -118,6 +118,8 @@ class ChangeSet:
         files: Iterable[FileRecord],
         location: str | None = None,
         arrangement: ArrangementSpec | None = None,
+        *,
+        only_new: bool = False,
     ) -> None:
         """Replace the files of a partition, or make it.
 
@@ -127,6 +129,8 @@ class ChangeSet:
             location: the partition's new location. None keeps the location in `base`, or else the default.
             arrangement: the partition's new arrangement. None keeps its own, or the table's for a new
                 partition.
+            only_new: whether the partition has none of these files now. The history then counts them without
+                a look at the list of the present files.
 
         Raises:
             ValueTypeError: the values do not fit the partition columns.
@@ -136,7 +140,7 @@ class ChangeSet:
         if isinstance(before, Drop):  # the partition is made anew
             arrangement = arrangement or self.arrangement
         kind = Add if isinstance(before, Add) else Replace
-        self.changes[key] = kind(tuple(files), location, arrangement)
+        self.changes[key] = kind(tuple(files), location, arrangement, only_new)
 
     def add(
         self,

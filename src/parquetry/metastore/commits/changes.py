@@ -26,11 +26,13 @@ class FileChange:
             location.
         arrangement: the arrangement that the files were written for. Unless files are only added, the
             partition has it from now on. None is the partition's arrangement in `base`, or else the table's.
+        only_new: whether the partition has none of `files`, so that counts need no comparison.
     """
 
     files: tuple[FileRecord, ...] = ()
     location: str | None = None
     arrangement: ArrangementSpec | None = None
+    only_new: bool = False
 
 
 class Append(FileChange):

@@ -46,7 +46,8 @@ import contextlib
 import os
 from collections.abc import Callable, Mapping
 
-from parquetry.errors import CommitUnknownError, ParquetryError, TableNotFoundError
+from parquetry.counters import COMMITS, CONFLICTS, COUNTERS
+from parquetry.errors import CommitConflictError, CommitUnknownError, ParquetryError, TableNotFoundError
 from parquetry.metastore.cleanup import recovery
 from parquetry.metastore.commits.attempt import Attempt
 from parquetry.metastore.commits.conflicts import Conflicts
@@ -145,9 +146,14 @@ def commit(transaction: Transaction, summary: Mapping[str, str] | None = None) -
         _require_base(transaction)
         raise
     task = CommitTask(os.urandom(8).hex(), prepared, removed_rows, arranged, dict(summary or {}))
-    with active_owner() as owner:
-        seen = uptime_s()
-        version = _Committer(task, owner, *take(task, owner), seen).run()
+    try:
+        with active_owner() as owner:
+            seen = uptime_s()
+            version = _Committer(task, owner, *take(task, owner), seen).run()
+    except CommitConflictError:
+        COUNTERS.add(CONFLICTS)
+        raise
+    COUNTERS.add(COMMITS)
     with contextlib.suppress(ParquetryError):  # plans take longer without them, and vacuum writes them
         refresh_after(version, len(prepared.changes))
     notify_followers(version)

@@ -98,7 +98,10 @@ def _drop_scopes(transaction: Transaction, changes: dict[bytes, Change]) -> list
             change = changes.setdefault(key, Drop())
             if isinstance(change, Append):
                 changes[key] = Replace(
-                    change.files, change.location, change.arrangement or transaction.arrangement
+                    change.files,
+                    change.location,
+                    change.arrangement or transaction.arrangement,
+                    only_new=True,
                 )
     return in_scope
 

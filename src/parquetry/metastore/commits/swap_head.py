@@ -8,12 +8,14 @@ import msgspec
 
 from parquetry.errors import BatchCommittedError
 from parquetry.metastore.commits.attempt import Attempt
+from parquetry.metastore.commits.change_counts import count_removed
 from parquetry.metastore.commits.changes import Drop
 from parquetry.metastore.commits.prepared import CommitTask, abort_error, require_kept
 from parquetry.metastore.range_manifests.records import mark_stale
 from parquetry.metastore.storage.clock import store_now_ms, warn_of_future
 from parquetry.metastore.storage.head import Head, edit_head, remove
 from parquetry.metastore.storage.model import CommitRecord, Totals
+from parquetry.metastore.storage.origin import ChangeCounts, Origin, current_author
 from parquetry.metastore.versions.newest_rows import (
     NewestRow,
     complete_ticket,
@@ -103,7 +105,7 @@ def _commit(task: CommitTask, attempt: Attempt, head: Head) -> CommitRecord:
         id=task.id,
         committed_at=max(now, last.committed_at),
         operation=transaction.operation,
-        summary=task.summary,
+        summary=_summary(task, last.version),
         metadata=last.metadata if task.prepared.metadata is None else attempt.ticket,
         totals=difference if transaction.successor else last.totals + difference,
         next_ticket=head.next_ticket,
@@ -114,7 +116,26 @@ def _commit(task: CommitTask, attempt: Attempt, head: Head) -> CommitRecord:
         ranges=b""
         if transaction.successor
         else mark_stale(task.store, task.table, last.ranges, attempt.built),
+        origin=Origin(
+            current_author(attempt.metadata.properties),
+            attempt.counts + (count_removed(last.totals) if transaction.successor else ChangeCounts()),
+        ),
     )
+
+
+def _summary(task: CommitTask, before: int) -> dict[str, str]:
+    """Return the texts for the history.
+
+    Args:
+        task: the commit.
+        before: the version before it.
+    """
+    notes = task.transaction.untouched
+    untouched = sum(
+        isinstance(change, Drop) and key not in task.transaction.changes
+        for key, change in (task.prepared.changes.items() if notes else ())
+    )
+    return {**task.summary, **notes(untouched, before)} if notes and untouched else task.summary
 
 
 def _newest_rows(task: CommitTask, head: Head) -> tuple[dict[bytes, NewestRow], bool]:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from parquetry.errors import UnsupportedError
 from parquetry.metastore.commits.change_set import ChangeSet
@@ -78,6 +78,8 @@ class Transaction(ChangeSet):
             Only if it is False may the files of a failed transaction be deleted.
         requirements: what must be true when the changes become visible.
         records: whether the commit records the foreign files that it removes; see `removed_files`.
+        untouched: makes the notes for the history if a scope drops partitions that get no files; see
+            `note_untouched`.
     """
 
     def __init__(self, base: TableSnapshot, operation: str) -> None:
@@ -89,6 +91,7 @@ class Transaction(ChangeSet):
         self.removed_files: dict[str, RemovedFileRecord | None] = {}
         self.batch: StreamBatch | None = None
         self.successor: TableSnapshot | None = None
+        self.untouched: Callable[[int, int], Mapping[str, str]] | None = None
         self._done = False
 
     def leave_records(self) -> None:
@@ -105,6 +108,14 @@ class Transaction(ChangeSet):
             files: the records by paths below the table's location; None withdraws a record.
         """
         self.removed_files.update(files)
+
+    def note_untouched(self, notes: Callable[[int, int], Mapping[str, str]]) -> None:
+        """Say in the history that the commit takes out partitions which get no rows, if it does.
+
+        Args:
+            notes: returns texts by key, from the number of these partitions and the version before.
+        """
+        self.untouched = notes
 
     def set_stream_batch(self, batch: StreamBatch) -> None:
         """Name the batch of a streaming query that this transaction writes.

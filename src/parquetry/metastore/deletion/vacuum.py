@@ -169,11 +169,13 @@ class _Vacuum:
         self.table.store.delete_many(self.ages.dead_writes())
         refresh_ranges(self.table)
         delete_unneeded_lists(self.table.store, self.table.id)
+        record = msgspec.structs.replace(record, vacuumed_at=store_now_ms(self.table.store))
         if changed:
-            self._remember(record, survey)
+            record = self._remember(record, survey)
+        write_record(self.table.store, self.table.id, record)
 
-    def _remember(self, record: UpkeepRecord, survey: RowSurvey) -> None:
-        """Forget tickets of killed writers, and note what this vacuum found."""
+    def _remember(self, record: UpkeepRecord, survey: RowSurvey) -> UpkeepRecord:
+        """Forget tickets of killed writers, and return the record with what this vacuum found."""
         store, id = self.table.store, self.table.id
         if self.head.aborted:  # to ask for the time may take a request
             time = self.ages.now - max(self.ages.grace, HOUR_MS)
@@ -188,9 +190,9 @@ class _Vacuum:
         if same and not survey.unneeded and not survey.records and len(survey.locations) <= _MAX_LOCATIONS:
             vacuumed = fingerprint(head)
         locations = tuple(sorted(survey.locations)) if vacuumed else ()
-        record = msgspec.structs.replace(record, vacuumed=vacuumed, locations=locations)
-        if self.table.totals.partitions >= upkeep_record.MIN_PARTITIONS:
-            write_record(store, id, record)
+        if self.table.totals.partitions < upkeep_record.MIN_PARTITIONS:
+            return record
+        return msgspec.structs.replace(record, vacuumed=vacuumed, locations=locations)
 
 
 def _remove(run: _Vacuum, survey: RowSurvey, changed: bool) -> list[Removed]:

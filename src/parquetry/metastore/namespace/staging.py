@@ -28,6 +28,7 @@ from parquetry.metastore.storage.format import FIRST, format_of, require_format
 from parquetry.metastore.storage.head import Head, State, edit_head, live_head, read_head, swap
 from parquetry.metastore.storage.keyspace import TABLE_ID_BYTES, head_key, metadata_key
 from parquetry.metastore.storage.model import CommitRecord, TableMetadata, Totals
+from parquetry.metastore.storage.origin import ChangeCounts, Origin, current_author
 from parquetry.metastore.storage.owner import Owner
 from parquetry.metastore.storage.wire import encode
 from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_again
@@ -50,6 +51,7 @@ def create_staged(store: Store, metadata: TableMetadata, author: Owner) -> bytes
         metadata=0,
         totals=Totals(),
         next_ticket=1,
+        origin=Origin(current_author(metadata.properties), ChangeCounts()),
     )
     # The head comes first, as it says whose the other rows are. It is written by compare-and-set, because a
     # plain write that arrives late would undo all commits.

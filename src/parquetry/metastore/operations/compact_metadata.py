@@ -18,6 +18,12 @@ from parquetry.metastore.versions.visible_rows import entry_of
 from parquetry.progress import Progress, silent
 
 
+def count_outdated_lists(table: TableSnapshot) -> int:
+    """Return the number of partitions whose manifests `compact_metadata` would rewrite."""
+    writer = EntryWriter(table.store, table.id, 0, table.metadata)
+    return sum(writer.needs_recut(partition.entry) for partition in table.partitions())
+
+
 def compact_metadata(table: TableSnapshot, progress: Progress = silent) -> Compacted:
     """Rewrite manifests that are not in the newest form, in one commit, or commit nothing if all are.
 

@@ -14,6 +14,7 @@ import msgspec
 from parquetry.data_files import ColumnStatistics, FileRecord, TableColumn, assign_field_ids
 from parquetry.errors import ArrangementError, ColumnNotFoundError
 from parquetry.layout import PLAIN, ArrangementSpec
+from parquetry.metastore.storage.origin import Author, ChangeCounts, Origin
 from parquetry.metastore.storage.wire import encode_arrangement, fingerprint
 from parquetry.types import ColumnType
 
@@ -366,6 +367,8 @@ class CommitRecord(msgspec.Struct, frozen=True, omit_defaults=True):
             time: the clock of an earlier writer was ahead. None: `committed_at`.
         ranges: the list of range manifests, and which of them are stale; see `range_manifests.records`.
         aborted: the ranges among `invisible` whose commits had been aborted.
+        origin: who and what made the version, and how much it changed, or None if an older library made it.
+            It is one field, as a record of more than 15 has another form in msgpack; see `checksums`.
     """
 
     version: int
@@ -382,6 +385,17 @@ class CommitRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     written_at: int | None = None
     ranges: bytes = b""
     aborted: tuple[tuple[int, int], ...] = ()
+    origin: Origin | None = None
+
+    @property
+    def author(self) -> Author:
+        """Return who and what made the version, with nothing in it if an older library made it."""
+        return Author() if self.origin is None else self.origin.author
+
+    @property
+    def changes(self) -> ChangeCounts | None:
+        """Return how much the version changed, or None if an older library made it."""
+        return None if self.origin is None else self.origin.changes
 
     @property
     def time(self) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.config import RUNTIME_PRUNING, settle
+from parquetry.counters import COUNTERS
 from parquetry.data_files import UNKNOWN, FileColumns
 from parquetry.joins import (
     ColumnRanges,
@@ -208,6 +209,7 @@ def _plan(request: ScanRequest, q: questions.PlanScan) -> answers.PlannedScan:
             native=native,
         ),
     )
+    _count_scan(snapshot, q, selection)
     locations = PartitionSnapshot.locations(partitions)
     files = file_list(block.files, numbers, locations, None if buckets is None else buckets.of_files)
     if counted is not None:
@@ -223,6 +225,14 @@ def _plan(request: ScanRequest, q: questions.PlanScan) -> answers.PlannedScan:
         order=order,
         native=None if native is None else answers.FileScan(native.reason),
     )
+
+
+def _count_scan(snapshot: TableSnapshot, q: questions.PlanScan, selection: Selection) -> None:
+    """Count a scan once: runtime values ask again about files that were listed before."""
+    if q.before is not None and not q.before.by_totals:
+        return
+    files, size = snapshot.totals.files, snapshot.totals.bytes
+    COUNTERS.add_scan(files, files - selection.block.count, size, size - selection.bytes)
 
 
 def _own_form(counted: ConstantFiles | None, order: answers.ReadingOrder | None) -> str | None:

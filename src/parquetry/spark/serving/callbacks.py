@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 from py4j.java_gateway import JavaObject
 from pyspark.java_gateway import ensure_callback_server_started
 
+from parquetry.metrics import write_in_background
 from parquetry.planner import Lake, Planner, record_process, terms
 from parquetry.planner.protocol import answers, questions
 from parquetry.spark.engine import SparkEngine
@@ -30,6 +31,7 @@ class PlannerGateway:
 
     def __init__(self) -> None:
         self._planner = Planner(SparkEngine())
+        write_in_background(os.environ)
 
     def ask(self, question: str) -> str:
         """Answer a question (JSON, see `parquetry.planner.protocol.codec`)."""

@@ -72,6 +72,7 @@ from parquetry.spark.write.replace_where_check import (
 )
 from parquetry.spark.write.slots import RowSlots
 from parquetry.spark.write.stream_batches import batch_of, evaluate
+from parquetry.spark.write.untouched import note_untouched, warn_of_untouched
 from parquetry.types import Value
 
 _LOG = logging.getLogger("parquetry")
@@ -152,6 +153,8 @@ def _write_rows(lake: Lake, q: questions.Write, data: Any, snapshot: TableSnapsh
         )
         if batch is None:
             _rely(lake, transaction, q, serializable, data, written)
+        is_chosen = _option(q.write_options, _REPLACE_WHERE_OPTION) is not None
+        note_untouched(lake, transaction, mode, where, is_chosen=is_chosen)
         summary = {} if batch is None else {"stream": batch.query, "batch": str(batch.number)}
         committed = lake.cache(commit(transaction, summary))
     except BaseException as error:
@@ -159,6 +162,7 @@ def _write_rows(lake: Lake, q: questions.Write, data: Any, snapshot: TableSnapsh
         if _is_there_by_now(lake, q, error):
             return write_summary(())
         raise
+    warn_of_untouched(lake, committed)
     for failure in purge_replaced(replaced, committed) if replaced else ():
         _LOG.warning("a file that was overwritten in %s is left: %s", snapshot.label, failure)
     compact_after_write(lake, committed, settings, {snapshot.key_of(part.values) for part in written})
@@ -261,7 +265,8 @@ def take_in(transaction: Transaction, mode: str, written: Sequence[WrittenPartit
     """
     for part in written:
         if mode == "dynamic" or part.remade:
-            transaction.replace(part.values, part.files, arrangement=part.arrangement)
+            only_new = mode == "dynamic" and not part.remade
+            transaction.replace(part.values, part.files, arrangement=part.arrangement, only_new=only_new)
         elif mode == "append" and part.grows and part.arrangement is not None:
             transaction.grow(part.values, part.files, part.arrangement)
         elif mode == "append" and not any(file.is_arranged for file in part.files):

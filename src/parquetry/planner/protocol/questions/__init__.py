@@ -5,7 +5,12 @@
 
 from __future__ import annotations
 
-from parquetry.planner.protocol.questions.base import CatalogQuestion, Question, TableRef
+from parquetry.planner.protocol.questions.base import (
+    CatalogQuestion,
+    Question,
+    StatementOrigin,
+    TableRef,
+)
 from parquetry.planner.protocol.questions.catalog import (
     AlterNamespace,
     AlterTable,
@@ -150,6 +155,7 @@ __all__ = [
     "ShowPartitions",
     "SkewCandidate",
     "StageTable",
+    "StatementOrigin",
     "StepCount",
     "TableRef",
     "Transform",

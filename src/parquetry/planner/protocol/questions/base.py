@@ -12,6 +12,26 @@ class QuestionTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: list[str]
 
 
+class StatementOrigin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Who and what makes a change, for the table's history; see `metastore.storage.origin`.
+
+    Attributes:
+        user: name of the user.
+        door: how the statement came.
+        application: the application's id.
+        application_name: the application's name.
+        statement: the beginning of the statement's text, or None for a DataFrame.
+        settings: the session's settings of Parquetry.
+    """
+
+    user: str | None
+    door: str
+    application: str | None
+    application_name: str | None
+    statement: str | None
+    settings: dict[str, str]
+
+
 class Question(msgspec.Struct, frozen=True, kw_only=True, tag_field="op", forbid_unknown_fields=True):
     """Base of all questions. A field that a question does not know is an error.
 
@@ -19,11 +39,13 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, tag_field="op", forbid
         protocol: version of this protocol.
         by_position: whether the session reads ORC files by the position of columns.
         trace: set while a trace is taken; it changes no answer.
+        origin: who and what asks, where the answer may make a version.
     """
 
     protocol: int
     by_position: bool = False
     trace: QuestionTrace | None = None
+    origin: StatementOrigin | None = None
 
 
 class CatalogQuestion(Question, tag="catalog_question", frozen=True):
