@@ -41,6 +41,7 @@ if FOR_TYPE_CHECKERS:
         create_small_file as create_small_file,
         read_small_file as read_small_file,
         replace_small_file as replace_small_file,
+        take_away as take_away,
     )
     from parquetry.locations.stream_sink import SINK_LOG as SINK_LOG, sink_files as sink_files
     from parquetry.locations.uri import (

@@ -408,13 +408,19 @@ def purge_replaced(before: Iterable[PartitionSnapshot], table: TableSnapshot) ->
     Returns:
         A message for each file that could not be deleted.
     """
-    gone: set[str] = set()
-    for partition in before:
-        gone.update(join_location(partition.location, file.path) for file in partition.files)
-        fits = table.placement.fits(partition.key)  # a REPLACE TABLE may have changed the partition columns
-        if fits and (now := table.partition(partition.values)) is not None:
-            gone.difference_update(join_location(now.location, file.path) for file in now.files)
-    return _purge(table, gone, everything=True)
+
+    def unneeded() -> set[str]:
+        gone: set[str] = set()
+        for partition in before:
+            gone.update(join_location(partition.location, file.path) for file in partition.files)
+            fits = table.placement.fits(
+                partition.key
+            )  # a REPLACE TABLE may have changed the partition columns
+            if fits and (now := table.partition(partition.values)) is not None:
+                gone.difference_update(join_location(now.location, file.path) for file in now.files)
+        return gone
+
+    return _purge(table, unneeded, everything=True)
 
 
 def purge(table: TableSnapshot, locations: Iterable[str]) -> list[str]:
@@ -430,10 +436,18 @@ def purge(table: TableSnapshot, locations: Iterable[str]) -> list[str]:
     Returns:
         A message for each file that could not be deleted.
     """
-    return [] if table.metadata.external else _purge(table, locations, everything=False)
+    return [] if table.metadata.external else _purge(table, lambda: locations, everything=False)
 
 
-def _purge(table: TableSnapshot, locations: Iterable[str], everything: bool) -> list[str]:
+def _purge(table: TableSnapshot, locations: Callable[[], Iterable[str]], everything: bool) -> list[str]:
+    """Delete files that no version needs. The commit is made: no error may reach the statement's caller."""
+    try:
+        return _delete_unneeded(table, locations(), everything)
+    except Exception as error:  # noqa: BLE001  # whatever a file system or the store does, the commit holds
+        return [str(error)]
+
+
+def _delete_unneeded(table: TableSnapshot, locations: Iterable[str], everything: bool) -> list[str]:
     files = FileAccess()
     own = OwnedFiles(table.store, table.id, table.metadata, files, everything=everything)
     unneeded = own.deletable({files.storage_path(location) for location in locations})
