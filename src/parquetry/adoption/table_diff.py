@@ -1,7 +1,7 @@
 """Compare the files below a table's location with the files that the table lists.
 
 The table's own files are recognised by their names. Its live files and the leftovers of older versions are
-not new. Nor are other writers' files that the table removed on purpose, as long as they have not changed
+not new. Files of other tables are left alone (`metastore.deletion.files_of_others`). Nor are other writers' files that the table removed on purpose, as long as they have not changed
 since (`removed_before`). `sync` decides what to do about the differences.
 """
 
@@ -22,8 +22,15 @@ from parquetry.adoption.discover import DirectoryLevels, DiscoveredPartition, Un
 from parquetry.adoption.removed_before import RemovedFilesFilter
 from parquetry.data_files import FooterReader
 from parquetry.errors import FileMissingError
-from parquetry.locations import is_own, join_location, open_location, path_below, remote_files
-from parquetry.metastore import PartitionSnapshot, TableMetadata, TableSnapshot
+from parquetry.locations import (
+    is_own,
+    join_location,
+    join_relative,
+    open_location,
+    path_below,
+    remote_files,
+)
+from parquetry.metastore import FilesOfOthers, PartitionSnapshot, TableMetadata, TableSnapshot
 from parquetry.predicate import Filter, KnownValues, Match, match
 from parquetry.progress import Progress
 from parquetry.types import Value, identity
@@ -74,9 +81,14 @@ def diff_table(
     if not metadata.external and not known:  # nothing may have been written yet
         folders = _none_if_missing(folders, filesystem, path)
     locations = {identity(part.values): part.location for part in known}
+    others = FilesOfOthers(snapshot)
     present = []
     for folder in folders:
         in_folder = partitions_at.pop(join_location(metadata.location, folder.relative_path), [])
+        own = _without_others(folder, in_folder, others, unfit)
+        if folder.files and not own.files and not in_folder:
+            continue  # a folder of another table alone is no partition of this one
+        folder = own
         contents = _live(snapshot, folder, in_folder, passing, lambda values: which([values])[0])
         expected_location = None if in_folder else locations.get(identity(folder.values))
         if expected_location is None:
@@ -127,6 +139,26 @@ def _select_values(
         return [True] * len(values)
     answers = match(condition, KnownValues(names, values))
     return [bool(answer) for answer in answers == Match.MUST]
+
+
+def _without_others(
+    folder: DiscoveredPartition,
+    in_folder: Sequence[PartitionSnapshot],
+    others: FilesOfOthers,
+    unfit: list[Unfit],
+) -> DiscoveredPartition:
+    """Return a folder without the files of other tables that no partition in it lists, and report these."""
+    reasons = {file.path: reason for file in folder.files if (reason := others.reason(file.path)) is not None}
+    if reasons:
+        listed: set[str] = set().union(*(files_below(part) for part in in_folder))
+        reasons = {path: reason for path, reason in reasons.items() if path not in listed}
+    if not reasons:
+        return folder
+    unfit += [
+        Unfit(join_relative(folder.relative_path, path), f"{reason}.") for path, reason in reasons.items()
+    ]
+    remaining = tuple(file for file in folder.files if file.path not in reasons)
+    return dataclasses.replace(folder, files=remaining)
 
 
 def _live(

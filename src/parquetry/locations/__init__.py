@@ -13,6 +13,7 @@ if FOR_TYPE_CHECKERS:
         is_hidden as is_hidden,
         is_own as is_own,
         new_prefix as new_prefix,
+        table_in_name as table_in_name,
     )
     from parquetry.locations.filesystem import (
         FileSystems as FileSystems,

@@ -40,7 +40,9 @@ def test_a_write_after_the_file_was_replaced_is_refused(store: SQLiteStore, how:
         lambda: store.compare_and_set(b"k", b"1", b"2"),
         lambda: store.delete_many([b"k"]),
     ):
-        with pytest.raises(WarehouseError, match="was moved, deleted or replaced since this session opened it"):
+        with pytest.raises(
+            WarehouseError, match="was moved, deleted or replaced since this session opened it"
+        ):
             write()
     if how == "put back":
         assert SQLiteStore(store.path).get(b"k") == b"1"
@@ -57,9 +59,7 @@ def test_a_folder_that_is_moved_and_moved_back(store: SQLiteStore) -> None:
     assert SQLiteStore(store.path).get(b"k") == b"3"
 
 
-def test_a_file_that_is_replaced_during_a_commit(
-    store: SQLiteStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_replaced_during_a_commit(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """The write is not acknowledged, and no read shows it, until the file is back."""
     looks = [store._file, (0, 0), (0, 0), store._file, store._file]
     monkeypatch.setattr(store, "_file_now", lambda: looks.pop(0))

@@ -89,14 +89,17 @@ def delete_rows(
 
 
 def delete_table(store: Store, table: bytes) -> None:
-    """Remove all rows of a table that no name leads to. Its head goes last, so that readers notice."""
+    """Remove all rows of a table that no name leads to. Its head goes last, so that readers notice.
+
+    The metadata go first: while they are there, so are all rows that say which files are whose.
+    """
     for prefix in (
+        METADATA + table,
         partition_prefix(table),
         CHUNKS + table,
         SUMMARIES + table,
         JOURNAL + table,
         COMMITS + table,
-        METADATA + table,
         INDEXES + table,
         removed_files_prefix(table),
         RANGE_MANIFESTS + table,

@@ -134,9 +134,7 @@ def discard(lake: Lake, q: questions.DiscardTable) -> answers.Done:
         if not staged.may_be_visible:
             delete_replacement(staged)
         return answers.Done()
-    delete_files = staged_deletion(staged)
-    staged.discard()
-    delete_files()
+    staged.discard(staged_deletion(staged))
     return answers.Done()
 
 
