@@ -49,7 +49,7 @@ def test_an_earlier_commit_that_is_damaged(lake: PythonLake) -> None:
     """A torn commit with others behind it is no publication's end: an error names the log."""
     log(lake)[1].write_bytes(b"")
     with pytest.raises(
-        UnsupportedError, match="commit 1 of the Delta log in .* is damaged, or by another program"
+        UnsupportedError, match=r"commit 1 of the Delta log in .* is damaged, or by another program"
     ):
         publish_delta(lake.table("t"))
     assert len(log(lake)) == 3
