@@ -62,5 +62,8 @@ class Report(ReportPart, frozen=True):
     def __str__(self) -> str:
         return report_text(self.scans, (*self.joins, *self.heavy_keys), self.values, not_run=self.not_run)
 
+    __repr__ = __str__
+    """At a prompt a report is read, as a table is."""
+
     def _repr_html_(self) -> str:
         return report_html(self.scans, (*self.joins, *self.heavy_keys), self.values, not_run=self.not_run)
