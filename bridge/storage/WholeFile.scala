@@ -12,8 +12,8 @@ import org.apache.spark.sql.SparkSession
 /**
  * Writes small files that are whole or not there, also if a writer dies or a disk is full.
  *
- * An object store shows a file when its upload ends. Elsewhere the file is written under another name and then
- * renamed, which the namenode of HDFS does in one step: over an existing file, or only if there is none.
+ * An object store shows a file when its upload ends. Elsewhere the file is written under another name and
+ * then renamed. The namenode of HDFS does that in one step: over an existing file, or only if there is none.
  */
 private[storage] object WholeFile {
   /**

@@ -122,7 +122,7 @@ abstract class ParquetryTable(
   else (partitionColumns.map(n => LogicalExpressions.identity(Schemas.reference(n))) ++ answer.arrangedBy).toArray
   /** The same table, described as partitioned by columns alone. */
   def byColumns: ParquetryTable = like(answer.byColumns, TableUse())
-  /** The same table, to write to. `saveAsTable` compares its own words with the whole layout (`SavedLayout`). */
+  /** The same table, to write to. `saveAsTable` compares its words with the layout (`SavedLayout`). */
   def written: ParquetryTable = like(answer.byColumns, TableUse(layout = partitioning().toSeq))
   override def constraints(): Array[Constraint] = answer.constraints.map(Constraints.fromAnswer).toArray
   /** The table's buckets, which Spark sees as a partitioning. */

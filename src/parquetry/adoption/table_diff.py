@@ -1,8 +1,9 @@
 """Compare the files below a table's location with the files that the table lists.
 
 The table's own files are recognised by their names. Its live files and the leftovers of older versions are
-not new. Files of other tables are left alone (`metastore.deletion.files_of_others`). Nor are other writers' files that the table removed on purpose, as long as they have not changed
-since (`removed_before`). `sync` decides what to do about the differences.
+not new. Files of other tables are left alone (`metastore.deletion.files_of_others`). Nor are other writers'
+files that the table removed on purpose, as long as they have not changed since (`removed_before`). `sync`
+decides what to do about the differences.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ _READS_OF_AN_EMPTY_FILE = 20
 """Reads of a file without text. Its writer may have created it, and not written it yet."""
 _PAUSE_SECONDS = 0.05
 _MAX_CREATION_SECONDS = 5.0
-"""Seconds after which an unchanged marker counts as left by a writer that has ended. What it stands for, to move
-a file that is written already, takes milliseconds."""
+"""Seconds after which an unchanged marker counts as left by a writer that has ended. What it stands for, to
+move a file that is written already, takes milliseconds."""
 _WHOLE_AT_CLOSE = ("s3", "gcs", "abfs")
 """Arrow's file systems that show a file when its upload ends."""
 

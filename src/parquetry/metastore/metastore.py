@@ -333,7 +333,8 @@ class Metastore:
     ) -> TableSnapshot:
         """Remove a table or a view. Files are left alone.
 
-        Once the head says that the table is dropped, no error is raised: the next vacuum removes what is left.
+        Once the head says that the table is dropped, no error is raised: the next vacuum removes what is
+        left.
 
         Args:
             database: name of the database, in any case.
@@ -343,8 +344,8 @@ class Metastore:
                 version must be dropped. If so and the table changes, or if another table gets the name, it is
                 called again. The table of its last call is the dropped one.
             author: the process that deletes the table's files next, and then its rows by `finish_drop`. Until
-                then the dropped head stays. If the process dies, a vacuum deletes the files and the rows. None:
-                the rows are deleted now.
+                then the dropped head stays. If the process dies, a vacuum deletes the files and the rows.
+                None: the rows are deleted now.
 
         Returns:
             the last version, for its metadata and totals; its partitions can no longer be listed.

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 ACTIONS = "parquetry.actions"
-"""The field of a commit's information with the number of its actions. Commits of earlier libraries lack it."""
+"""The field of a commit's information with the number of its actions. Commits of earlier libraries lack it.
+"""
 _BEGINNING = b'{"commitInfo":{"timestamp":'
 _ENGINE = b'"engineInfo":"'
 _OURS = b"Parquetry/"
@@ -41,7 +42,7 @@ def decode_commit(text: bytes) -> list[dict[str, Any]] | None:
 
 def information(actions: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the information about a commit among its actions, or an empty dictionary."""
-    info = next((each["commitInfo"] for each in actions if "commitInfo" in each), {})
+    info: Any = next((each["commitInfo"] for each in actions if "commitInfo" in each), {})
     return info if isinstance(info, dict) else {}
 
 

@@ -4,9 +4,9 @@ The file has a write-ahead log and synchronous=FULL, so that acknowledged writes
 have 16 KiB: in smaller ones, rows without rowid spill into overflow pages as soon as values pass 300 bytes,
 and scans take ten times as long. The module `sqlite_layout` describes the tables.
 
-SQLite writes into the file that it opened, even if somebody has since deleted or moved it and put a copy in its
-place. So each write compares the file at the path with the opened one, before it begins and after its commit.
-Two looks at a file take a microsecond each.
+SQLite writes into the file that it opened, even if somebody has since deleted or moved it and put a copy in
+its place. So each write compares the file at the path with the opened one, before it begins and after its
+commit. Each look takes a few microseconds.
 """
 
 from __future__ import annotations

@@ -271,8 +271,8 @@ def missing_file(path: str) -> FileMissingError:
 
 
 _CODECS_OF_SPARK = (None, 0, 1, 2, 5, 6, 7)
-"""Parquet's numbers of the codecs that Spark has: none, Snappy, gzip, LZ4, Zstandard, raw LZ4. It lacks LZO and
-Brotli."""
+"""Parquet's numbers of the codecs that Spark has: none, Snappy, gzip, LZ4, Zstandard, raw LZ4. It lacks LZO
+and Brotli."""
 
 
 class _ContradictionError(Exception):
@@ -338,8 +338,8 @@ class _FooterColumns:
     def _is_readable(self, leaf: Leaf) -> bool:
         """Return whether Spark has the codecs of a column.
 
-        If it lacks one, its readers fail. So nothing is answered from the statistics, which may still leave the
-        file out.
+        If it lacks one, its readers fail. So nothing is answered from the statistics, which may still leave
+        the file out.
         """
         positions = range(leaf.position, leaf.position + leaf.leaves)
         chunks = (chunk for position in positions for chunk in self._footer.chunks(position))

@@ -91,7 +91,7 @@ def delete_rows(
 def delete_table(store: Store, table: bytes) -> None:
     """Remove all rows of a table that no name leads to. Its head goes last, so that readers notice.
 
-    The metadata go first: while they are there, so are all rows that say which files are whose.
+    The metadata go first. A reader that still finds them after the other rows has missed none of these.
     """
     for prefix in (
         METADATA + table,

@@ -474,7 +474,9 @@ class DroppedTableFiles:
 
 
 def _is_data(path: StoragePath) -> bool:
-    """Return False for files of logs, which are deleted first: no reader is to find the names of deleted files."""
+    """Return False for files of logs, which are deleted first: no reader is to find the names of deleted
+    files.
+    """
     return base_name(parent_folder(path).path) not in (_DELTA_LOG, _ICEBERG)
 
 

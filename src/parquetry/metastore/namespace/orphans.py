@@ -1,8 +1,9 @@
 """Orphans: tables that no name leads to, since making, dropping or replacing them was interrupted.
 
-The head of a dropped or replaced table says so, and may name the process that deletes its files. The head of an
-unfinished table names its author, as a commit under way does. A head is written before all other rows of its table, and removed after them. So rows without
-a head are orphans, too: a writer wrote them before it noticed that the table had been dropped.
+The head of a dropped or replaced table says so, and may name the process that deletes its files. The head of
+an unfinished table names its author, as a commit under way does. A head is written before all other rows of
+its table, and removed after them. So rows without a head are orphans, too: a writer wrote them before it
+noticed that the table had been dropped.
 
 A renaming that was announced and not finished is withdrawn. Otherwise the table would get the name much
 later, as a surprise.

@@ -38,8 +38,8 @@ class Dropping:
     """Tables that are dropped with their files.
 
     The list of files is read before the drop, and the files are deleted after it, for that very table.
-    Meanwhile another table may have taken its name, or it may have been renamed. The rows are deleted last: if
-    this process dies before, or cannot delete a file, a vacuum of any table deletes files and rows.
+    Meanwhile another table may have taken its name, or it may have been renamed. The rows are deleted last:
+    if this process dies before, or cannot delete a file, a vacuum of any table deletes files and rows.
 
     Args:
         metastore: the metastore.

@@ -153,7 +153,9 @@ def test_a_sync_leaves_files_of_a_dropped_table_alone(tmp_path: Path, external: 
 
 
 def test_files_of_tables_that_are_not_known(tmp_path: Path) -> None:
-    """A managed table takes in no file with another table's id. An external one does: it may be its former self."""
+    """A managed table takes in no file with another table's id. An external one does: it may be its former
+    self.
+    """
     lake = TableLake(tmp_path)
     name = "d=1/s=a/pq-0011223344556677-1.parquet"
     for table in ("managed", "external"):
