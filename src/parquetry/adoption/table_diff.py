@@ -82,14 +82,9 @@ def diff_table(
     if not metadata.external and not known:  # nothing may have been written yet
         folders = _none_if_missing(folders, filesystem, path)
     locations = {identity(part.values): part.location for part in known}
-    others = FilesOfOthers(snapshot)
     present = []
-    for folder in folders:
+    for folder in _without_others(folders, snapshot, by_location, unfit):
         in_folder = partitions_at.pop(join_location(metadata.location, folder.relative_path), [])
-        own = _without_others(folder, in_folder, others, unfit)
-        if folder.files and not own.files and not in_folder:
-            continue  # a folder of another table alone is no partition of this one
-        folder = own
         contents = _live(snapshot, folder, in_folder, passing, lambda values: which([values])[0])
         expected_location = None if in_folder else locations.get(identity(folder.values))
         if expected_location is None:
@@ -143,23 +138,29 @@ def _select_values(
 
 
 def _without_others(
-    folder: DiscoveredPartition,
-    in_folder: Sequence[PartitionSnapshot],
-    others: FilesOfOthers,
+    folders: Iterator[DiscoveredPartition],
+    snapshot: TableSnapshot,
+    by_location: dict[str, list[PartitionSnapshot]],
     unfit: list[Unfit],
-) -> DiscoveredPartition:
-    """Return a folder without the files of other tables that no partition in it lists, and report these."""
-    reasons = {file.path: reason for file in folder.files if (reason := others.reason(file.path)) is not None}
-    if reasons:
-        listed: set[str] = set().union(*(files_below(part) for part in in_folder))
+) -> Iterator[DiscoveredPartition]:
+    """Yield folders without the files of other tables that no partition lists, and report these.
+
+    A folder that has files of other tables alone is no partition, and is left out.
+    """
+    others = FilesOfOthers(snapshot)
+    for folder in folders:
+        reasons = {
+            file.path: reason for file in folder.files if (reason := others.reason(file.path)) is not None
+        }
+        parts = by_location.get(join_location(snapshot.metadata.location, folder.relative_path), [])
+        listed: set[str] = set().union(*(files_below(part) for part in parts)) if reasons else set()
         reasons = {path: reason for path, reason in reasons.items() if path not in listed}
-    if not reasons:
-        return folder
-    unfit += [
-        Unfit(join_relative(folder.relative_path, path), f"{reason}.") for path, reason in reasons.items()
-    ]
-    remaining = tuple(file for file in folder.files if file.path not in reasons)
-    return dataclasses.replace(folder, files=remaining)
+        unfit += [
+            Unfit(join_relative(folder.relative_path, path), f"{reason}.") for path, reason in reasons.items()
+        ]
+        remaining = tuple(file for file in folder.files if file.path not in reasons)
+        if remaining or parts or not reasons:
+            yield dataclasses.replace(folder, files=remaining) if reasons else folder
 
 
 def _live(
