@@ -77,10 +77,9 @@ abstract class PlannerCatalog
     case ours: ParquetryTable => EvolvedColumns.placed(ours)
     case other => other
   }
-  // Spark refuses an append with `partitionBy` that does not name the whole partitioning, so buckets are left
-  // out
+  // Spark writes to tables that are partitioned by columns alone
   override def loadTable(ident: Identifier, privileges: util.Set[TableWritePrivilege]): Table = loadTable(ident) match {
-    case table: ParquetryTable => EvolvedColumns.placed(table.byColumns)
+    case table: ParquetryTable => EvolvedColumns.placed(table.written)
     case other => other
   }
   override def loadTable(ident: Identifier, version: String): Table = loadPast(ident, "version" -> JString(version))

@@ -57,12 +57,13 @@ object StorageGateway {
     }.toList))
   }
 
-  /** Writes a small file under a new name. `s3a` is not to look whether the name is taken. */
+  /** Writes a small file, over one that may exist. `s3a` is not to look whether the name is taken. */
   def write(session: SparkSession, location: String, data: Array[Byte]): Unit = {
     val path = new Path(location)
-    val out = HadoopFiles.of(session, path)
-      .createFile(path).overwrite(true).opt("fs.s3a.create.performance", true).build()
-    try out.write(data) finally out.close()
+    WholeFile.write(session, path, data, replaces = true) { file =>
+      HadoopFiles.of(session, file).createFile(file).overwrite(true).opt("fs.s3a.create.performance", true)
+        .build()
+    }
   }
 
   /**
@@ -71,9 +72,10 @@ object StorageGateway {
    */
   def create(session: SparkSession, location: String, data: Array[Byte]): Unit = {
     val path = new Path(location)
-    val out = HadoopFiles.of(session, path).createFile(path).overwrite(false).recursive()
-      .opt("fs.option.create.conditional.overwrite", true).build()
-    try out.write(data) finally out.close()
+    WholeFile.write(session, path, data, replaces = false) { file =>
+      HadoopFiles.of(session, file).createFile(file).overwrite(false).recursive()
+        .opt("fs.option.create.conditional.overwrite", true).build()
+    }
   }
 
   /**

@@ -36,7 +36,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  */
 case class TableUse(
     streamed: Boolean = false, scanned: Boolean = false, past: Boolean = false, onDirectories: Seq[Expression] = Nil, order: Seq[Int] = Nil,
-    audited: Option[Seq[Expression]] = None)
+    audited: Option[Seq[Expression]] = None, layout: Seq[Transform] = Nil)
 
 /**
  * One version of a table, as the planner has described it. Every question about it names this version.
@@ -122,10 +122,12 @@ abstract class ParquetryTable(
   override def columns(): Array[Column] =
     if (FieldIds.areCompared) Columns.of(FieldIds.added(logical, physical), withIds = true)
     else Columns.of(logical, withIds = false)
-  override def partitioning(): Array[Transform] =
-    (partitionColumns.map(n => LogicalExpressions.identity(Schemas.reference(n))) ++ answer.arrangedBy).toArray
+  override def partitioning(): Array[Transform] = if (use.layout.nonEmpty && SavedLayout.isCompared) use.layout.toArray
+  else (partitionColumns.map(n => LogicalExpressions.identity(Schemas.reference(n))) ++ answer.arrangedBy).toArray
   /** The same table, described as partitioned by columns alone. */
   def byColumns: ParquetryTable = like(answer.byColumns, TableUse())
+  /** The same table, to write to. `saveAsTable` compares its words with the layout (`SavedLayout`). */
+  def written: ParquetryTable = like(answer.byColumns, TableUse(layout = partitioning().toSeq))
   override def constraints(): Array[Constraint] = answer.constraints.map(Constraints.fromAnswer).toArray
   /** The table's buckets, which Spark sees as a partitioning. */
   def bucketing: Option[BucketingAnswer] = answer.bucketing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias, TypeVar
@@ -25,7 +26,14 @@ def track(progress: Progress, name: str, things: Sequence[_T]) -> Iterator[_T]:
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """Yield a callback that shows a bar on standard error while the work runs."""
+    """Yield a callback that shows a bar on standard error while the work runs.
+
+    Without a terminal there is no bar: in a pipe or a log it leaves an empty line, and in a notebook advice to
+    install a widget.
+    """
+    if not sys.stderr.isatty():
+        yield silent
+        return
     from rich.console import Console
     from rich.progress import Progress as Bar
 

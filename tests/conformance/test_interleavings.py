@@ -63,7 +63,7 @@ RARE = [
     Rare("drop database x, drop database x", "NAMESPACE_NOT_EMPTY done", _MARKS),
     Rare("drop database x cascade, rename *", "* TABLE_NOT_FOUND*", _PARTS),
     Rare("drop database x cascade, *", "crashed *", _PARTS),
-    Rare("replace x.t B, drop database x cascade", "* crashed", _PARTS),
+    Rare("*, drop database x cascade", "* crashed", _PARTS),
     Rare(
         "restore, *",
         "crashed *",

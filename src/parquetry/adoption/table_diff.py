@@ -1,8 +1,9 @@
 """Compare the files below a table's location with the files that the table lists.
 
 The table's own files are recognised by their names. Its live files and the leftovers of older versions are
-not new. Nor are other writers' files that the table removed on purpose, as long as they have not changed
-since (`removed_before`). `sync` decides what to do about the differences.
+not new. Files of other tables are left alone (`metastore.deletion.files_of_others`). Nor are other writers'
+files that the table removed on purpose, as long as they have not changed since (`removed_before`). `sync`
+decides what to do about the differences.
 """
 
 from __future__ import annotations
@@ -22,8 +23,15 @@ from parquetry.adoption.discover import DirectoryLevels, DiscoveredPartition, Un
 from parquetry.adoption.removed_before import RemovedFilesFilter
 from parquetry.data_files import FooterReader
 from parquetry.errors import FileMissingError
-from parquetry.locations import is_own, join_location, open_location, path_below, remote_files
-from parquetry.metastore import PartitionSnapshot, TableMetadata, TableSnapshot
+from parquetry.locations import (
+    is_own,
+    join_location,
+    join_relative,
+    open_location,
+    path_below,
+    remote_files,
+)
+from parquetry.metastore import FilesOfOthers, PartitionSnapshot, TableMetadata, TableSnapshot
 from parquetry.predicate import Filter, KnownValues, Match, match
 from parquetry.progress import Progress
 from parquetry.types import Value, identity
@@ -75,7 +83,7 @@ def diff_table(
         folders = _none_if_missing(folders, filesystem, path)
     locations = {identity(part.values): part.location for part in known}
     present = []
-    for folder in folders:
+    for folder in _without_others(folders, snapshot, by_location, unfit):
         in_folder = partitions_at.pop(join_location(metadata.location, folder.relative_path), [])
         contents = _live(snapshot, folder, in_folder, passing, lambda values: which([values])[0])
         expected_location = None if in_folder else locations.get(identity(folder.values))
@@ -127,6 +135,32 @@ def _select_values(
         return [True] * len(values)
     answers = match(condition, KnownValues(names, values))
     return [bool(answer) for answer in answers == Match.MUST]
+
+
+def _without_others(
+    folders: Iterator[DiscoveredPartition],
+    snapshot: TableSnapshot,
+    by_location: dict[str, list[PartitionSnapshot]],
+    unfit: list[Unfit],
+) -> Iterator[DiscoveredPartition]:
+    """Yield folders without the files of other tables that no partition lists, and report these.
+
+    A folder that has files of other tables alone is no partition, and is left out.
+    """
+    others = FilesOfOthers(snapshot)
+    for folder in folders:
+        reasons = {
+            file.path: reason for file in folder.files if (reason := others.reason(file.path)) is not None
+        }
+        parts = by_location.get(join_location(snapshot.metadata.location, folder.relative_path), [])
+        listed: set[str] = set().union(*(files_below(part) for part in parts)) if reasons else set()
+        reasons = {path: reason for path, reason in reasons.items() if path not in listed}
+        unfit += [
+            Unfit(join_relative(folder.relative_path, path), f"{reason}.") for path, reason in reasons.items()
+        ]
+        remaining = tuple(file for file in folder.files if file.path not in reasons)
+        if remaining or parts or not reasons:
+            yield dataclasses.replace(folder, files=remaining) if reasons else folder
 
 
 def _live(

@@ -1,4 +1,7 @@
-"""Draw the values of a catalog as HTML for notebooks: in the page's own colours, with every text escaped."""
+"""Draw the values of a catalog: as text for prompts, and as HTML for notebooks.
+
+HTML is in the page's own colours, with every text escaped.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,29 @@ from typing import Any
 
 from parquetry.prune import CELL_STYLE, NUMBER_STYLE, PLAIN_STYLE
 from parquetry.texts import cell
+
+
+class PromptText(str):
+    """A text that a prompt shows as it is, without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def table_text(title: str, rows: Sequence[Mapping[str, Any]], note: str = "") -> str:
+    """Return a table of things with the same headings, as text; see `table_html`.
+
+    >>> print(table_text("versions of t", [{"version": 1, "operation": "append"}], "the first 20"))
+    versions of t (the first 20)
+    version  operation
+    1        append
+    """
+    lines = [list(rows[0]), *([cell(value) for value in row.values()] for row in rows)] if rows else []
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    drawn = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+    return "\n".join([f"{title} ({note})" if note else title, *drawn])
 
 
 def table_html(title: str, rows: Sequence[Mapping[str, Any]], note: str = "") -> str:

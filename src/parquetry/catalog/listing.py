@@ -1,4 +1,6 @@
-"""Iterate over partitions, files and versions while they are read. A notebook can draw such an iterator."""
+"""Iterate over partitions, files and versions while they are read. A prompt or a notebook can draw such an
+iterator.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
-from parquetry.catalog.drawing import table_html
+from parquetry.catalog.drawing import table_html, table_text
 
 _T = TypeVar("_T")
 _MAX_DRAWN_ROWS = 20
@@ -15,7 +17,7 @@ _MAX_DRAWN_ROWS = 20
 
 
 class Listing(Iterator[_T], Generic[_T]):
-    """An iterator that a notebook draws: the first of the remaining things, without consuming them.
+    """An iterator that a prompt or a notebook draws: its next things, which it does not consume.
 
     Args:
         what: the kind of things, such as ``partitions of sales.orders``.
@@ -33,12 +35,17 @@ class Listing(Iterator[_T], Generic[_T]):
         return self._ahead.popleft() if self._ahead else next(self._things)
 
     def __repr__(self) -> str:
-        return f"<{self._what}, one by one: list() gives them all>"
+        rows, note = self._drawn()
+        return table_text(f"{self._what}, one by one: list() gives them all", rows, note)
 
     def _repr_html_(self) -> str:
+        return table_html(self._what, *self._drawn())
+
+    def _drawn(self) -> tuple[list[Mapping[str, Any]], str]:
+        """Return the rows of the next things, and a note."""
         self._ahead.extend(islice(self._things, max(0, _MAX_DRAWN_ROWS + 1 - len(self._ahead))))
         rows = [self._row(thing) for thing in islice(self._ahead, _MAX_DRAWN_ROWS)]
         note = (
             f"the first {_MAX_DRAWN_ROWS}" if len(self._ahead) > _MAX_DRAWN_ROWS else "" if rows else "none"
         )
-        return table_html(self._what, rows, note)
+        return rows, note

@@ -26,10 +26,11 @@ from parquetry.catalog.views import (
     plan_view,
     table_view,
 )
-from parquetry.errors import FilterError
+from parquetry.errors import FilterError, ParquetryError
 from parquetry.locations import join_location
 from parquetry.predicate import Filter, Predicate
 from parquetry.scan import ScanPlan
+from parquetry.texts import quantity
 from parquetry.types import ColumnType, Value
 from parquetry.warehouse import find_warehouse
 
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
     from parquetry.catalog.scans.scan import Scan
     from parquetry.locations import FileSystems
+
+_MAX_NAMED_TABLES = 20
+"""Tables that a prompt shows of a catalog."""
 
 
 class CatalogReader:
@@ -97,7 +101,14 @@ class CatalogReader:
         self.close()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.warehouse!r})"
+        name = f"{type(self).__name__}({self.warehouse!r})"
+        try:
+            tables = self.tables()
+        except ParquetryError:  # it is closed, or cannot be reached
+            return name
+        more = ", …" if len(tables) > _MAX_NAMED_TABLES else ""
+        names = f": {', '.join(tables[:_MAX_NAMED_TABLES])}{more}" if tables else ""
+        return f"{name} with {quantity(len(tables), 'table')}{names}"
 
     def databases(self) -> list[str]:
         """Return the names of the databases, sorted."""

@@ -18,6 +18,9 @@ from parquetry.scan import EVERYTHING, Estimate, KeyScan, ScanPlan
 from parquetry.scan.plan_text import plan_text
 from parquetry.texts import quantity
 
+_MAX_NAMED_COLUMNS = 20
+"""Columns that a prompt shows of a table."""
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -36,7 +39,7 @@ class Column:
     comment: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Table:
     """A table as of one version.
 
@@ -98,6 +101,20 @@ class Table:
             **{f"property {name}": value for name, value in sorted(self.properties.items())},
         }
         return {name: text for name, text in facts.items() if text is not None}
+
+    def __repr__(self) -> str:
+        partitioned = {name.lower() for name in self.partition_by}
+        columns = [
+            f"{column.name} {column.type}{' (partition)' if column.name.lower() in partitioned else ''}"
+            for column in self.columns[:_MAX_NAMED_COLUMNS]
+        ]
+        more = ["…"] if len(self.columns) > _MAX_NAMED_COLUMNS else []
+        facts = self.facts()
+        sums = ", ".join(f"{facts[name]} {name}" for name in ("partitions", "files", "rows") if name in facts)
+        return (
+            f"{self.name}: version {facts['version']}, {self.format}, {sums}, {facts['size']}\n"
+            f"columns: {', '.join([*columns, *more])}\nlocation: {facts['location']}"
+        )
 
     def _repr_html_(self) -> str:
         positions = {name: position for position, name in enumerate(self.partition_by, 1)}

@@ -15,6 +15,7 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 if FOR_TYPE_CHECKERS:
     from parquetry.config.checks import (
         check_catalog_options as check_catalog_options,
+        check_codec as check_codec,
         check_properties as check_properties,
         is_fixed as is_fixed,
         is_of_reads as is_of_reads,

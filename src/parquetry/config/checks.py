@@ -61,6 +61,32 @@ def is_fixed(name: str) -> bool:
     return name in PROPERTIES and PROPERTIES[name].fixed
 
 
+_CODECS = {
+    "parquet": ("none", "uncompressed", "snappy", "gzip", "lz4", "zstd"),
+    "orc": ("none", "uncompressed", "snappy", "zlib", "lzo", "lz4", "zstd"),
+}
+"""The codecs that Spark can write, by format."""
+
+
+def check_codec(properties: Mapping[str, str], file_format: str) -> None:
+    """Check that files of a format can have the codec that a table's property names.
+
+    >>> check_codec({"compression": "zstd"}, "orc")
+    >>> check_codec({"compression": "zlib"}, "parquet")
+    Traceback (most recent call last):
+    parquetry.errors.PropertyError: Table property 'compression' = 'zlib': parquet files cannot have it, as Spark writes them; say one of none, uncompressed, snappy, gzip, lz4, zstd.
+
+    Raises:
+        PropertyError: Spark writes no such files.
+    """
+    codec = properties.get("compression")
+    if codec is not None and codec.lower() not in _CODECS[file_format]:
+        raise PropertyError(
+            f"Table property 'compression' = {codec!r}: {file_format} files cannot have it, as Spark writes them; say one of "
+            f"{', '.join(_CODECS[file_format])}."
+        )
+
+
 def check_properties(properties: Mapping[str, str]) -> None:
     """Check table properties that a user has set.
 

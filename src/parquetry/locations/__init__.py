@@ -13,6 +13,7 @@ if FOR_TYPE_CHECKERS:
         is_hidden as is_hidden,
         is_own as is_own,
         new_prefix as new_prefix,
+        table_in_name as table_in_name,
     )
     from parquetry.locations.filesystem import (
         FileSystems as FileSystems,
@@ -41,6 +42,7 @@ if FOR_TYPE_CHECKERS:
         create_small_file as create_small_file,
         read_small_file as read_small_file,
         replace_small_file as replace_small_file,
+        take_away as take_away,
     )
     from parquetry.locations.stream_sink import SINK_LOG as SINK_LOG, sink_files as sink_files
     from parquetry.locations.uri import (

@@ -27,7 +27,7 @@ from parquetry.locations.uri import base_name
 # beginning of Trino's older names. A wrong bucket would lose rows; an unknown one costs reading one file.
 _HIVE = re.compile(r"(\d{5,6})_\d{1,6}(?:[._].*)?", re.ASCII | re.DOTALL)
 _SPARK = re.compile(r"(?:part|pq)-[^._]*_(\d{5,})(?:\..*)?", re.ASCII | re.DOTALL)
-_OWN = re.compile(r"(?:\d{6}_0_)?(pq-[0-9a-f]+-)", re.ASCII)
+_OWN = re.compile(r"(?:\d{6}_0_)?(pq-([0-9a-f]+)-)", re.ASCII)
 _TRINO = re.compile(r"\d{8}_\d{6}_\d{5}_[a-z0-9]{5}_bucket-(\d+)(?:[-_.].*)?", re.ASCII | re.DOTALL)
 
 
@@ -61,6 +61,16 @@ def is_own(path: str, table: bytes) -> bool:
     """
     match = _OWN.match(base_name(path))
     return match is not None and match[1] == own_prefix(table)
+
+
+def table_in_name(path: str) -> str | None:
+    """Return the id, in hexadecimal, of the table that a file was written for, or None if its name has none.
+
+    >>> table_in_name("p=1/pq-00112233445566aa-7-0.parquet"), table_in_name("p=1/part-00000-f3ae.parquet")
+    ('00112233445566aa', None)
+    """
+    match = _OWN.match(base_name(path))
+    return None if match is None else match[2]
 
 
 def is_any_own(path: str) -> bool:

@@ -70,6 +70,7 @@ if FOR_TYPE_CHECKERS:
         FileAccess as FileAccess,
         require_files as require_files,
     )
+    from parquetry.metastore.deletion.files_of_others import FilesOfOthers as FilesOfOthers
     from parquetry.metastore.deletion.owned_files import (
         purge as purge,
         purge_replaced as purge_replaced,

@@ -1,7 +1,8 @@
 """Functions that run after each commit of a table whose property `publish` names them.
 
-Rooms above register them: a table is published by `parquetry.publishing`. A function that fails does not undo
-the commit. Its error is logged, and the next commit runs it again.
+Rooms above register them: a table is published by `parquetry.publishing`. The commit is visible by then. So
+no error of such a function reaches the writer, who would write the rows again. The error is logged, and the
+next commit runs the function again, which catches up.
 """
 
 from __future__ import annotations
@@ -9,8 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from typing import Any
-
-from parquetry.errors import ParquetryError
 
 PUBLISH = "publish"
 """The table property that names a function."""
@@ -35,5 +34,8 @@ def notify_followers(version: Any) -> None:
         return
     try:
         function(version)
-    except (ParquetryError, OSError) as error:
-        _LOG.warning("Version %d of table %s was not published: %s", version.version, version.label, error)
+    except Exception as error:  # noqa: BLE001  # whatever it is, the commit holds
+        _LOG.warning(
+            "Version %d of table %s is committed, but was not published; the next commit or CALL system.publish catches up: %s",
+            version.version, version.label, error,
+        )  # fmt: skip

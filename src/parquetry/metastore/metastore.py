@@ -8,7 +8,8 @@ invisible, or the next process that finds it finishes it.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
@@ -33,12 +34,14 @@ from parquetry.metastore.storage.clock import server_time
 from parquetry.metastore.storage.format import FIRST, check_format, require_format
 from parquetry.metastore.storage.head import Head, Kind, edit_head
 from parquetry.metastore.storage.model import Database, TableMetadata
+from parquetry.metastore.storage.owner import Owner
 from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE, normalise_name
 from parquetry.metastore.versions.snapshot import TableSnapshot, commit_as_of, load, load_again, load_commit
 from parquetry.metastore.warehouse_store import WarehouseStore
 from parquetry.store import NO_PASSWORDS, Store, open_store, url_for_mark
 from parquetry.types import ColumnType, text_from_value
 
+_LOG = logging.getLogger("parquetry")
 _TIMESTAMP = ColumnType("timestamp")
 
 MAX_DROP_ATTEMPTS = 10
@@ -330,8 +333,12 @@ class Metastore:
         *,
         kind: Kind | None = "table",
         before: Callable[[TableSnapshot], bool] | None = None,
+        author: Owner | None = None,
     ) -> TableSnapshot:
         """Remove a table or a view. Files are left alone.
+
+        Once the head says that the table is dropped, no error is raised: the next vacuum removes what is
+        left.
 
         Args:
             database: name of the database, in any case.
@@ -340,6 +347,9 @@ class Metastore:
             before: called with the table while its rows can still be read. It returns whether exactly this
                 version must be dropped. If so and the table changes, or if another table gets the name, it is
                 called again. The table of its last call is the dropped one.
+            author: the process that deletes the table's files next, and then its rows by `finish_drop`. Until
+                then the dropped head stays. If the process dies, a vacuum deletes the files and the rows.
+                None: the rows are deleted now.
 
         Returns:
             the last version, for its metadata and totals; its partitions can no longer be listed.
@@ -354,7 +364,7 @@ class Metastore:
             try:
                 last = load(self.store, named.id, named.head)
                 exactly = before is not None and before(last)
-                head = self._mark_dropped(named, last.version if exactly else None)
+                head = self._mark_dropped(named, last.version if exactly else None, author)
             except TableNotFoundError:
                 earlier, named = named, self._find(database, name, kind)
                 if _is_as_it_was(named, earlier):
@@ -364,11 +374,18 @@ class Metastore:
                 break
             named = self._find(database, name, kind)
         last = load_again(last, head)
-        self._names.release(named.head.database, named.head.name, named.row)
-        delete_table(self.store, named.id)
+        with _drop_goes_on(last.label):
+            self._names.release(named.head.database, named.head.name, named.row)
+        if author is None or head.kind == "view":
+            self.finish_drop(named.id, last.label)
         return last
 
-    def _mark_dropped(self, named: NamedTable, version: int | None) -> Head | None:
+    def finish_drop(self, table: bytes, label: str) -> None:
+        """Remove the rows of a dropped table, after its files. If that fails, the next vacuum does it."""
+        with _drop_goes_on(label):
+            delete_table(self.store, table)
+
+    def _mark_dropped(self, named: NamedTable, version: int | None, author: Owner | None) -> Head | None:
         """Mark a table's head as dropped and return it, or return None if the table has changed."""
         mine = new_token()  # shows which of two processes dropped it
 
@@ -378,7 +395,7 @@ class Metastore:
                 return head
             if version not in (None, head.commit.version):
                 return head
-            return msgspec.structs.replace(head, state="dropped", token=mine)
+            return msgspec.structs.replace(head, state="dropped", token=mine, author=author)
 
         def is_done(head: Head) -> bool:
             return head.token == mine
@@ -449,6 +466,15 @@ def open_metastore(
 def _is_as_it_was(named: NamedTable, earlier: NamedTable) -> bool:
     """Return whether a name leads to the same version of the same table as earlier."""
     return (named.id, named.head.commit.version) == (earlier.id, earlier.head.commit.version)
+
+
+@contextlib.contextmanager
+def _drop_goes_on(label: str) -> Iterator[None]:
+    """Log an error that comes after a table was dropped."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001  # a full disk, or whatever a store does
+        _LOG.warning("Table %s is dropped, and the next vacuum removes its last rows: %s", label, error)
 
 
 def _time(milliseconds: int) -> str:

@@ -11,6 +11,7 @@ is refused if they would read other rows. The log has a feature that no writer o
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,9 +22,16 @@ import pyarrow.fs as pafs
 from parquetry._version import __version__
 from parquetry.data_files import FileRecord
 from parquetry.errors import CommitConflictError, UnsupportedError
-from parquetry.locations import create_small_file, join_location, open_location, read_small_file
+from parquetry.locations import (
+    create_small_file,
+    join_location,
+    open_location,
+    read_small_file,
+    take_away,
+)
 from parquetry.metastore import PartitionSnapshot, TableSnapshot, TableVersions
 from parquetry.progress import Progress, silent
+from parquetry.publishing.delta_commit import ACTIONS, decode_commit, information, is_torn
 from parquetry.publishing.delta_paths import relative_path
 from parquetry.publishing.delta_record import (
     add_action,
@@ -37,6 +45,8 @@ from parquetry.publishing.other_readers import widened_refusal
 
 _MAX_ATTEMPTS = 5
 """Number of times that a publication begins again, because another one has written to the log meanwhile."""
+_SECONDS_OF_A_WRITE = 1.0
+"""Seconds after which a commit that has not become whole counts as torn."""
 _OWN_REWRITES = ("compact", "rebucket")
 """Operations that change files, and no rows."""
 
@@ -79,15 +89,25 @@ class DeltaLog:
         }
         while f"{log.commits:020d}.json" in names:
             text = read_small_file(log.commit_location) or b""
-            actions = [msgspec.json.decode(line) for line in text.splitlines() if line]
-            info: dict[str, Any] = next((each["commitInfo"] for each in actions if "commitInfo" in each), {})
-            if "parquetry.version" not in info:
+            actions = decode_commit(text)
+            if actions is None and is_torn(text) and f"{log.commits + 1:020d}.json" not in names:
+                log.take_torn_away(text)
+                break
+            if actions is None:
                 raise UnsupportedError(
-                    f"Table {label}: commit {log.commits} of the Delta log in {folder} is by another program: move the "
+                    f"Table {label}: commit {log.commits} of the Delta log in {folder} is damaged, or by another program: move the "
                     "log away, and publish again."
                 )
-            log.apply(actions, info)
+            log.apply(actions, information(actions))
         return log
+
+    def take_torn_away(self, text: bytes) -> None:
+        """Delete the next commit, which a killed publication left torn, so that it is written anew.
+
+        A library before this one may be writing it at this moment. So it counts as torn if its text stays.
+        """
+        time.sleep(_SECONDS_OF_A_WRITE)
+        take_away(self.commit_location, text)
 
     @property
     def commit_location(self) -> str:
@@ -219,7 +239,7 @@ def _file_time(file: FileRecord, version: TableSnapshot) -> int:
 def _actions(log: DeltaLog, version: TableSnapshot, files: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the actions of the commit that brings a log to a version."""
     require_publishable(version)
-    info = {
+    info: dict[str, Any] = {
         "timestamp": version.committed_at,
         "operation": version.operation,
         "engineInfo": f"Parquetry/{__version__}",
@@ -242,6 +262,7 @@ def _actions(log: DeltaLog, version: TableSnapshot, files: dict[str, dict[str, A
         elif _with_change(earlier, False) != _with_change(action, False):
             # An ADD replaces the one before. A REMOVE beside it would remove the file: readers take no order.
             actions.append(_with_change(action, False))
+    info[ACTIONS] = len(actions)
     return actions
 
 

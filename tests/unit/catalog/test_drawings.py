@@ -14,6 +14,7 @@ from parquetry.catalog import Catalog
 from parquetry.catalog.listing import Listing
 from parquetry.metastore import FileRecord, TableColumn, TableMetadata, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
+from parquetry.prune import Report
 
 ODD = "<script>&"
 
@@ -71,7 +72,8 @@ def test_a_listing_is_drawn_and_not_used_up(catalog: Catalog) -> None:
     assert drawn(html)[:5] == ["p", "files", "rows", "size", "location"]
     assert drawn(html)[5:10] == ["00", "1", "10", "1.5 kB", f"{catalog.warehouse}/t/p=00"]
     assert listing._repr_html_() == html
-    assert repr(listing) == "<partitions of default.t, one by one: list() gives them all>"
+    assert repr(listing).startswith("partitions of default.t, one by one: list() gives them all")
+    assert repr(listing) == repr(listing)  # it consumes nothing
     values = [next(listing).values["p"] for _ in range(25)]
     assert values == [f"{number:02}" for number in range(25)]
     html = listing._repr_html_()
@@ -132,3 +134,15 @@ def test_a_listing_reads_no_more_than_it_draws() -> None:
     listing = Listing("numbers", things(), lambda number: {"number": number})
     assert len(drawn(listing._repr_html_())) == 21
     assert len(read) == 21
+
+
+def test_a_prompt_shows_what_a_person_reads(catalog: Catalog) -> None:
+    """A catalog names its tables, a table its columns and sums, and a plan's text has no quotes."""
+    table = catalog.tables()[0]
+    assert table in repr(catalog)
+    assert repr(catalog.table(table)).startswith(f"{table}: version ")
+    assert "Column(" not in repr(catalog.table(table))
+    assert "operation" in repr(catalog.history(table)).split("\n")[1]
+    assert repr(catalog.scan(table).explain()) == catalog.scan(table).explain()
+    assert repr(Report(())) == str(Report(()))
+    catalog.close()

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from parquetry.data_files import Trust
+from parquetry.data_files import ArrowFooters, Trust
 from parquetry.data_files.footers import parquet_schema
 from parquetry.data_files.footers.parquet_footer import ParquetFooter
 from parquetry.data_files.footers.parquet_schema import UNCLEAR
@@ -248,3 +248,28 @@ def test_texts_of_old_arrow_are_not_known(tmp_path: Path, version: str, believed
     assert columns is not None
     assert (columns["n"].min, columns["n"].nulls) == (1, 1)
     assert (columns["s"].min, columns["s"].nulls) == (("a", 1) if believed else (None, None))
+
+
+@pytest.mark.parametrize(
+    ("codec", "trust"), [("snappy", Trust.EXACT), ("zstd", Trust.EXACT), ("brotli", Trust.BOUNDS)]
+)
+def test_a_codec_that_spark_lacks_answers_nothing(tmp_path: Path, codec: str, trust: Trust) -> None:
+    """Spark's reader fails at such a column. So its statistics leave the file out, and answer no aggregate."""
+    pq.write_table(pa.table({"v": [1, 2]}), tmp_path / "f.parquet", compression=codec)
+    (record,) = ArrowFooters("UTC").data_files("parquet", f"file:{tmp_path}", ["f.parquet"])
+    assert record.columns is not None
+    statistics = record.columns["v"]
+    assert (statistics.trust, statistics.min, statistics.min_exact) == (trust, 1, trust == Trust.EXACT)
+
+
+def test_a_changed_last_byte_is_no_encryption(tmp_path: Path) -> None:
+    """An encrypted file begins with PARE, too. One that only ends so is damaged, of any size."""
+    path = tmp_path / "f.parquet"
+    for rows in (2, 200_000):
+        pq.write_table(pa.table({"v": range(rows)}), path, compression="none", use_dictionary=False)
+        path.write_bytes(path.read_bytes()[:-1] + b"E")
+        with pytest.raises(FileCorruptError, match="ends with PARE, as an encrypted one does"):
+            ArrowFooters("UTC").data_files("parquet", f"file:{tmp_path}", ["f.parquet"])
+    path.write_bytes(b"PARE" + path.read_bytes()[4:])
+    (record,) = ArrowFooters("UTC").data_files("parquet", f"file:{tmp_path}", ["f.parquet"])
+    assert record.rows is None

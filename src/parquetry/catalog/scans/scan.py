@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from parquetry import metastore as ms
-from parquetry.catalog.drawing import table_html, text_html
+from parquetry.catalog.drawing import PromptText, table_html, text_html
 from parquetry.catalog.scans.ordering import sort_rows
 from parquetry.catalog.scans.planning import (
     FilesToRead,
@@ -249,7 +249,7 @@ class Scan:
 
     def explain(self) -> str:
         """Return what is read, of how much, and why, as `parquetry.explain` does for a query of Spark."""
-        return str(Report((self._plan().selection.report,)))
+        return PromptText(str(Report((self._plan().selection.report,))))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Return the rows by Arrow's C stream interface: `pl.DataFrame(scan)` and `pa.table(scan)` work.

@@ -33,6 +33,7 @@ class Chunk:
         min_exact: whether `min` occurs, or None if the file does not say.
         max_exact: whether `max` occurs, likewise.
         encrypted: whether the column is encrypted.
+        codec: Parquet's number of the codec, or None if it is not stated.
     """
 
     values: int | None
@@ -44,6 +45,7 @@ class Chunk:
     min_exact: bool | None
     max_exact: bool | None
     encrypted: bool
+    codec: int | None
 
 
 @dataclass(frozen=True)
@@ -179,6 +181,7 @@ def _chunk(column: Struct) -> Chunk:
         min_exact=_flag(stated.get(8)) if not deprecated else None,
         max_exact=_flag(stated.get(7)) if not deprecated else None,
         encrypted=8 in column or 9 in column,
+        codec=number(about.get(4)),
     )
 
 

@@ -119,6 +119,11 @@ def parse_tail(tail: bytes, size: int, read_at: Callable[[int, int], bytes] | No
     if len(tail) < LENGTH_AND_MAGIC_BYTES:
         raise ValueError(f"it has {size} bytes, fewer than the end of a Parquet file")
     if tail[-4:] == ENCRYPTED_MAGIC:
+        head = tail[:4] if read_at is None or size <= len(tail) else read_at(4, 0)
+        if head != ENCRYPTED_MAGIC:
+            raise ValueError(
+                f"it ends with {ENCRYPTED_MAGIC.decode()}, as an encrypted one does, and does not begin with it"
+            )
         return ParquetFooter.of_encrypted()
     if tail[-4:] != MAGIC:
         raise ValueError(f"it does not end with {MAGIC.decode()}")
@@ -265,6 +270,11 @@ def missing_file(path: str) -> FileMissingError:
     )
 
 
+_CODECS_OF_SPARK = (None, 0, 1, 2, 5, 6, 7)
+"""Parquet's numbers of the codecs that Spark has: none, Snappy, gzip, LZ4, Zstandard, raw LZ4. It lacks LZO
+and Brotli."""
+
+
 class _ContradictionError(Exception):
     """The footer says two things that cannot both be true."""
 
@@ -296,6 +306,8 @@ class _FooterColumns:
 
     def _column(self, leaf: Leaf) -> ColumnStatistics:
         trust = int(max(self._writer.trust, Trust.BOUNDS))  # what is not believed at all is left out below
+        if not self._is_readable(leaf):
+            trust = int(Trust.BOUNDS)
         sizes = [
             None if chunk is None else chunk.size
             for position in range(leaf.position, leaf.position + leaf.leaves)
@@ -322,6 +334,16 @@ class _FooterColumns:
             trust,
             stored,
         )
+
+    def _is_readable(self, leaf: Leaf) -> bool:
+        """Return whether Spark has the codecs of a column.
+
+        If it lacks one, its readers fail. So nothing is answered from the statistics, which may still leave
+        the file out.
+        """
+        positions = range(leaf.position, leaf.position + leaf.leaves)
+        chunks = (chunk for position in positions for chunk in self._footer.chunks(position))
+        return all(chunk is None or chunk.codec in _CODECS_OF_SPARK for chunk in chunks)
 
     def _nulls(self, leaf: Leaf, chunks: Sequence[tuple[int | None, Chunk | None]]) -> int | None:
         """Return the number of NULLs, or None if it is unknown.

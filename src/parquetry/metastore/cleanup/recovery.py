@@ -89,14 +89,17 @@ def delete_rows(
 
 
 def delete_table(store: Store, table: bytes) -> None:
-    """Remove all rows of a table that no name leads to. Its head goes last, so that readers notice."""
+    """Remove all rows of a table that no name leads to. Its head goes last, so that readers notice.
+
+    The metadata go first. A reader that still finds them after the other rows has missed none of these.
+    """
     for prefix in (
+        METADATA + table,
         partition_prefix(table),
         CHUNKS + table,
         SUMMARIES + table,
         JOURNAL + table,
         COMMITS + table,
-        METADATA + table,
         INDEXES + table,
         removed_files_prefix(table),
         RANGE_MANIFESTS + table,

@@ -43,6 +43,7 @@ deleted. Such a ticket is not forgotten either.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from collections.abc import Callable, Mapping
 
@@ -71,6 +72,8 @@ from parquetry.metastore.storage.model import CommitRecord, TableMetadata, Total
 from parquetry.metastore.storage.owner import Owner, active_owner, uptime_s
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
 from parquetry.metastore.versions.visible_rows import PartitionRow, VisibleRows
+
+_LOG = logging.getLogger("parquetry")
 
 
 class Successor(TableSnapshot):
@@ -154,8 +157,10 @@ def commit(transaction: Transaction, summary: Mapping[str, str] | None = None) -
         COUNTERS.add(CONFLICTS)
         raise
     COUNTERS.add(COMMITS)
-    with contextlib.suppress(ParquetryError):  # plans take longer without them, and vacuum writes them
+    try:  # plans take longer without them, and vacuum writes them
         refresh_after(version, len(prepared.changes))
+    except Exception as error:  # noqa: BLE001  # whatever it is, the commit holds
+        _LOG.info("Range manifests of table %s are not up to date: %s", version.label, error)
     notify_followers(version)
     return version
 

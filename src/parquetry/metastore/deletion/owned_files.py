@@ -31,7 +31,15 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError, WarehouseError
-from parquetry.locations import StoragePath, base_name, is_below, is_own, join_location, parent_folder
+from parquetry.locations import (
+    StoragePath,
+    base_name,
+    is_below,
+    is_own,
+    join_location,
+    parent_folder,
+    read_small_file,
+)
 from parquetry.metastore.cleanup.retention import commit_rows
 from parquetry.metastore.deletion.claims import Claim, claims, overlap
 from parquetry.metastore.deletion.external_folders import former_folders, outer_folders
@@ -47,7 +55,13 @@ from parquetry.metastore.manifest.entries import decode_entry, read_files
 from parquetry.metastore.ownership.owner import ownership_of
 from parquetry.metastore.storage.checksums import is_tombstone
 from parquetry.metastore.storage.head import Head, read_head
-from parquetry.metastore.storage.keyspace import TICKET_BYTES, partition_prefix, prefix_range, ticket_of
+from parquetry.metastore.storage.keyspace import (
+    TICKET_BYTES,
+    metadata_key,
+    partition_prefix,
+    prefix_range,
+    ticket_of,
+)
 from parquetry.metastore.storage.model import TableMetadata
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.placement import TablePlacement
@@ -55,6 +69,8 @@ from parquetry.metastore.versions.snapshot import TableSnapshot, load
 from parquetry.store import Store
 
 _LOG = logging.getLogger("parquetry")
+_DELTA_LOG, _ICEBERG = "_delta_log", "_iceberg"
+"""Folders in a table's folder with what `publishing` and `iceberg` write for other readers."""
 
 
 class OwnedFiles:
@@ -216,6 +232,35 @@ class OwnedFiles:
                     listed.add(self.real_path(location))
         return listed
 
+    def companions(self, there: Iterable[StoragePath]) -> set[StoragePath]:
+        """Return the files of the table's logs for other readers: Iceberg's manifests, and a Delta log.
+
+        The Delta log of an external table stays, as the files do that it names.
+
+        Args:
+            there: all files below the table's folder.
+        """
+        logs = {path for path in there if not self._is_shared(self.real.file(path)) and self._is_in_log(path)}
+        delta = {path for path in logs if base_name(parent_folder(path).path) == _DELTA_LOG}
+        return logs if self._managed and delta and self._is_own_delta_log() else logs - delta
+
+    def _is_in_log(self, path: StoragePath) -> bool:
+        folder = parent_folder(path)
+        if folder.path == f"{self.root.path}/{_DELTA_LOG}":
+            return True
+        return folder.path == f"{self.root.path}/{_ICEBERG}" and f"-{self._table.hex()}-" in base_name(
+            path.path
+        )
+
+    def _is_own_delta_log(self) -> bool:
+        """Return whether the first commit of the Delta log names the table."""
+        first = StoragePath(self.root.root, f"{self.root.path}/{_DELTA_LOG}/{0:020d}.json")
+        try:
+            text = read_small_file(self._files.name(first)) or b""
+        except (OSError, WarehouseError):
+            return False
+        return f'"parquetry.table":"{self._table.hex()}'.encode() in text
+
     def delete(self, paths: Iterable[StoragePath]) -> list[str]:
         """Delete files with their checksums, and the directories that become empty.
 
@@ -339,11 +384,13 @@ class DroppedTableFiles:
 
     Attributes:
         store: the metastore's store.
+        id: the table's id.
         label: the table's name, for messages.
     """
 
     def __init__(self, table: TableSnapshot, *, given_up: bool = False) -> None:
         self.store = table.store
+        self.id = table.id
         self.label = table.label
         self._snapshot = table
         self._files = FileAccess()
@@ -362,9 +409,43 @@ class DroppedTableFiles:
         elif table.metadata.external and not given_up:
             self._live = {
                 real.file(self._files.storage_path(join_location(partition.location, file.path)))
-                for partition in table.partitions()
+                for partition in _partitions(table, head)
                 for file in partition.files
             }
+
+    @classmethod
+    def from_dropped(cls, store: Store, table: bytes, head: Head) -> DroppedTableFiles:
+        """Return the files of a table that was dropped by a process that died since.
+
+        Raises:
+            TableNotFoundError: rows were deleted, so the files were, too.
+        """
+        dropped = cls(load(store, table, head))
+        # The metadata are deleted first. While they are there, no row was missing that was read before.
+        if store.get(metadata_key(table, head.commit.metadata)) is None:
+            raise TableNotFoundError("The rows of a dropped table were deleted while they were read.")
+        return dropped
+
+    def unneeded(self) -> dict[StoragePath, Info]:
+        """Return the files that `delete` would delete now.
+
+        Raises:
+            WarehouseError: the table's folder cannot be listed.
+        """
+        own = self._owned(None)
+        infos = dict(self._files.below(own.root)) | dict(own.own_files_elsewhere())
+        return {path: infos[path] for path in self._deletable(own, set(infos))}
+
+    def _owned(self, read_claims: Callable[[], Iterable[Claim]] | None) -> OwnedFiles:
+        table = self._snapshot
+        return OwnedFiles(
+            table.store, table.id, table.metadata, self._files, read_claims, elsewhere=self._elsewhere
+        )
+
+    def _deletable(self, own: OwnedFiles, there: set[StoragePath]) -> set[StoragePath]:
+        unneeded = {path for path in there if own.is_own(path) or path in self._recorded}
+        stray = {path for path in unneeded if (file := checksummed_file(path)) is not None and file in there}
+        return own.companions(there) | own.deletable(unneeded - stray - self._live)
 
     def delete(self, read_claims: Callable[[], Iterable[Claim]] | None = None) -> list[str]:
         """Delete the files, unless the table still exists: the drop by name may have dropped another table.
@@ -379,21 +460,33 @@ class DroppedTableFiles:
         head = read_head(table.store, table.id)
         if head is not None and not head.is_deleted:
             return []
-        own = OwnedFiles(
-            table.store, table.id, table.metadata, self._files, read_claims, elsewhere=self._elsewhere
-        )
+        own = self._owned(read_claims)
         try:
             there = {path for path, _ in self._files.below(own.root)}
             there |= {path for path, _ in own.own_files_elsewhere()}
         except WarehouseError as error:
             # an external table without a write has no files there
             return [] if table.metadata.external and not table.version else [error.message]
-        unneeded = {path for path in there if own.is_own(path) or path in self._recorded}
-        stray = {path for path in unneeded if (file := checksummed_file(path)) is not None and file in there}
-        failures = own.delete(own.deletable(unneeded - stray - self._live))
+        failures = own.delete(sorted(self._deletable(own, there), key=_is_data))
         end_uploads(self._files, own.unfinished_uploads())
         own.delete_empty()
         return failures
+
+
+def _is_data(path: StoragePath) -> bool:
+    """Return False for files of logs, which are deleted first: no reader is to find the names of deleted
+    files.
+    """
+    return base_name(parent_folder(path).path) not in (_DELTA_LOG, _ICEBERG)
+
+
+def _partitions(table: TableSnapshot, head: Head | None) -> Iterator[PartitionSnapshot]:
+    """Yield the partitions of a table's newest version, also after it was dropped."""
+    if head is None or not head.is_deleted:
+        yield from table.partitions()
+        return
+    for key, age, value in table.visible.scan([(b"", None)], single=not table.partition_types):
+        yield PartitionSnapshot(table, key, age, value)
 
 
 def purge_replaced(before: Iterable[PartitionSnapshot], table: TableSnapshot) -> list[str]:
@@ -408,13 +501,19 @@ def purge_replaced(before: Iterable[PartitionSnapshot], table: TableSnapshot) ->
     Returns:
         A message for each file that could not be deleted.
     """
-    gone: set[str] = set()
-    for partition in before:
-        gone.update(join_location(partition.location, file.path) for file in partition.files)
-        fits = table.placement.fits(partition.key)  # a REPLACE TABLE may have changed the partition columns
-        if fits and (now := table.partition(partition.values)) is not None:
-            gone.difference_update(join_location(now.location, file.path) for file in now.files)
-    return _purge(table, gone, everything=True)
+
+    def unneeded() -> set[str]:
+        gone: set[str] = set()
+        for partition in before:
+            gone.update(join_location(partition.location, file.path) for file in partition.files)
+            fits = table.placement.fits(
+                partition.key
+            )  # a REPLACE TABLE may have changed the partition columns
+            if fits and (now := table.partition(partition.values)) is not None:
+                gone.difference_update(join_location(now.location, file.path) for file in now.files)
+        return gone
+
+    return _purge(table, unneeded, everything=True)
 
 
 def purge(table: TableSnapshot, locations: Iterable[str]) -> list[str]:
@@ -430,10 +529,18 @@ def purge(table: TableSnapshot, locations: Iterable[str]) -> list[str]:
     Returns:
         A message for each file that could not be deleted.
     """
-    return [] if table.metadata.external else _purge(table, locations, everything=False)
+    return [] if table.metadata.external else _purge(table, lambda: locations, everything=False)
 
 
-def _purge(table: TableSnapshot, locations: Iterable[str], everything: bool) -> list[str]:
+def _purge(table: TableSnapshot, locations: Callable[[], Iterable[str]], everything: bool) -> list[str]:
+    """Delete files that no version needs. The commit is made: no error may reach the statement's caller."""
+    try:
+        return _delete_unneeded(table, locations(), everything)
+    except Exception as error:  # noqa: BLE001  # whatever a file system or the store does, the commit holds
+        return [str(error)]
+
+
+def _delete_unneeded(table: TableSnapshot, locations: Iterable[str], everything: bool) -> list[str]:
     files = FileAccess()
     own = OwnedFiles(table.store, table.id, table.metadata, files, everything=everything)
     unneeded = own.deletable({files.storage_path(location) for location in locations})

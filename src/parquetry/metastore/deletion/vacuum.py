@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from parquetry.errors import TableNotFoundError, WarehouseError
+from parquetry.errors import MetastoreDamagedError, TableNotFoundError, WarehouseError
 from parquetry.metastore.cleanup import upkeep_record
 from parquetry.metastore.cleanup.in_flight import writes_in_flight
 from parquetry.metastore.cleanup.retention import oldest_commit, oldest_needed_commit, retire
@@ -43,7 +43,7 @@ from parquetry.metastore.deletion.delete_rows import UnneededRows
 from parquetry.metastore.deletion.file_access import FileAccess, checksum_file
 from parquetry.metastore.deletion.find_unneeded_files import Candidates, UnneededFiles
 from parquetry.metastore.deletion.forget_tickets import forget_tickets
-from parquetry.metastore.deletion.owned_files import OwnedFiles
+from parquetry.metastore.deletion.owned_files import DroppedTableFiles, OwnedFiles
 from parquetry.metastore.deletion.unfinished_uploads import Uploads, end_uploads
 from parquetry.metastore.namespace.orphans import Orphan, Orphans
 from parquetry.metastore.ownership.owner import ownership_of
@@ -257,7 +257,7 @@ class RemovedOrphans:
     Attributes:
         tables: number of tables.
         names: number of name rows that lead to no table.
-        files: paths and sizes in bytes of files of tables that never had a name.
+        files: paths and sizes in bytes of files of tables that never had a name, or whose DROP died.
         uploads: unfinished uploads of such tables.
     """
 
@@ -303,9 +303,15 @@ def remove_orphans(store: Store, files: FileAccess, *, dry_run: bool = False) ->
 def _remove_files(
     store: Store, files: FileAccess, orphan: Orphan, dry_run: bool
 ) -> tuple[list[tuple[str, int]], Uploads]:
-    """Delete the files of a table that never had a name, and end its uploads."""
-    if orphan.head is None or orphan.was_seen or orphan.head.kind == "view":
+    """Delete the files of a table that never had a name, or whose DROP died, and end its uploads."""
+    if orphan.head is None or orphan.head.kind == "view":
         return [], []
+    if orphan.was_seen:
+        return (
+            (_remove_dropped(store, files, orphan.id, orphan.head, dry_run), [])
+            if orphan.has_files
+            else ([], [])
+        )
     try:
         metadata = load_metadata(store, orphan.id, orphan.head.commit.metadata)
     except TableNotFoundError:  # interrupted before the metadata were written
@@ -321,3 +327,21 @@ def _remove_files(
         uploads = end_uploads(files, uploads)
         own.delete_empty()
     return [(files.name(path), info.bytes) for path, info in infos.items() if path in doomed], uploads
+
+
+def _remove_dropped(
+    store: Store, files: FileAccess, table: bytes, head: Head, dry_run: bool
+) -> list[tuple[str, int]]:
+    """Delete the files of a table whose DROP died before it had deleted them all.
+
+    Raises:
+        WarehouseError: a file cannot be deleted.
+    """
+    try:
+        dropped = DroppedTableFiles.from_dropped(store, table, head)
+    except (TableNotFoundError, MetastoreDamagedError):  # the DROP was about to delete the rows
+        return []
+    unneeded = dropped.unneeded()
+    for failure in () if dry_run else dropped.delete():
+        raise WarehouseError(failure)
+    return [(files.name(path), info.bytes) for path, info in unneeded.items()]

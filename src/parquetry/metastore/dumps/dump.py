@@ -7,10 +7,13 @@ on working: each table is written as one head shows it. `format` describes the f
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import re
 import shutil
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -50,6 +53,7 @@ from parquetry.metastore.storage.keyspace import (
     removed_files_prefix,
 )
 from parquetry.metastore.storage.model import CommitRecord, Database, TableMetadata
+from parquetry.metastore.storage.owner import is_tag_of_dead, process_tag
 from parquetry.metastore.storage.wire import decoder
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.metastore.warehouse_store import WarehouseStore
@@ -57,6 +61,10 @@ from parquetry.progress import Progress, silent
 
 MAX_READ_ATTEMPTS = 5
 """Attempts to read a table that others drop or vacuum meanwhile, and names that others change."""
+_UNFINISHED = ".parquetry-dump-"
+_UNFINISHED_NAME = re.compile(r"\..*\.parquetry-dump-([0-9a-f]{12}-\d+-\d+)\.\w+")
+"""The name of a folder that a dump is written into, with the process that writes it."""
+_MAX_DUMP_SECONDS = 7 * 24 * 60 * 60
 MAX_PASSES = 100
 """Passes over the metastore's tables; each pass writes tables that were created during the last one."""
 
@@ -81,7 +89,10 @@ def dump(metastore: Metastore, folder: str | os.PathLike[str], progress: Progres
     work: Path | None = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        remove_unfinished(target.parent)
+        work = Path(
+            tempfile.mkdtemp(prefix=f".{target.name}{_UNFINISHED}{process_tag()}.", dir=target.parent)
+        )
         (work / TABLES).mkdir()
         manifest, text = write_manifest(_write(metastore, work, progress))
         _write_file(work / MANIFEST, [text])
@@ -93,6 +104,19 @@ def dump(metastore: Metastore, folder: str | os.PathLike[str], progress: Progres
         if work is not None:
             shutil.rmtree(work, ignore_errors=True)
     return manifest
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Delete what dumps into a folder left that were killed. A dump of another machine counts so after a week."""
+    for path in folder.glob(f".*{_UNFINISHED}*"):
+        if (name := _UNFINISHED_NAME.fullmatch(path.name)) is None:
+            continue
+        is_dead = is_tag_of_dead(name[1])
+        with contextlib.suppress(OSError):  # another dump deletes it, too
+            if is_dead is None:
+                is_dead = time.time() - path.stat().st_mtime > _MAX_DUMP_SECONDS
+            if is_dead:
+                shutil.rmtree(path)
 
 
 def _umask() -> int:

@@ -141,7 +141,7 @@ def read_manifest(text: bytes, where: str) -> Manifest:
         if not _is_as_written(text, plain["version"]):
             raise WarehouseError(f"{where}/{MANIFEST} is not as it was written; make another dump.")
         return msgspec.convert(plain, Manifest)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise WarehouseError(f"{where} is damaged: {error}; make another dump.") from None
 
 

@@ -6,19 +6,23 @@ and an interrupted restore can be run again. A row of its own marks a metastore 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from parquetry.errors import ForeignWarehouseError, StoreError, WarehouseError
+from parquetry.errors import ForeignWarehouseError, ParquetryError, StoreError, WarehouseError
 from parquetry.metastore.check.chunk_check import ColumnTypesByTicket
 from parquetry.metastore.commits.removed_files import encode_removed
 from parquetry.metastore.dumps.format import (
     MANIFEST,
+    TABLES,
     DumpedTable,
     Manifest,
     entry_from_json,
@@ -36,6 +40,7 @@ from parquetry.metastore.storage.keyspace import (
     DATABASES,
     NAMES,
     RESTORING,
+    TABLE_ID_BYTES,
     commit_key,
     complement,
     delete_in_batches,
@@ -48,7 +53,7 @@ from parquetry.metastore.storage.keyspace import (
     removed_files_prefix,
 )
 from parquetry.metastore.storage.model import CommitRecord, FileChunk, PartitionIndex, RemovedFileRecord
-from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE
+from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE, normalise_name
 from parquetry.metastore.storage.wire import encode
 from parquetry.metastore.versions.indexes import entry_rows
 from parquetry.progress import Progress, silent
@@ -108,6 +113,7 @@ def restore(
     source = Path(folder)
     manifest, text = look_into(source)
     try:
+        verify_names(source, manifest)
         for table in manifest.tables:
             _verify(source, table)
     except OSError as error:
@@ -182,6 +188,40 @@ def _write_names(
             raise StoreError(f"Table {table.database}.{table.name} was made by someone else meanwhile.")
 
 
+def verify_names(source: Path, manifest: Manifest) -> None:
+    """Make sure that the ids, names and files of a manifest are such as `dump` writes.
+
+    Raises:
+        WarehouseError: one of them is not.
+    """
+    ids = Counter(table.id for table in manifest.tables)
+    names = Counter((table.database, table.name) for table in manifest.tables)
+    for table in manifest.tables:
+        if not (
+            re.fullmatch(f"[0-9a-f]{{{2 * TABLE_ID_BYTES}}}", table.id)
+            and table.file == f"{TABLES}/{table.id}.jsonl"
+            and _is_name("database", table.database)
+            and _is_name("table", table.name)
+            and ids[table.id] == names[table.database, table.name] == 1
+        ):
+            raise WarehouseError(
+                f"{source / MANIFEST} is damaged: table {table.database!r}.{table.name!r} with id {table.id!r} and file "
+                f"{table.file!r} is none that `dump` wrote; make another dump."
+            )
+    for database in manifest.databases:
+        if not _is_name("database", database.name):
+            raise WarehouseError(
+                f"{source / MANIFEST} is damaged: {database.name!r} is no name of a database; make another dump."
+            )
+
+
+def _is_name(kind: str, name: str) -> bool:
+    try:
+        return normalise_name(kind, name) == name
+    except ParquetryError:
+        return False
+
+
 def _verify(source: Path, table: DumpedTable) -> None:
     digest, lines = hashlib.sha256(), 0
     with (source / table.file).open("rb") as file:
@@ -190,6 +230,23 @@ def _verify(source: Path, table: DumpedTable) -> None:
             lines += 1
     if lines != table.lines or digest.hexdigest() != table.sha256:
         raise WarehouseError(f"{source / table.file} is not as it was written; make another dump.")
+    with _damage_errors(source, table):
+        lines_of_table = _TableLines(bytes.fromhex(table.id))
+        with (source / table.file).open("rb") as file:
+            for _ in lines_of_table.rows(iter(file)):
+                pass
+        encode(lines_of_table.head(table))
+
+
+@contextlib.contextmanager
+def _damage_errors(source: Path, table: DumpedTable) -> Iterator[None]:
+    """Say that a table's file is damaged, whatever error its lines lead to: someone may have made it by hand."""
+    try:
+        yield
+    except (ParquetryError, OSError):
+        raise
+    except Exception as error:  # noqa: BLE001
+        raise WarehouseError(f"{source / table.file} is damaged ({error!r}); make another dump.") from None
 
 
 def _require_empty(metastore: Metastore, mark: bytes) -> bool:
@@ -227,13 +284,11 @@ def _claim(metastore: Metastore, mark: bytes) -> None:
 def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
     """Write the rows of a table, except its head. Return the head."""
     lines = _TableLines(bytes.fromhex(table.id))
-    try:
+    with _damage_errors(source, table):
         with (source / table.file).open("rb") as file:
             for batch in in_batches(lines.rows(iter(file)), _ROWS_PER_BATCH):
                 store.put_many(batch, fields_of)
         return lines.head(table)
-    except (KeyError, IndexError, TypeError, ValueError, msgspec.MsgspecError) as error:
-        raise WarehouseError(f"{source / table.file} is damaged ({error!r}); make another dump.") from None
 
 
 class _TableLines:
@@ -259,7 +314,7 @@ class _TableLines:
             KeyError, TypeError, ValueError, msgspec.MsgspecError: a line is damaged.
         """
         for line in lines:
-            ((kind, fields),) = msgspec.json.decode(line).items()
+            ((kind, fields),) = msgspec.json.decode(line, type=dict[str, dict[str, Any]]).items()
             if kind == "table":
                 self._first.update(fields)
             elif kind == "commit":

@@ -293,12 +293,11 @@ class TableNames:
         if not self._announce(table, (database, name, token)):
             return None
         try:
-            self.take(database, name, table.id, token)
-        except (TableExistsError, NamespaceNotFoundError):
-            if self.withdraw(table.id, token):
-                self.release(database, name, table.id + token)
+            head = self._take_announced(table, (database, name, token))
+        except TableNotFoundError:
+            if (dropped := self._dropped_after(table, (database, name, token))) is None:
                 raise
-        head = self._finish(table.id, token)
+            return dropped
         if head.token != token:
             if head.is_deleted and (head.database, head.name) == (database, name):
                 return head  # others finished the renaming, and dropped the table under its new name
@@ -307,6 +306,38 @@ class TableNames:
             )
         self.release(table.head.database, table.head.name, table.row)
         return head
+
+    def _take_announced(self, table: NamedTable, renaming: tuple[str, str, bytes]) -> Head:
+        """Take the name that a table's head has announced, and return the head."""
+        database, name, token = renaming
+        try:
+            self.take(database, name, table.id, token)
+        except (TableExistsError, NamespaceNotFoundError):
+            if self.withdraw(table.id, token):
+                self.release(database, name, table.id + token)
+                # CASCADE may have finished the renaming, and dropped the table with its new database
+                if (dropped := self._dropped_after(table, renaming)) is not None:
+                    return dropped
+                raise
+        return self._finish(table.id, token)
+
+    def _dropped_after(self, table: NamedTable, renaming: tuple[str, str, bytes]) -> Head | None:
+        """Return the head of a table that others renamed and then dropped, or None if it was not renamed.
+
+        If the head is gone, the row of the old name tells: a DROP under that name removes it first.
+        """
+        database, name, token = renaming
+        head = read_head(self._store, table.id)
+        if head is not None:
+            is_renamed = head.is_deleted and (head.database, head.name) == (database, name)
+            return head if is_renamed else None
+        before = table.head
+        if self._store.get(name_key(before.database, before.name)) != table.row:
+            return None
+        self.release(before.database, before.name, table.row)
+        return msgspec.structs.replace(
+            before, state="dropped", database=database, name=name, token=token, renaming=None
+        )
 
     def _announce(self, table: NamedTable, renaming: tuple[str, str, bytes]) -> bool:
         def change(head: Head) -> Head:

@@ -1,8 +1,9 @@
 """Orphans: tables that no name leads to, since making, dropping or replacing them was interrupted.
 
-The head of a dropped or replaced table says so. The head of an unfinished table names its author, as a commit
-under way does. A head is written before all other rows of its table, and removed after them. So rows without
-a head are orphans, too: a writer wrote them before it noticed that the table had been dropped.
+The head of a dropped or replaced table says so, and may name the process that deletes its files. The head of
+an unfinished table names its author, as a commit under way does. A head is written before all other rows of
+its table, and removed after them. So rows without a head are orphans, too: a writer wrote them before it
+noticed that the table had been dropped.
 
 A renaming that was announced and not finished is withdrawn. Otherwise the table would get the name much
 later, as a surprise.
@@ -82,6 +83,11 @@ class Orphan(NamedTuple):
         """Return whether the table ever had a name, so that users may know of its files."""
         return self.head is not None and self.head.is_deleted and bool(self.head.name)
 
+    @property
+    def has_files(self) -> bool:
+        """Return whether a DROP that had to delete the files has died, perhaps before it did."""
+        return self.was_seen and self.head is not None and self.head.author is not None
+
 
 class Orphans:
     """The orphans of a metastore, and the rows of names that lead to no table.
@@ -126,10 +132,12 @@ class Orphans:
         delete_table(self._store, orphan.id)
 
     def _is_dead(self, id: bytes, head: Head) -> bool:
-        if head.is_deleted:
+        if head.is_deleted and (head.author is None or not head.name):
             return True
         if head.author is None or not head.author.is_dead(store_now_ms(self._store), MAX_STAGING_MS):
             return False
+        if head.is_deleted:
+            return True
         if head.state == "staged":
             return True
         if not head.is_first_name:  # it once had its name, so it has users, even if no name leads to it now

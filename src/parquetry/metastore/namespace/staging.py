@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -159,8 +159,12 @@ class StagedTable:
             self._store, self.id, change, lambda head: head.state == after and head.token == token
         )
 
-    def discard(self) -> None:
-        """Remove the table, unless it has got its name."""
+    def discard(self, delete_files: Callable[[], None] = lambda: None) -> None:
+        """Remove the table, unless it has got its name.
+
+        Args:
+            delete_files: deletes the files, before the rows. If this process dies, a vacuum finds both.
+        """
 
         def change(head: Head) -> Head:
             if head.state not in ("staged", "dropped"):
@@ -173,4 +177,5 @@ class StagedTable:
             edit_head(self._store, self.id, change, lambda head: head.state == "dropped")
         except TableNotFoundError:
             return
+        delete_files()
         delete_table(self._store, self.id)

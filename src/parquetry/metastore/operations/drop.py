@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable
+
+import msgspec
 
 from parquetry.errors import TableNotFoundError, WarehouseError
 from parquetry.metastore.commits.replacement import Replacement
@@ -12,6 +15,8 @@ from parquetry.metastore.deletion.file_access import FileAccess, RealPaths
 from parquetry.metastore.deletion.owned_files import DroppedTableFiles
 from parquetry.metastore.metastore import Metastore
 from parquetry.metastore.namespace.staging import StagedTable
+from parquetry.metastore.storage import owner
+from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Kind
 from parquetry.metastore.versions.snapshot import TableSnapshot
 
@@ -33,7 +38,8 @@ class Dropping:
     """Tables that are dropped with their files.
 
     The list of files is read before the drop, and the files are deleted after it, for that very table.
-    Meanwhile another table may have taken its name, or it may have been renamed.
+    Meanwhile another table may have taken its name, or it may have been renamed. The rows are deleted last:
+    if this process dies before, or cannot delete a file, a vacuum of any table deletes files and rows.
 
     Args:
         metastore: the metastore.
@@ -42,6 +48,8 @@ class Dropping:
     def __init__(self, metastore: Metastore) -> None:
         self._metastore = metastore
         self._gone: list[DroppedTableFiles] = []
+        self._author = owner.enter()
+        self._leave = weakref.finalize(self, owner.leave, self._author)
 
     def drop(self, database: str, name: str, kind: Kind | None = "table") -> None:
         """Drop a table, or a view.
@@ -67,27 +75,41 @@ class Dropping:
                 return True
             return table.metadata.external  # the files in the last version of an external table stay
 
-        self._metastore.drop_table(database, name, kind=kind, before=read)
+        now = store_now_ms(self._metastore.store)
+        author = msgspec.structs.replace(self._author, started_at=now)
+        last = self._metastore.drop_table(database, name, kind=kind, before=read, author=author)
+        if not doomed and last.metadata.view is None:
+            self._metastore.finish_drop(last.id, last.label)
         self._gone += doomed
 
     def delete_files(self) -> None:
-        """Delete the files of the tables that were dropped.
+        """Delete the files of the tables that were dropped, and then their rows.
 
         Raises:
             WarehouseError: some files cannot be deleted. All others are deleted, and the tables are dropped.
         """
-        _delete(self._gone)
+        try:
+            _delete(self._gone, self._metastore.finish_drop)
+        finally:
+            self._leave()  # what is left is a vacuum's
 
 
-def _delete(tables: list[DroppedTableFiles]) -> None:
+def _delete(
+    tables: list[DroppedTableFiles], finish: Callable[[bytes, str], None] = lambda _id, _label: None
+) -> None:
     """Delete the files of tables that were dropped, as `Dropping.delete_files` does."""
     if not tables:
         return
     claimed = functools.cache(lambda: list(claims(tables[0].store, RealPaths())))
-    failures = [(table.label, failure) for table in tables for failure in table.delete(claimed)]
+    failures: list[tuple[str, str]] = []
+    for table in tables:
+        left = table.delete(claimed)
+        failures += ((table.label, failure) for failure in left)
+        if not left:
+            finish(table.id, table.label)
     if failures:
         label, first = failures[0]
         raise WarehouseError(
-            f"Table {label} is gone, but {len(failures)} of its files are left: {first.rstrip('.')}. Delete by hand what of "
-            "them is not needed."
+            f"Table {label} is gone, but {len(failures)} of its files are left: {first.rstrip('.')}. Once that is "
+            "possible, a vacuum of any table deletes them."
         )

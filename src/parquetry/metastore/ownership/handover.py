@@ -202,6 +202,8 @@ def receive(
     def take() -> None:
         identity = make_identity(ownership.rows)
         shared = dict.fromkeys(source.shared, "")
+        if source.metastore is None:  # nothing says whose the files outside of the warehouse are
+            shared |= {table.hex(): "" for table in shared_with(None)}
         if original is not None:
             shared |= {table.hex(): original for table in shared_with(None) if table.hex() not in shared}
         shared |= {table: identity.originals.get(table, "") for table in identity.shared}

@@ -56,7 +56,8 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
         cleaner: the process that deletes files that a commit may list. While it does, no commit adopts files.
             Afterwards, `ended_cleaner` stands here.
         author: the process that makes the table. If it dies before the table has a name, the table is an
-            orphan. None once the table has a name, or if the author is not known.
+            orphan. None once the table has a name, or if the author is not known. In a dropped head: the
+            process that deletes the files before the rows. If it dies, a vacuum deletes both.
         newest: the newest row of each partition, if partitions have many rows; see `versions.newest_rows`.
         kind: whether it is a table or a view, as its metadata say in all versions.
     """

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import os
 import socket
 import sys
@@ -63,6 +64,26 @@ class Owner(msgspec.Struct, frozen=True, array_like=True):
         if self.pid == os.getpid() and self.born == _own_birth(self.pid):
             return self.nonce not in _active
         return not _runs(self.pid, self.born)
+
+
+def process_tag() -> str:
+    """Return a short text that names this process, for the name of what it leaves behind if it is killed."""
+    pid = os.getpid()
+    return f"{_host_tag()}-{pid}-{_own_birth(pid) or 0}"
+
+
+def is_tag_of_dead(tag: str) -> bool | None:
+    """Return whether the process of a `process_tag` has ended, or None if it ran on another machine.
+
+    >>> is_tag_of_dead(process_tag()), is_tag_of_dead("elsewhere-7-12345")
+    (False, None)
+    """
+    host, pid, born = tag.split("-")
+    return None if host != _host_tag() else not _runs(int(pid), "" if born == "0" else born)
+
+
+def _host_tag() -> str:
+    return hashlib.sha256(_host(os.getpid()).encode()).hexdigest()[:12]
 
 
 def now_ms() -> int:

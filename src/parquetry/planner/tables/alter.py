@@ -11,6 +11,7 @@ from parquetry.config import (
     SKEWED_BY,
     SKEWED_LOCATIONS,
     SORT_BY,
+    check_codec,
     check_properties,
     is_fixed,
     our_name,
@@ -153,6 +154,7 @@ def _set_property(metadata: TableMetadata, key: str, value: str) -> TableMetadat
         return msgspec.structs.replace(metadata, owner=value)
     _check_changeable(key)
     check_properties({key: value})
+    check_codec({key: value}, metadata.format)
     return msgspec.structs.replace(metadata, properties={**metadata.properties, key: value})
 
 

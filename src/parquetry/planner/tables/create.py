@@ -18,6 +18,7 @@ from parquetry.config import (
     SKEWED_LOCATIONS,
     SORT_BY,
     Settings,
+    check_codec,
     check_properties,
     our_names,
     settle,
@@ -98,6 +99,7 @@ def new_metadata(
     properties = _kept_properties(q.properties)
     fields, named = _fields(lake, label, q, external, file_format)
     check_properties(properties)
+    check_codec(properties, file_format)
     columns = declare_columns(fields, file_format)
     partition_by = _partition_by(label, columns, named)
     metadata = TableMetadata(

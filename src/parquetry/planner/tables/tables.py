@@ -113,11 +113,18 @@ def publish(lake: Lake, q: questions.PublishTable) -> answers.Done:
 
 
 def _purge_replaced(lake: Lake, table: TableSnapshot) -> None:
-    """Delete the files that a replacement removed, if the table's properties say so."""
-    before = lake.metastore.table(table.database, table.name, version=table.version - 1)
-    if settle(properties=before.metadata.properties)[PURGE_ON_OVERWRITE]:
-        for failure in purge_replaced(list(before.partitions()), table):
-            _LOG.warning("a file that was replaced in %s is left: %s", table.label, failure)
+    """Delete the files that a replacement removed, if the table's properties say so.
+
+    The replacement is visible: an error is logged, and the statement has succeeded.
+    """
+    try:
+        before = lake.metastore.table(table.database, table.name, version=table.version - 1)
+        purges = settle(properties=before.metadata.properties)[PURGE_ON_OVERWRITE]
+        failures = purge_replaced(before.partitions(), table) if purges else []
+    except Exception as error:  # noqa: BLE001  # whatever a file system or the store does
+        failures = [str(error)]
+    for failure in failures:
+        _LOG.warning("a file that was replaced in %s is left: %s", table.label, failure)
 
 
 def discard(lake: Lake, q: questions.DiscardTable) -> answers.Done:
@@ -127,9 +134,7 @@ def discard(lake: Lake, q: questions.DiscardTable) -> answers.Done:
         if not staged.may_be_visible:
             delete_replacement(staged)
         return answers.Done()
-    delete_files = staged_deletion(staged)
-    staged.discard()
-    delete_files()
+    staged.discard(staged_deletion(staged))
     return answers.Done()
 
 

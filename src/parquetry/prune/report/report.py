@@ -65,6 +65,9 @@ class Report(ReportPart, frozen=True):
     def __str__(self) -> str:
         return report_text(self.scans, self._lines, self.values, not_run=self.not_run)
 
+    __repr__ = __str__
+    """At a prompt a report is read, as a table is."""
+
     def _repr_html_(self) -> str:
         return report_html(self.scans, self._lines, self.values, not_run=self.not_run)
 
