@@ -48,16 +48,17 @@ def test_one_changed_partition_makes_one_manifest_anew(lake: PythonLake) -> None
     IcebergCatalog(lake.metastore).load_table("default", "t", Client.OTHER)
     shutil.rmtree(lake.folder / "default.db" / "t" / "_iceberg")
     catalog.load_table("default", "t", Client.OTHER)
-    assert (len(written(lake, "manifest")), len(written(lake, "snap"))) == (len(before), 1)
+    assert len(written(lake, "manifest")) == len(before) + 1
 
 
 def test_lists_of_versions_share_manifests(lake: PythonLake) -> None:
     """A later version has a list of its own, and one manifest more."""
     IcebergCatalog(lake.metastore).load_table("default", "t", Client.OTHER)
-    before = written(lake, "manifest")
+    before = written(lake, "manifest"), written(lake, "snap")
     lake.write("t", "p=17/g.parquet", [{"a": 1}])
     IcebergCatalog(lake.metastore).load_table("default", "t", Client.OTHER)
-    assert (len(written(lake, "manifest")), len(written(lake, "snap"))) == (len(before) + 1, 2)
+    after = written(lake, "manifest"), written(lake, "snap")
+    assert [len(new - old) for old, new in zip(before, after, strict=True)] == [1, 1]
 
 
 def test_an_engine_reads_by_manifests(lake: PythonLake) -> None:
