@@ -49,6 +49,7 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.metastore.commits.prepared import (
         require_own_folder as require_own_folder,
+        require_place_beside as require_place_beside,
     )
     from parquetry.metastore.commits.removed_files import (
         RemovedFile as RemovedFile,

@@ -107,13 +107,24 @@ def protocol_action(metadata: TableMetadata) -> dict[str, Any]:
     }
 
 
-def metadata_action(snapshot: TableSnapshot) -> dict[str, Any]:
-    """Return the action with a version's columns."""
+def reader_version(protocol: dict[str, Any]) -> int:
+    """Return the version that a protocol asks of readers. A table may get columns that need a later one."""
+    return int(protocol["protocol"]["minReaderVersion"])
+
+
+def metadata_action(snapshot: TableSnapshot, earlier: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return the action with a version's columns.
+
+    Args:
+        snapshot: the version.
+        earlier: the log's last action of this kind, whose id the log keeps, or None.
+    """
     metadata = snapshot.metadata
     schema = {"type": "struct", "fields": [_field(column.name, column.type) for column in metadata.columns]}
+    new_id = str(uuid.uuid5(_UUID_NAMESPACE, f"{snapshot.id.hex()}{metadata.replacement}"))
     return {
         "metaData": {
-            "id": str(uuid.uuid5(_UUID_NAMESPACE, f"{snapshot.id.hex()}{metadata.replacement}")),
+            "id": new_id if earlier is None else earlier["metaData"]["id"],
             "format": {"provider": "parquet", "options": {}},
             "schemaString": msgspec.json.encode(schema).decode(),
             "partitionColumns": list(metadata.partition_by),

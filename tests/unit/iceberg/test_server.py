@@ -160,8 +160,8 @@ def test_statistics_of_files_prune(address: str) -> None:
         (f"{TABLE}/plan", {"start-snapshot-id": 1, "end-snapshot-id": 2}, 406, "scan one snapshot"),
         (f"{TABLE}/tasks", {"plan-task": "no!"}, 400, "is not a plan task"),
         (f"{TABLE}/tasks", {"plan-task": "é"}, 400, "is not a plan task"),
-        (f"{TABLE}/tasks", {}, 400, "is not a plan task"),
-        (f"{TABLE}/plan", [], 400, "not an object"),
+        (f"{TABLE}/tasks", {}, 400, "required field `plan-task`"),
+        (f"{TABLE}/plan", [], 400, "Expected `object`"),
         ("namespaces/default/tables/none/plan", {}, 404, "none"),
     ],
 )

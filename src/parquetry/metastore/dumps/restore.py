@@ -6,6 +6,7 @@ and an interrupted restore can be run again. A row of its own marks a metastore 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from parquetry.errors import ForeignWarehouseError, StoreError, WarehouseError
+from parquetry.errors import ForeignWarehouseError, StoreError, TableNotFoundError, WarehouseError
 from parquetry.metastore.check.chunk_check import ColumnTypesByTicket
 from parquetry.metastore.commits.removed_files import encode_removed
 from parquetry.metastore.dumps.format import (
@@ -26,6 +27,7 @@ from parquetry.metastore.dumps.format import (
     metadata_from_json,
     read_manifest,
 )
+from parquetry.metastore.followers import notify_followers
 from parquetry.metastore.manifest.chunks import chunk_rows
 from parquetry.metastore.manifest.entries import TOMBSTONE, encode_entry
 from parquetry.metastore.metastore import Metastore
@@ -115,11 +117,21 @@ def restore(
     _require_empty(metastore, hashlib.sha256(text).digest())
     if metastore.ownership is None or metastore.ownership.is_guest:
         _write(metastore, source, manifest, text, progress, lambda: None)
+        _notify(metastore)
         return manifest
     dumped = Source(manifest.metastore or None, manifest.store or None, manifest.warehouse, manifest.shared)
     with receive(metastore.ownership, dumped, metastore.tables_shared_with, claims=claims) as take:
         _write(metastore, source, manifest, text, progress, take)
+    _notify(metastore)
     return manifest
+
+
+def _notify(metastore: Metastore) -> None:
+    """Tell what follows the commits of tables. A Delta log may have commits that are not in the dump."""
+    for database in metastore.databases():
+        for name in metastore.tables(database):
+            with contextlib.suppress(TableNotFoundError):  # dropped since
+                notify_followers(metastore.table(database, name))
 
 
 def _write(
