@@ -42,7 +42,7 @@ class TasksRequest(msgspec.Struct, frozen=True, rename="kebab"):
 class ReportRequest(msgspec.Struct, frozen=True, rename="kebab"):
     """The body of a client's report of a scan or a commit, as far as it is looked at."""
 
-    report_type: str
+    report_type: str | None = None
 
 
 def decode_request(body: bytes, form: type[_Request]) -> _Request:
@@ -119,8 +119,8 @@ class Query:
     def page(self, field: str, names: Sequence[str], parts: Sequence[Any]) -> dict[str, Any]:
         """Return the answer of a list: the page that the client asks for, or all of it.
 
-        A client asks for pages by a `pageToken`, which is empty for the first one. The token is the last name
-        of the page before. So a name that is made or dropped meanwhile moves no other one.
+        A client asks for pages by a `pageToken`, which is empty for the first one; without it the answer has
+        all names, whatever the `pageSize`. The token is the last name of the page before. So a name that is made or dropped meanwhile moves no other one.
 
         Args:
             field: of the answer.
@@ -133,7 +133,7 @@ class Query:
         tokens, size = self._values.get("pageToken"), self.get("pageSize")
         limit = _PAGE_SIZE if size is None else _positive(size)
         if tokens is None:
-            return {field: list(parts)}
+            return {field: list(parts), "next-page-token": None}
         after = _decode_token(tokens[0]) if tokens[0] else None
         chosen = [n for n, name in enumerate(names) if after is None or name > after]
         page = chosen[:limit]
