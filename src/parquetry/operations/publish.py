@@ -33,17 +33,22 @@ def publish(
     snapshot = context.find(table)
     _check(format, publish, hive_table)
     if format == "delta":
-        if publish == "follow":
-            snapshot = follow_with_delta_log(snapshot)
         with progress_bar() as progress:
-            return publishing.publish_delta(snapshot, progress)
+            published = publishing.publish_delta(snapshot, progress)
+        if publish == "follow":
+            follow_with_delta_log(snapshot)
+        return published
     database, name = (None, None) if hive_table is None else _name_parts(hive_table)
     with progress_bar() as progress:
         return publishing.publish(snapshot, context.engine.hive(), database, name, progress)
 
 
 def follow_with_delta_log(snapshot: ms.TableSnapshot) -> ms.TableSnapshot:
-    """Set the table property that publishes each later version; return the version that has it."""
+    """Set the table property that publishes each later version, this one first; return the version that has it.
+
+    Args:
+        snapshot: the newest version, which has been published.
+    """
     publishing.require_publishable(snapshot)
     if snapshot.metadata.properties.get(ms.PUBLISH) == "delta":
         return snapshot

@@ -39,31 +39,32 @@ def require_publishable(snapshot: TableSnapshot) -> None:
     Raises:
         UnsupportedError: it says what they would read otherwise.
     """
-    metadata = snapshot.metadata
-    name = f"Table {snapshot.label} cannot be published as a Delta log: "
+    if (reason := definition_refusal(snapshot.metadata)) is not None:
+        raise UnsupportedError(f"Table {snapshot.label} cannot be published as a Delta log: {reason}.")
+
+
+def definition_refusal(metadata: TableMetadata) -> str | None:
+    """Return what a definition says that Delta's readers would read otherwise, or None."""
     if metadata.format != "parquet":
-        raise UnsupportedError(f"{name}its files are {metadata.format}, and Delta has Parquet files alone.")
+        return f"its files are {metadata.format}, and Delta has Parquet files alone"
     partition_columns = {column.name for column in metadata.partition_columns}
     for column in metadata.columns:
         for path, kind, is_renamed in _fields(column.name, column.type, column.metadata):
             if is_renamed:
-                raise UnsupportedError(
-                    f"{name}column {path} was renamed, or replaced a dropped column, and has another name in the files, which "
-                    "some of Delta's readers would read as NULL. Copy the rows into a new table."
+                return (
+                    f"column {path} was renamed, or replaced a dropped column, and has another name in the files, which "
+                    "some of Delta's readers would read as NULL. Copy the rows into a new table"
                 )
             if _BAD_NAME.search(path):
-                raise UnsupportedError(
-                    f"{name}column {path!r} has a character in its name that Delta does not allow."
-                )
+                return f"column {path!r} has a character in its name that Delta does not allow"
             if kind is not None and not _has_type(kind):
-                raise UnsupportedError(
-                    f"{name}column {path} is {type_text(kind)}, which Delta's readers lack or would not pad. Copy the rows into a "
-                    "table with another type."
+                return (
+                    f"column {path} is {type_text(kind)}, which Delta's readers lack or would not pad. Copy the rows into a "
+                    "table with another type"
                 )
         if column.name in partition_columns and column.type in _UNKEYABLE:
-            raise UnsupportedError(
-                f"{name}partition column {column.name} is {type_text(column.type)}, whose values Delta's readers do not read alike."
-            )
+            return f"partition column {column.name} is {type_text(column.type)}, whose values Delta's readers do not read alike"
+    return None
 
 
 def _fields(name: str, kind: Any, metadata: dict[str, Any]) -> Iterator[tuple[str, Any, bool]]:
