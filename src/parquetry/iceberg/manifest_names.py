@@ -2,7 +2,7 @@
 
 A version number says which version of *this* metastore is meant. A restored dump, or a copy of the warehouse,
 goes on with the same numbers and other rows. So a name has an identity of the version beside the number: a
-hash of the commit's random id, of where table and warehouse are, and of the last rewrite of locations. A file
+hash of the commit's random id, of where table and warehouse are, and of the store's epoch. A file
 whose identity is another one is of another history or place. It is never read, and never written over.
 """
 
@@ -44,7 +44,7 @@ class ManifestNames:
         Args:
             table: the newest version.
             warehouse: location of the warehouse.
-            epoch: number of the last rewrite of locations; see `metastore.locations_epoch`.
+            epoch: of the store; see `metastore.locations_epoch`.
         """
         location = table.metadata.location
         place = [table.id.hex(), location, warehouse, epoch]

@@ -42,14 +42,14 @@ class OpenedMetastore:
         return self._metastore
 
     def current(self) -> tuple[Metastore, bytes]:
-        """Return the metastore, and the number of the last rewrite of its locations.
+        """Return the metastore, and its epoch; see `locations_epoch`.
 
         Raises:
             WarehouseError: there is none any more.
         """
         metastore = self.metastore
         epoch = locations_epoch(metastore.store)
-        if epoch != self._epoch:  # another process has rewritten rows that this one may have cached
+        if epoch != self._epoch:  # rows that this process may have cached were rewritten
             forget_metadata(metastore.store)
             self._epoch = epoch
         return metastore, epoch
