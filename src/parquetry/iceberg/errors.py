@@ -70,10 +70,10 @@ def _missing_kind(path: Sequence[str]) -> str:
 
 
 def refuse_caller(headers: Iterable[tuple[bytes, bytes]], token: bytes | None) -> Problem | None:
-    """Return why a request is not answered, whatever it asks for, or None.
+    """Return why a caller gets no answer to any request, or None.
 
-    Without a token, a request must name this machine as its host. A page of the web may have a name that leads
-    to 127.0.0.1 (DNS rebinding), and a browser takes the answers for that page's own.
+    Without a token, a request must name this machine as its host. A page of the web may have a name that
+    leads to 127.0.0.1 (DNS rebinding), and a browser takes the answers for that page's own.
 
     Args:
         headers: names in lower case, and values.

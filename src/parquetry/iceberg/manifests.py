@@ -65,10 +65,10 @@ def write_manifests(
 def list_earlier_versions(
     table: TableSnapshot, names: ManifestNames, metadata: dict[str, Any]
 ) -> dict[str, Any]:
-    """Write the lists of earlier versions, too, and return the metadata with those that have a list.
+    """Write the lists of earlier versions, too, and return the metadata with the versions that have a list.
 
-    Others, which would take too long or whose files would be read wrong, are left out of the snapshots: an
-    engine that is asked for one says that it does not exist.
+    The snapshots leave out versions that would take too long, and versions whose files would be read wrong.
+    An engine says of such a version that it does not exist.
 
     Args:
         table: the newest version, whose list was written.

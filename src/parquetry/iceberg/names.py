@@ -8,7 +8,7 @@ from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, Unsuppo
 from parquetry.metastore import normalise_name
 
 _SEPARATOR = "\x1f"
-"""What Iceberg's clients write between the parts of a namespace."""
+"""The character that Iceberg's clients write between the parts of a namespace."""
 
 
 @functools.lru_cache(maxsize=1024)

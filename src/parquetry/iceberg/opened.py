@@ -1,7 +1,7 @@
 """The metastore of a served warehouse, opened again if its file was replaced, as by a restore.
 
-A server runs for weeks. Meanwhile somebody may move the folder `_parquetry` away, and restore a dump. The open
-file would answer for ever with the tables of before.
+A server runs for weeks. Meanwhile somebody may move the folder `_parquetry` away, and restore a dump. The
+open file would answer for ever with the tables of before.
 """
 
 from __future__ import annotations

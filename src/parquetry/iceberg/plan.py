@@ -27,7 +27,7 @@ from parquetry.scan import KeyScan, ScanPlan
 FILES_PER_PAGE = 5_000
 """Files in one answer, at most: an answer of about two megabytes."""
 _BYTES_PER_PAGE = 4 << 20
-"""Length of one answer, at most, unless one file's task alone is longer: long filters come back with files."""
+"""Length of one answer, at most, unless one file's task alone is longer. Filters come back with files."""
 MAX_TASK_BYTES = 15 << 20
 """Length of the text that asks for a next page, at most. Requests may have 16 MB."""
 _EVERY_KEY = ScanPlan((KeyScan("range", b"", None, None),))

@@ -1,6 +1,6 @@
 """Bodies and parameters of requests, checked before anything uses them.
 
-What does not have the form of Iceberg's specification is a `ValueError`, which the client gets as an error 400.
+Whatever has another form than Iceberg's specification says is a `ValueError`. The client gets an error 400.
 """
 
 from __future__ import annotations
@@ -119,8 +119,9 @@ class Query:
     def page(self, field: str, names: Sequence[str], parts: Sequence[Any]) -> dict[str, Any]:
         """Return the answer of a list: the page that the client asks for, or all of it.
 
-        A client asks for pages by a `pageToken`, which is empty for the first one; without it the answer has
-        all names, whatever the `pageSize`. The token is the last name of the page before. So a name that is made or dropped meanwhile moves no other one.
+        A client wants pages if it sends a `pageToken`, which is empty for the first page. Otherwise the answer
+        has all names. The token is the last name of the page before, so names that are made or dropped
+        meanwhile move no others.
 
         Args:
             field: of the answer.

@@ -1,9 +1,10 @@
 """The filter that goes with each file of a plan, shortened to what can matter for its rows.
 
-A client tests a file's rows by the residual in its task: PyIceberg counts by it, and Iceberg's Java library fails
-without one. A filter with thousands of values would come back with each of thousands of files. So the lists of
-`in` and `not-in` keep the values that are within the file's bounds of their column. Other values equal no row of
-it, so the residual is true of the same rows as the filter. A list that would be empty keeps one value.
+A client tests a file's rows by the residual in its task. PyIceberg counts by it, and Iceberg's Java library
+fails without one. A filter with thousands of values would come back with each of thousands of files. So the
+lists of `in` and `not-in` keep the values that are within the file's bounds of their column. Other values
+equal no row of it, so the residual is true of the same rows as the filter. A list that would be empty keeps
+one value.
 
 Example: `id IN (1, 2, …, 10000)` for a file whose `id` is from 7 to 9 becomes `id IN (7, 8, 9)`.
 """

@@ -44,7 +44,7 @@ def publish(
 
 
 def follow_with_delta_log(snapshot: ms.TableSnapshot) -> ms.TableSnapshot:
-    """Set the table property that publishes each later version, this one first; return the version that has it.
+    """Set the table property that publishes each later version; return the version that has it.
 
     Args:
         snapshot: the newest version, which has been published.

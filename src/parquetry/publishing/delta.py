@@ -4,10 +4,10 @@ Each version becomes one commit of the log, with the files that it added and rem
 folder `_delta_log`, which Parquetry's own readers ignore. Commits are numbered from 0, and name the version
 that they are of, and the random id of its commit. A later `publish` adds the commits of later versions.
 
-A log outlives the metastore: after a restore of an older dump, its last commits are of versions that the
-table does not have any more, and the table goes on with the same numbers. So a publication looks for the last
-commit in the log that this table has made, by its id. It adds a commit for each later version; the first one
-takes out the files of the lost history. Commits of that history stay readable by their numbers.
+A log outlives the metastore. After a restore of an older dump, its last commits are of versions that the
+table has lost, and the table goes on with the same numbers. So a publication looks for the last commit in the
+log that this table has made, by its id. It adds a commit for each later version. The first one takes out the
+files of the lost history. Commits of that history stay readable by their numbers.
 
 Readers of Delta find columns by their names, and know no default for a column that a file lacks. So a table
 is refused if they would read other rows. The log has a feature that no writer of Delta knows
@@ -54,7 +54,7 @@ _OWN_REWRITES = ("compact", "rebucket")
 
 
 class _Entry(NamedTuple):
-    """What a commit of the log says about the version that it is of."""
+    """The version that a commit of the log is of."""
 
     version: int
     commit: str | None

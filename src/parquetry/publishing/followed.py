@@ -1,7 +1,7 @@
 """A followed table stays one that its Delta log can follow: what would end that is refused before it is done.
 
-The log cannot show a version whose files Delta's readers would read otherwise. Were such a change made, the log
-would stay at the version before, and so would its readers, without a word.
+The log cannot show a version whose files Delta's readers would read otherwise. After such a change the log
+would stay at the version before, and its readers would notice nothing.
 """
 
 from __future__ import annotations

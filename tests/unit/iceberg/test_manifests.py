@@ -95,7 +95,7 @@ def test_a_definition_that_changes_is_checked_again(lake: PythonLake) -> None:
 
 
 def test_an_engine_reads_earlier_versions(lake: PythonLake) -> None:
-    """DuckDB reads each version that has a list; the first load of a table makes the lists of earlier ones."""
+    """DuckDB reads each version: the first load of a table lists the earlier ones, too."""
     lake.write("t", "p=17/g.parquet", [{"a": 1}, {"a": 2}])
     newest = lake.table("t").version
     with served(IcebergCatalog(lake.metastore)) as address, duckdb_of(address) as connection:
@@ -107,7 +107,7 @@ def test_an_engine_reads_earlier_versions(lake: PythonLake) -> None:
 
 
 def test_versions_without_a_list_are_left_out(lake: PythonLake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What would take too long to list is no snapshot for an engine that plans by itself."""
+    """An engine that plans by itself gets no snapshots that would take too long to list."""
     monkeypatch.setattr(manifests, "_MAX_PARTITIONS_OF_EARLIER_VERSIONS", -1)
     loaded = {
         client: msgspec.json.decode(IcebergCatalog(lake.metastore).load_table("default", "t", client))

@@ -83,7 +83,7 @@ def random_filter(chance: random.Random, depth: int = 0) -> Any:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_residual_is_true_of_the_same_rows(lake: PythonLake, seed: int) -> None:
-    """Whatever is negated, NULL, in a partition column or beyond all bounds."""
+    """Residuals and filters agree about each row: negated, NULL, in partition columns, beyond all bounds."""
     chance, table = random.Random(seed), lake.table("t")
     types = {column.name: column.column_type for column in table.metadata.columns}
     columns = FilterColumns(types, {})
@@ -113,7 +113,7 @@ def test_a_long_filter_comes_back_in_parts(lake: PythonLake) -> None:
 
 
 def test_pages_have_a_bounded_length(lake: PythonLake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A filter that cannot be shortened makes pages of fewer files; all pages together have each file once."""
+    """A filter that stays long makes pages of fewer files, and all pages together have each file once."""
     monkeypatch.setattr(plan, "_BYTES_PER_PAGE", 20_000)
     expression: Any = {"type": "eq", "term": "s", "value": "x" * 4000}
     expression = {"type": "not", "child": expression}
@@ -133,7 +133,7 @@ def test_pages_have_a_bounded_length(lake: PythonLake, monkeypatch: pytest.Monke
 
 
 def test_pyiceberg_counts_and_reads_by_residuals(lake: PythonLake) -> None:
-    """It finds the rows of a long list, and counts them, whatever comes back with the files."""
+    """PyIceberg finds the rows of a long list, and counts them."""
     with served(IcebergCatalog(lake.metastore)) as address:
         table = RestCatalog("lake", uri=address).load_table("default.t")
         wanted = set(range(0, 400, 2))

@@ -124,7 +124,7 @@ def test_what_is_not_advertised_is_an_error(server: Application) -> None:
 def test_lists_come_in_pages(
     server: Application, lake: PythonLake, path: str, field: str, expected: list[Any]
 ) -> None:
-    """A token asks for pages, and without one all names come; a table that is dropped meanwhile moves none."""
+    """A token asks for pages of any size, and without one all names come."""
     for name in ("one", "two"):
         lake.metastore.create_database(name)
     for size in (1, 2, 3):
@@ -190,7 +190,7 @@ ODD = [
 
 @pytest.mark.parametrize("agent", ["", "PyIceberg/0.12.0", "Apache Iceberg 1.12.0"])
 def test_odd_bodies_are_errors_in_the_form_of_the_specification(server: Application, agent: str) -> None:
-    """What is no request is 400; what is one, and asks for nothing that is there, gets rows or an error."""
+    """A body that is no request is 400; an odd request gets rows or an error."""
     for text in [*BAD, *ODD]:
         body = text.encode(errors="surrogatepass")
         for path in (f"{TABLE}/plan", f"{TABLE}/tasks", f"{TABLE}/metrics"):
@@ -265,7 +265,7 @@ def test_another_host_is_refused(lake: PythonLake) -> None:
 def test_long_requests_have_a_bounded_length_together(
     lake: PythonLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that does not fit is told to ask again, and none is held for somebody without the token."""
+    """The one that does not fit gets 503, and none is kept for somebody without the token."""
     monkeypatch.setattr(application, "_MAX_HELD_BYTES", 1000)
     body = {"filter": {"type": "in", "term": "p", "values": list(range(1000))}}
     with served(IcebergCatalog(lake.metastore), token="secret") as address:

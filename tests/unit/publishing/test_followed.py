@@ -70,7 +70,7 @@ def last_version(lake: BridgeLake) -> int:
 @pytest.mark.every_case
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_that_the_log_cannot_follow_is_refused(lake: BridgeLake, name: str) -> None:
-    """The error says why and how to go on; without the property the change is made, and the log says no more."""
+    """The error says why and how to go on; without the property the change is made, and not published."""
     change, reason = CHANGES[name]
     answer = lake.alter(change)
     assert reason in answer["message"]
@@ -91,7 +91,7 @@ def test_a_change_that_the_log_cannot_follow_is_refused(lake: BridgeLake, name: 
     [add("c"), {"change": "drop_column", "column": ["y"], "if_exists": False}, add("t", "timestamp_ntz")],
 )
 def test_other_changes_are_followed(lake: BridgeLake, change: dict[str, Any]) -> None:
-    """The log is at the table's version; readers are told of a type that needs a later version of the protocol."""
+    """The log is at the table's version, and asks for a later protocol where a type needs one."""
     assert "schema" in lake.alter(change)
     assert last_version(lake) == lake.table().version == 2
     versions = [each["protocol"]["minReaderVersion"] for each in log_of(lake) if "protocol" in each]
@@ -110,7 +110,7 @@ def test_a_table_without_files_may_get_a_default(lake: BridgeLake) -> None:
 @pytest.mark.every_case
 @pytest.mark.parametrize("path", [("x",), ("s", "x")])
 def test_a_vacuum_does_not_hide_a_former_type(lake: BridgeLake, path: tuple[str, ...]) -> None:
-    """Files of before are there still, when no version is that had the column's former type."""
+    """The table has files of before when no version has the column's former type any more."""
     lake.alter({"change": "remove_property", "key": "publish"}, widen(*path, to="double"))
     vacuum(lake.table(), retain_hours=0)
     for read in (publish_delta, lambda table: load(lake)):

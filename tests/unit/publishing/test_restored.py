@@ -1,4 +1,4 @@
-"""What lies beside the data outlives the metastore: after a restore or a move, readers read the rows of now."""
+"""Logs and manifests outlive the metastore: after a restore or a move, readers read the present rows."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def lose_and_restore(lake: PythonLake, *, keep_file: bool = False) -> None:
 @pytest.mark.every_case
 @pytest.mark.parametrize("reader", READERS)
 def test_after_a_restore_readers_read_the_restored_history(lake: PythonLake, reader: str) -> None:
-    """They read the restored rows at once, and those of the next commit, which has a number of before."""
+    """They read the restored rows at once, and the rows of the next commit, which has a lost one's number."""
     read = READERS[reader]
     assert read(lake.folder, IcebergCatalog(lake.metastore)) == [1, 2]
     lose_and_restore(lake, keep_file=True)
@@ -88,7 +88,7 @@ def test_after_a_restore_readers_read_the_restored_history(lake: PythonLake, rea
 
 
 def test_a_log_is_corrected_by_hand_as_well(lake: PythonLake) -> None:
-    """Without a later version the restored one is published once more, and then nothing is left to do."""
+    """Without a later version the restored one is published once more, and only once."""
     lake.metastore.close()
     os.rename(lake.folder / "_parquetry", lake.folder.parent / "lost")
     lake.metastore = open_metastore(str(lake.folder), create=True)

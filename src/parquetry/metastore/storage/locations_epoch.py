@@ -1,9 +1,8 @@
-"""What tells two states of a store apart in which one version of a table has files in different places.
+"""The epoch of a store: bytes that change when the files of an unchanged version get other places.
 
-A version never changes, except that `relocate` gives its files other locations. And a store may be filled anew
-under the eyes of a program that has it open: a restored metastore has another identity, as after a claim. What
-is made of a version with absolute paths in it, such as a manifest for other readers, names both beside the
-version.
+A version never changes, except that `relocate` gives its files other locations. And somebody may fill a store
+anew while a program has it open. The restored metastore has another identity then, as after a claim. A
+manifest for other readers has absolute paths of a version's files, so it names the epoch beside the version.
 """
 
 from __future__ import annotations
