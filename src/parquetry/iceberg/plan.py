@@ -64,8 +64,12 @@ class ScanPosition(msgspec.Struct, frozen=True, array_like=True):
             ValueError: no server of ours has made the text.
         """
         try:
-            return msgspec.msgpack.decode(base64.urlsafe_b64decode(text), type=cls)
-        except ValueError as error:  # of base64, and of msgspec
+            position = msgspec.msgpack.decode(base64.urlsafe_b64decode(text), type=cls)
+            if position.skip < 0 or not position.identity:
+                raise ValueError("a position that no page ends at")
+            bytes.fromhex(position.key)
+            return position
+        except (ValueError, RecursionError) as error:  # of base64, and of msgspec, too
             raise ValueError(
                 f"{text[:40]!r} is not a plan task of this catalog: plan the scan again."
             ) from error

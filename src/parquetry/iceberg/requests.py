@@ -1,11 +1,10 @@
 """Bodies and parameters of requests, checked before anything uses them.
 
-Whatever has another form than Iceberg's specification says is a `ValueError`. The client gets an error 400.
+A body of another form than Iceberg's specification says is a `ValueError`. The client gets an error 400.
 """
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import parse_qs
@@ -119,8 +118,8 @@ class Query:
     def page(self, field: str, names: Sequence[str], parts: Sequence[Any]) -> dict[str, Any]:
         """Return the answer of a list: the page that the client asks for, or all of it.
 
-        A client wants pages if it sends a `pageToken`, which is empty for the first page. Otherwise the answer
-        has all names. The token is the last name of the page before, so names that are made or dropped
+        A client wants pages if it sends a `pageToken`, which is empty for the first page. Otherwise the
+        answer has all names. The token is the last name of the page before, so names that are made or dropped
         meanwhile move no others.
 
         Args:
@@ -129,16 +128,15 @@ class Query:
             parts: what the answer says of each.
 
         Raises:
-            ValueError: the token is none of ours, or the size is no number from 1 on.
+            ValueError: the size is no number from 1 on.
         """
         tokens, size = self._values.get("pageToken"), self.get("pageSize")
         limit = _PAGE_SIZE if size is None else _positive(size)
         if tokens is None:
             return {field: list(parts), "next-page-token": None}
-        after = _decode_token(tokens[0]) if tokens[0] else None
-        chosen = [n for n, name in enumerate(names) if after is None or name > after]
+        chosen = [n for n, name in enumerate(names) if name > tokens[0]]
         page = chosen[:limit]
-        following = _encode_token(names[page[-1]]) if len(chosen) > limit else None
+        following = names[page[-1]] if len(chosen) > limit else None
         return {field: [parts[n] for n in page], "next-page-token": following}
 
 
@@ -146,17 +144,3 @@ def _positive(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):
         raise ValueError(f"pageSize {text[:40]!r} is not a number from 1 on.")
     return int(text)
-
-
-def _encode_token(name: str) -> str:
-    return base64.urlsafe_b64encode(f"after:{name}".encode()).decode()
-
-
-def _decode_token(token: str) -> str:
-    try:
-        text = base64.b64decode(token, altchars=b"-_", validate=True).decode()
-    except ValueError:
-        text = ""
-    if not text.startswith("after:"):
-        raise ValueError(f"{token[:40]!r} is not a page token of this catalog: list the names again.")
-    return text.removeprefix("after:")

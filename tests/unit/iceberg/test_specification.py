@@ -135,9 +135,10 @@ def test_lists_come_in_pages(
             given += answer[field]
             token = answer["next-page-token"]
         assert [each if isinstance(each, list) else each["name"] for each in given] == expected
+    assert request(server, "GET", f"{path}?pageToken=zz")[1][field] == []
     whole = request(server, "GET", f"{path}?pageSize=1")[1]
     assert (whole[field], whole["next-page-token"]) == (given, None)
-    for wrong in ("pageToken=zz", "pageToken=eHg=", "pageToken=&pageSize=0", "pageToken=&pageSize=x"):
+    for wrong in ("pageToken=&pageSize=-1", "pageToken=&pageSize=0", "pageToken=&pageSize=x"):
         status, error = request(server, "GET", f"{path}?{wrong}")
         assert (status, error["error"]["type"]) == (400, "BadRequestException")
 
