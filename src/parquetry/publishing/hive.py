@@ -7,8 +7,8 @@ says what to do first.
 One version is published. After a later write, publish again: until then Hive sees new files before they are
 complete, and no new partitions.
 
-Clients of Hive's metastore write to the locations that it tells them, without a word to us. So a publication
-says that others can overwrite the files, or is read-only: then it tells locations of links (`linked_folders`).
+Clients of Hive's metastore write to the locations that it names, without a word to us. So a publication says
+that others can overwrite the files. A read-only one names locations of links instead (`linked_folders`).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Published:
         action: ``table created``, ``table updated``, ``partitions added``, ``partitions updated`` or
             ``partitions dropped``; ``plain``: partitions whose heavy values are published without
             directories, since Hive would miss rows by these; ``not bucketed``: partitions published without
-            buckets, for the same reason; ``writable``: others can overwrite the table's files.
+            buckets, for the same reason. The last one is ``writable``: others can overwrite the files.
         count: the number of tables or partitions.
         detail: the table, or some of the partitions.
     """
@@ -113,7 +113,7 @@ def publish(
             name.
         name: the table's name in Hive, or None for the same name.
         progress: called with the numbers of partitions checked and published, and of all.
-        read_only: tell locations of links to the files, where nobody can write.
+        read_only: name locations of links to the files, which have no right to write.
 
     Returns:
         The changes.

@@ -1,14 +1,14 @@
 """Folders of hard links for readers of another metastore, which could otherwise overwrite a table's files.
 
-A Hive metastore tells its clients where the files are, and Hive and Spark delete and write there by themselves:
-INSERT OVERWRITE of a partition asks no metastore. So the version that is published gets folders of its own, in
-`_published` beside the table's folder. They have a link to each file, and nobody may write to them. Who deletes
-a link nevertheless, as an administrator can, deletes no file of the table.
+A Hive metastore names locations to its clients, and Hive and Spark delete and write there by themselves. An
+INSERT OVERWRITE of a partition asks no metastore. So the version that is published gets folders of its own,
+in `_published` beside the table's folder. They have a link to each file, and give no right to write. An
+administrator may delete a link nevertheless, and the table's file stays.
 
     shop.db/_published/<id of the table>/<version>-<id of its commit>/day=2026-11-27/part-0.parquet
 
-Each partition is one flat folder, whatever directories its files are in. A link keeps a file's bytes on the disk
-when a vacuum deletes the file, until the next publication takes the link away.
+Each partition is one flat folder, even if its files are in directories of heavy values. A link keeps a
+file's bytes on the disk when a vacuum deletes the file, until the next publication takes the link away.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def link_version(
         progress: called with the number of partitions.
 
     Raises:
-        UnsupportedError: a file system has no hard links, or files are on another one than the table's folder.
+        UnsupportedError: a file system has no hard links.
         WarehouseError: a file is missing, or the folder cannot be written.
         ForeignWarehouseError: warehouse or folder belong to another metastore.
     """
@@ -151,7 +151,7 @@ def _linked(snapshot: TableSnapshot, location: str, partition: PartitionSnapshot
 
 
 def _free_name(name: str, taken: set[str]) -> str:
-    """Return a name that no other file has. Hive finds the bucket at the beginning, and keeps it so in copies.
+    """Return a name that no other file has. Hive finds the bucket at its beginning, also in copies.
 
     >>> _free_name("000003_0", {"000003_0", "000003_0_copy_1"}), _free_name("a.parquet", {"a.parquet"})
     ('000003_0_copy_2', 'a_copy_1.parquet')
@@ -204,7 +204,7 @@ def _remove(place: Path) -> None:
 
 
 def links_of(partitions: Iterable[PartitionSnapshot], linked: LinkedVersion | None) -> list[LinkedPartition]:
-    """Return the folders and files of partitions: those of the links, or the table's own."""
+    """Return the folders and files of partitions: links if there are some, or the table's own files."""
     if linked is None:
         return [LinkedPartition(each.location, each.files) for each in partitions]
     return [linked.partitions[each.key] for each in partitions]

@@ -12,7 +12,7 @@ _COLUMNS = "id INT, k BIGINT, s VARCHAR(9)"
 
 
 def published(hive: HiveSession, call: str) -> list[list[Any]]:
-    """Publish a table; return the answer without the last row, which says that others can overwrite the files."""
+    """Publish a table; return the answer without its last row, which warns of other writers."""
     *changes, last = hive.rows(call)
     assert last[:2] == ["writable", 1]
     return changes

@@ -89,7 +89,7 @@ def lake(tmp_path: Path) -> PythonLake:
 
 
 def test_others_read_the_version_and_change_nothing(lake: PythonLake) -> None:
-    """Neither the table's own folder nor a partition's is given away, and nobody can write where they are."""
+    """Hive gets no folder of the table, and no right to write to the folders that it gets."""
     hive = Recorded()
     changes = publish(lake.table("t"), hive, read_only=True)
     assert [each.action for each in changes] == ["table created", "partitions added"]
@@ -114,7 +114,7 @@ def test_others_read_the_version_and_change_nothing(lake: PythonLake) -> None:
 
 
 def test_a_later_publication_takes_the_place_of_the_one_before(lake: PythonLake) -> None:
-    """The same version keeps its folders; another one gets new ones, and those of before are removed."""
+    """The same version keeps its folders; another one gets new ones, and the old ones are removed."""
     hive = Recorded()
     publish(lake.table("t"), hive, read_only=True)
     first = hive.folders()
