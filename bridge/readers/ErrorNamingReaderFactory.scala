@@ -35,7 +35,7 @@ class ErrorNamingReaderFactory(inner: PartitionReaderFactory, table: String, rem
   private def named[R](partition: InputPartition)(body: => R): R = try body catch {
     case e: Throwable if NonFatal(e) && causes(e).exists(_.isInstanceOf[FileNotFoundException]) => throw new SparkException(
       s"[PARQUETRY_FILE_MISSING] A data file of table $table has vanished: ${reason(e)}. Put it back, or make the " +
-        s"table forget it with $remedy. Files asked for: ${files(partition)}", e)
+        s"table forget it with $remedy. CALL system.fsck says whether another program has overwritten it. Files asked for: ${files(partition)}", e)
     case e: Throwable if NonFatal(e) && causes(e).exists(lacksCodec) => throw new SparkException(
       s"[PARQUETRY_CODEC_MISSING] A data file of table $table is compressed by a codec that this session has not: ${reason(e)}. Add " +
         s"the jar of the codec to spark.jars, or have the file written with another one. Files asked for: ${files(partition)}", e)

@@ -57,7 +57,7 @@ FLOORS = {
         {"bounds_vectorized", "projected_files", "tuple_statistics"},
         {"bounds", "file_batch", "interleave"},
         {"defaults", "statistics_batch"},
-        {"stored_types"},
+        {"field_types", "stored_types"},
         {"records"},
     ),
     "joins": (

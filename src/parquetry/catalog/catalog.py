@@ -219,13 +219,10 @@ class Catalog(CatalogReader):
 
         with self._file_access():
             snapshot = self._snapshot(name)
+            published = publishing.publish_delta(snapshot, progress)
             if follow:
-                snapshot = follow_with_delta_log(snapshot)
-            return sum(
-                each.count
-                for each in publishing.publish_delta(snapshot, progress)
-                if "versions" in each.action
-            )
+                follow_with_delta_log(snapshot)
+            return sum(each.count for each in published if "versions" in each.action)
 
     def compact_metadata(self, name: str, *, progress: Progress = silent) -> ms.Compacted:
         """Rewrite long lists of files, sorted and in full parts.

@@ -52,6 +52,12 @@ def publish(
     follow: Annotated[
         bool, typer.Option("--follow", help="Publish each later version with its commit, too (Delta alone).")
     ] = False,
+    read_only: Annotated[
+        bool,
+        typer.Option(
+            "--read-only", help="Give Hive folders of hard links, in which nobody can write (Hive alone)."
+        ),
+    ] = False,
     conf: Annotated[
         list[str] | None,
         typer.Option(
@@ -74,6 +80,8 @@ def publish(
 
     With --format delta, all versions become a Delta log in the table's folder, without Spark.
     """
+    if read_only and (format is Format.DELTA or follow):
+        raise typer.BadParameter("--read-only is for Hive: a Delta log is for reading anyway.")
     if format is Format.DELTA or follow:
         _publish_delta(table, hive_table, format, follow, (warehouse, store), as_json)
         return
@@ -86,7 +94,8 @@ def publish(
     _ = parquetry.configure  # raises with a remedy if Spark is missing
     from parquetry.spark import publish_table
 
-    records = publish_table(find_warehouse(warehouse, store), name, hive_table, settings)
+    source = find_warehouse(warehouse, store)
+    records = publish_table(source, name, hive_table, settings, read_only=read_only)
     if as_json:
         output.print_json(records)
     else:

@@ -70,10 +70,12 @@ def restore(
 
     from parquetry.cli.app import storage_options
     from parquetry.locations import ArrowFileSystems, use_file_systems
-    from parquetry.metastore import look_into, open_metastore, restore
+    from parquetry.metastore import follow_commits, look_into, open_metastore, restore
     from parquetry.progress import progress_bar
+    from parquetry.publishing import publish_delta
     from parquetry.warehouse import find_warehouse
 
+    follow_commits("delta", publish_delta)  # the logs of tables that are followed show the restored versions
     source = find_warehouse(warehouse, store)
     look_into(Path(folder))  # before a metastore is made that stays empty
     with (

@@ -7,22 +7,18 @@ than in the planner. A few threads answer, as the store of the metastore may hav
 from __future__ import annotations
 
 import asyncio
-import hmac
-from collections.abc import Awaitable, Callable, Mapping
+import contextlib
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
-from urllib.parse import parse_qs, unquote
+from urllib.parse import unquote
 
 import msgspec
 
-from parquetry.errors import (
-    NamespaceNotFoundError,
-    ParquetryError,
-    TableNotFoundError,
-    UnsupportedError,
-)
 from parquetry.iceberg.catalog import IcebergCatalog
 from parquetry.iceberg.clients import Client
+from parquetry.iceberg.errors import UnknownRouteError, describe_error, encode_error, refuse_caller
+from parquetry.iceberg.requests import Query
 from parquetry.locations import current_file_systems, set_file_systems
 
 Receive: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
@@ -31,11 +27,9 @@ _MAX_ANSWERING_THREADS = 16
 """Requests that are answered at once. The others wait."""
 _MAX_BODY_BYTES = 16 << 20
 """Length of a request, at most: a filter of some hundred thousand values."""
+_MAX_HELD_BYTES = 128 << 20
+"""Length of all requests that are received or answered at once."""
 _JSON = (b"content-type", b"application/json")
-
-
-class _UnknownRouteError(Exception):
-    """A request that the catalog does not know, such as one that would change something."""
 
 
 class Application:
@@ -43,12 +37,14 @@ class Application:
 
     Args:
         catalog: the warehouse.
-        token: that all requests must have as `Authorization: Bearer …`, or None for no such check.
+        token: that all requests must have as `Authorization: Bearer …`. None: requests must name this machine
+            as their host, so that no page of the web reaches the server by a name of its own.
     """
 
     def __init__(self, catalog: IcebergCatalog, token: str | None = None) -> None:
         self._catalog = catalog
-        self._authorization = None if token is None else f"Bearer {token}".encode()
+        self._token = None if token is None else token.encode()
+        self._held_bytes = 0
         self._threads = ThreadPoolExecutor(
             _MAX_ANSWERING_THREADS,
             "iceberg",
@@ -61,15 +57,37 @@ class Application:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
             return
-        body = await _read_body(receive)
-        if body is None:
-            status, content = _error(413, "BadRequestException", "The request is too long.")
-        else:
-            loop = asyncio.get_running_loop()
-            status, content = await loop.run_in_executor(self._threads, self.respond, scope, body)
+        refusal = refuse_caller(scope["headers"], self._token)
+        with self._holding() as hold:
+            body = await _read_body(receive, hold, keep=refusal is None)
+            if refusal is not None:
+                status, content = encode_error(*refusal)
+            elif isinstance(body, int):
+                status, content = _too_much(body)
+            else:
+                loop = asyncio.get_running_loop()
+                status, content = await loop.run_in_executor(self._threads, self.respond, scope, body)
         length = (b"content-length", str(len(content)).encode())
         await send({"type": "http.response.start", "status": status, "headers": [_JSON, length]})
-        await send({"type": "http.response.body", "body": content})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else content})
+
+    @contextlib.contextmanager
+    def _holding(self) -> Iterator[Callable[[int], bool]]:
+        """Yield a function that counts bytes of a request's body; it returns False if all hold too many."""
+        held = 0
+
+        def hold(more: int) -> bool:
+            nonlocal held
+            if self._held_bytes + more > _MAX_HELD_BYTES:
+                return False
+            held += more
+            self._held_bytes += more
+            return True
+
+        try:
+            yield hold
+        finally:
+            self._held_bytes -= held
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:
@@ -89,88 +107,85 @@ class Application:
             body: of the request.
         """
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        if self._authorization is not None:
-            sent = headers.get("authorization", "").encode("latin-1")
-            if not hmac.compare_digest(sent, self._authorization):
-                message = "The token is missing or wrong: give the one of the server."
-                return _error(401, "NotAuthorizedException", message)
         method = scope["method"]
         path = [unquote(part) for part in scope["raw_path"].decode("latin-1").split("/")[1:]]
         try:
-            answer = self._answer(method, path, scope["query_string"], body, headers)
-        except NamespaceNotFoundError as error:
-            return _error(404, "NoSuchNamespaceException", error.message)
-        except TableNotFoundError as error:
-            return _error(404, _missing_kind(path), error.message)
-        except _UnknownRouteError as error:
-            return _error(405 if method != "GET" else 404, "UnsupportedOperationException", str(error))
-        except UnsupportedError as error:
-            return _error(406, "UnsupportedOperationException", error.message)
-        except ValueError as error:
-            return _error(400, "BadRequestException", str(error))
-        except ParquetryError as error:
-            return _error(500, "ServerError", error.message)
+            answer = self._answer(method, path, Query(scope["query_string"]), body, headers)
+        except Exception as error:  # noqa: BLE001 - the last resort: a client always gets an error of Iceberg's form
+            return encode_error(*describe_error(error, method, path))
         if answer is None:
             return 204, b""
         return 200, answer if isinstance(answer, bytes) else msgspec.json.encode(answer)
 
     def _answer(
-        self, method: str, path: list[str], query: bytes, body: bytes, headers: Mapping[str, str]
+        self, method: str, path: list[str], query: Query, body: bytes, headers: Mapping[str, str]
     ) -> Any:
         """Return the answer to a request, or None if it has no body.
 
         Raises:
-            _UnknownRouteError: no answer has this path.
+            UnknownRouteError: no answer has this path.
         """
         catalog = self._catalog
         match method, path:
-            case "POST", ["v1", "namespaces", namespace, "tables", name, "plan" | "tasks" as kind]:
-                return catalog.encoded_plan(kind, (namespace, name), body, Client.from_headers(headers))
-            case "POST", ["v1", "namespaces", _, "tables", _, "metrics"]:
-                return None  # a client's report of a scan, which nothing here uses
+            case "POST", ["v1", "namespaces", namespace, "tables", name, "plan"]:
+                return catalog.plan(namespace, name, body, Client.from_headers(headers))
+            case "POST", ["v1", "namespaces", namespace, "tables", name, "tasks"]:
+                return catalog.tasks(namespace, name, body, Client.from_headers(headers))
+            case "POST", ["v1", "namespaces", namespace, "tables", name, "metrics"]:
+                return catalog.take_report(namespace, name, body)
             case "GET", ["v1", "config"]:
                 return catalog.config()
             case "GET", ["v1", "namespaces"]:
-                return catalog.namespaces(*parse_qs(query.decode("latin-1")).get("parent", ())[:1])
+                return catalog.namespaces(query)
             case "GET" | "HEAD", ["v1", "namespaces", namespace]:
                 answer = catalog.namespace(namespace)
                 return answer if method == "GET" else None
             case "GET", ["v1", "namespaces", namespace, "tables"]:
-                return catalog.tables(namespace)
+                return catalog.tables(namespace, query)
             case "GET", ["v1", "namespaces", namespace, "tables", name]:
                 return catalog.load_table(namespace, name, Client.from_headers(headers))
             case "HEAD", ["v1", "namespaces", namespace, "tables", name]:
                 return catalog.require_table(namespace, name)
             case "GET", ["v1", "namespaces", namespace, "views"]:
-                return catalog.views.list(namespace)
+                return catalog.views.list(namespace, query)
             case "GET" | "HEAD", ["v1", "namespaces", namespace, "views", name]:
                 answer = catalog.views.load(namespace, name)
                 return answer if method == "GET" else None
-        raise _UnknownRouteError(
+        raise UnknownRouteError(
             f"{method} /{'/'.join(path)} is not served: the catalog is for reading alone."
         )
 
 
-def _missing_kind(path: list[str]) -> str:
-    """Return Iceberg's name of the error that what a path names does not exist."""
-    if path[-1] == "tasks":
-        return "NoSuchPlanTaskException"
-    return "NoSuchViewException" if path[3:4] == ["views"] else "NoSuchTableException"
+async def _read_body(receive: Receive, hold: Callable[[int], bool], *, keep: bool) -> bytes | int:
+    """Return the body of a request, or the status of an error. It is read to its end in any case.
 
-
-async def _read_body(receive: Receive) -> bytes | None:
-    """Return the body of a request, or None if it is too long. It is read to its end in any case."""
-    parts, length, more = [], 0, True
+    Args:
+        receive: returns the next part.
+        hold: counts the bytes that are kept.
+        keep: whether the body is wanted.
+    """
+    parts: list[bytes] = []
+    length, more, status = 0, True, 0 if keep else 400
     while more:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            return 400
         part = message.get("body", b"")
         more, length = message.get("more_body", False), length + len(part)
-        if length <= _MAX_BODY_BYTES:
+        if length > _MAX_BODY_BYTES:
+            status = status or 413
+        elif not status and not hold(len(part)):
+            status = 503
+        if status:
+            parts.clear()
+        else:
             parts.append(part)
-    if length > _MAX_BODY_BYTES:
-        return None
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    return status or (parts[0] if len(parts) == 1 else b"".join(parts))
 
 
-def _error(code: int, kind: str, message: str) -> tuple[int, bytes]:
-    return code, msgspec.json.encode({"error": {"message": message, "type": kind, "code": code}})
+def _too_much(status: int) -> tuple[int, bytes]:
+    """Return the answer to a request whose body was not kept."""
+    if status == 413:
+        return encode_error(413, "BadRequestException", "The request is too long.")
+    message = "Other requests are long, and fill the memory for them: ask again."
+    return encode_error(status, "ServiceUnavailableException", message)

@@ -7,26 +7,29 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
 
-from parquetry.errors import (
-    UnsupportedError,
-    VersionNotFoundError,
-)
+from parquetry.errors import UnsupportedError, VersionNotFoundError
 from parquetry.iceberg.clients import Client, require_filter_columns, require_whole_values
-from parquetry.iceberg.manifests import has_manifests, write_manifests
+from parquetry.iceberg.manifest_names import ManifestNames
+from parquetry.iceberg.manifests import has_manifests, list_earlier_versions, write_manifests
 from parquetry.iceberg.metadata import ServedVersions, table_metadata
+from parquetry.iceberg.names import database_name, table_name
+from parquetry.iceberg.opened import OpenedMetastore
 from parquetry.iceberg.plan import FILES_PER_PAGE, ScanPosition, page
 from parquetry.iceberg.plan_cache import PlanCache, PlanKey
-from parquetry.iceberg.views import ServedViews, exact_name
+from parquetry.iceberg.requests import PlanRequest, Query, ReportRequest, TasksRequest, decode_request
+from parquetry.iceberg.views import ServedViews
 from parquetry.metastore import Metastore, TableSnapshot
 from parquetry.publishing import widened_refusal
 
-_CACHED_TABLES = 256
-"""Tables whose metadata are cached, each as of one version."""
+_CACHED_METADATA_BYTES = 64 << 20
+"""Length of all cached metadata of tables."""
+_MAX_CACHED_METADATA_BYTES = 16 << 20
+"""Length of one table's cached metadata, at most: some forty thousand versions."""
 _CACHED_VERSIONS = 4096
 """Versions of tables that are known to be served."""
 PLANNING = "scan-planning-mode"
@@ -40,6 +43,7 @@ _ENDPOINTS = (
     "HEAD /v1/{prefix}/namespaces/{namespace}/tables/{table}",
     "POST /v1/{prefix}/namespaces/{namespace}/tables/{table}/plan",
     "POST /v1/{prefix}/namespaces/{namespace}/tables/{table}/tasks",
+    "POST /v1/{prefix}/namespaces/{namespace}/tables/{table}/metrics",
 )
 
 
@@ -52,6 +56,8 @@ class IcebergCatalog:
             `client`: all clients plan by themselves, and manifests are always made.
         files_per_page: number of files in one answer to a plan, at most.
         name: the warehouse's name in Spark, or None if no view is served. Views name tables by it.
+        reopen: opens the metastore again, or None if it is never opened again. It is, if its file was
+            replaced, as by a restore.
 
     Attributes:
         views: the views that are served.
@@ -63,13 +69,14 @@ class IcebergCatalog:
         planning: Literal["server", "client"] = "server",
         files_per_page: int = FILES_PER_PAGE,
         name: str | None = None,
+        reopen: Callable[[], Metastore] | None = None,
     ) -> None:
-        self._metastore = metastore
+        self._opened = OpenedMetastore(metastore, reopen)
         self._planning = planning
         self._files_per_page = files_per_page
-        self.views = ServedViews(metastore, name)
-        self._loaded: OrderedDict[tuple[bytes, int, Client | None], bytes] = OrderedDict()
-        self._served: set[tuple[bytes, int]] = set()
+        self.views = ServedViews(self._opened, name)
+        self._loaded = PlanCache(_CACHED_METADATA_BYTES, _MAX_CACHED_METADATA_BYTES)
+        self._served: set[str] = set()
         self._plans = PlanCache()
         self._lock = threading.Lock()
 
@@ -78,19 +85,20 @@ class IcebergCatalog:
         endpoints = [*_ENDPOINTS, *self.views.endpoints]
         return {"defaults": {}, "overrides": {PLANNING: self._planning}, "endpoints": endpoints}
 
-    def namespaces(self, parent: str | None = None) -> dict[str, Any]:
+    def namespaces(self, query: Query) -> dict[str, Any]:
         """Return the databases. No database has databases within.
 
         Args:
-            parent: the database whose databases are wanted, or None.
+            query: the database whose databases are wanted, if any, and the page.
 
         Raises:
             NamespaceNotFoundError: there is no such parent.
         """
-        if parent is not None:
-            self._metastore.database(parent)
-            return {"namespaces": []}
-        return {"namespaces": [[name] for name in self._metastore.databases()]}
+        if (parent := query.get("parent")) is not None:
+            self._opened.metastore.database(database_name(parent))
+            return query.page("namespaces", [], [])
+        names = self._opened.metastore.databases()
+        return query.page("namespaces", names, [[name] for name in names])
 
     def namespace(self, name: str) -> dict[str, Any]:
         """Return a database.
@@ -98,17 +106,18 @@ class IcebergCatalog:
         Raises:
             NamespaceNotFoundError: there is no such database.
         """
-        database = self._metastore.database(exact_name(name))
+        database = self._opened.metastore.database(database_name(name))
         return {"namespace": [name], "properties": dict(database.properties)}
 
-    def tables(self, namespace: str) -> dict[str, Any]:
+    def tables(self, namespace: str, query: Query) -> dict[str, Any]:
         """Return the names of a database's tables.
 
         Raises:
             NamespaceNotFoundError: there is no such database.
         """
-        names = self._metastore.tables(exact_name(namespace))
-        return {"identifiers": [{"namespace": [namespace], "name": name} for name in names]}
+        names = self._opened.metastore.tables(database_name(namespace))
+        parts = [{"namespace": [namespace], "name": name} for name in names]
+        return query.page("identifiers", names, parts)
 
     def load_table(self, namespace: str, name: str, client: Client) -> bytes:
         """Return a table's metadata, encoded.
@@ -122,34 +131,34 @@ class IcebergCatalog:
             NamespaceNotFoundError, TableNotFoundError: there is no such table.
             UnsupportedError: Iceberg's readers would read other rows than the table has.
         """
-        table = self._table(namespace, name)
+        table, names = self._table(namespace, name)
         needs_manifests = not client.asks_for_plans or self._planning == "client"
-        key = table.id, table.version, client if needs_manifests else None
-        with self._lock:
-            cached = self._loaded.get(key)
-        if needs_manifests and (cached is None or not has_manifests(table)):
-            write_manifests(table, self._metadata(table), client)
-        if cached is None:
-            cached = msgspec.json.encode(self._table_result(table, client))
-            with self._lock:
-                self._loaded[key] = cached
-                while len(self._loaded) > _CACHED_TABLES:
-                    self._loaded.popitem(last=False)
-        return cached
+        cached_for = client if needs_manifests else None
+        key = PlanKey(names.identity(table.commit.id), cached_for, "load", b"")
+        if (cached := self._loaded.get(key)) is not None and not (
+            needs_manifests and not has_manifests(table, names)
+        ):
+            return cached
+        metadata = self._metadata(table, names)
+        if needs_manifests:
+            write_manifests(table, names, metadata, client)
+            metadata = list_earlier_versions(table, names, metadata)
+        encoded = msgspec.json.encode(self._table_result(metadata, client))
+        self._loaded.put(key, encoded)
+        return encoded
 
-    def _table_result(self, table: TableSnapshot, client: Client) -> dict[str, Any]:
-        metadata = self._metadata(table)
+    def _table_result(self, metadata: dict[str, Any], client: Client) -> dict[str, Any]:
         config: dict[str, str] = {PLANNING: self._planning}
         if client is Client.OTHER and metadata["location"].startswith("file:"):
             config["client.region"] = "local"  # DuckDB 1.5 opens no table without one
         return {"metadata": metadata, "config": config}
 
-    def _metadata(self, table: TableSnapshot) -> dict[str, Any]:
-        versions = ServedVersions.read(self._metastore, table)
+    def _metadata(self, table: TableSnapshot, names: ManifestNames) -> dict[str, Any]:
+        versions = ServedVersions.read(self._opened.metastore, table)
         earlier = [each for each in versions.metadata.values() if each is not table.metadata]
         if (reason := widened_refusal(table.metadata, earlier)) is not None:
             raise UnsupportedError(f"Table {table.label} cannot be read by Iceberg's readers: {reason}.")
-        return table_metadata(table, versions)
+        return table_metadata(table, versions, names)
 
     def require_table(self, namespace: str, name: str) -> None:
         """Make sure that a table exists.
@@ -159,112 +168,104 @@ class IcebergCatalog:
         """
         self._table(namespace, name)
 
-    def encoded_plan(
-        self, kind: Literal["plan", "tasks"], table: tuple[str, str], body: bytes, client: Client
-    ) -> bytes:
-        """Return the answer to a request for files, encoded. It is cached, as a version's files never change.
-
-        Args:
-            kind: `plan` for the first files of a scan, `tasks` for others.
-            table: database and name.
-            body: of the request, in JSON.
-            client: that asks.
+    def take_report(self, namespace: str, name: str, body: bytes) -> None:
+        """Take a client's report of a scan, which nothing here uses.
 
         Raises:
-            NamespaceNotFoundError, TableNotFoundError, UnsupportedError: as `plan` and `tasks`.
-            ValueError: the body is not a request.
+            NamespaceNotFoundError, TableNotFoundError: there is no such table.
+            ValueError: the body is not a report.
         """
-        request = _decode(body)
-        position = self._position(kind, request)
-        snapshot = self._served_version(*table, position)
-        key = PlanKey(snapshot.id, snapshot.version, client, kind, body)
-        if (cached := self._plans.get(key)) is not None:
-            return cached
-        answer = self.plan if kind == "plan" else self.tasks
-        encoded = msgspec.json.encode(answer(*table, {**request, "snapshot-id": snapshot.version}, client))
-        self._plans.put(key, encoded)
-        return encoded
+        self._table(namespace, name)
+        decode_request(body, ReportRequest)
 
-    def _position(self, kind: Literal["plan", "tasks"], request: dict[str, Any]) -> int | None:
-        """Return the version that a request is about, or None for the newest."""
-        if kind == "plan":
-            return request.get("snapshot-id")
-        return ScanPosition.decode(str(request.get("plan-task", ""))).version
+    def plan(self, namespace: str, name: str, body: bytes, client: Client) -> bytes:
+        """Return the files of a scan, or the first of them and how to get more, encoded.
 
-    def plan(self, namespace: str, name: str, request: dict[str, Any], client: Client) -> dict[str, Any]:
-        """Return the files of a scan, or the first of them and how to get more.
+        The answer is cached, as a version's files never change.
 
         Args:
             namespace: the table's database.
             name: of the table.
-            request: the body of the request.
+            body: of the request, in JSON.
             client: that asks.
 
         Raises:
             NamespaceNotFoundError, TableNotFoundError: there is no such table, or version of it.
             UnsupportedError: the scan is not for one version, or a file would be read wrong.
+            ValueError: the body is not a request.
         """
-        if request.get("start-snapshot-id") is not None or request.get("end-snapshot-id") is not None:
+        request = decode_request(body, PlanRequest)
+        if request.start_snapshot_id is not None or request.end_snapshot_id is not None:
             raise UnsupportedError(
                 f"Table {namespace}.{name}: a scan of what was added between two snapshots cannot be planned: scan one snapshot."
             )
-        table = self._served_version(namespace, name, request.get("snapshot-id"))
+        table, identity = self._served_version(namespace, name, request.snapshot_id)
         require_filter_columns(table, client, request)
-        require_whole_values(table, client, request.get("select"))
-        position = ScanPosition(
-            table.version, request.get("filter"), bool(request.get("case-sensitive", True))
-        )
-        answer = page(table, position, client, self._files_per_page)
-        return {"status": "completed", "plan-id": f"{table.id.hex()}-{table.version}", **answer}
+        require_whole_values(table, client, request.select)
+        position = ScanPosition(table.version, request.filter, request.case_sensitive, identity=identity)
+        about = {"status": "completed", "plan-id": f"{table.id.hex()}-{table.version}"}
+        return self._page(PlanKey(identity, client, "plan", body), table, position, about)
 
-    def tasks(self, namespace: str, name: str, request: dict[str, Any], client: Client) -> dict[str, Any]:
-        """Return a further page of a scan.
+    def tasks(self, namespace: str, name: str, body: bytes, client: Client) -> bytes:
+        """Return a further page of a scan, encoded.
 
         Args:
             namespace: the table's database.
             name: of the table.
-            request: the body of the request, with a plan task.
+            body: of the request, with a plan task.
             client: that asks.
 
         Raises:
             NamespaceNotFoundError, TableNotFoundError: there is no such table, or the version is gone.
+            UnsupportedError: a file would be read wrong.
             ValueError: the plan task is none of ours.
         """
-        position = ScanPosition.decode(str(request.get("plan-task", "")))
-        table = self._served_version(namespace, name, position.version)
-        return page(table, position, client, self._files_per_page)
+        position = ScanPosition.decode(decode_request(body, TasksRequest).plan_task)
+        table, identity = self._served_version(namespace, name, position.version)
+        if identity != position.identity:
+            raise VersionNotFoundError(
+                f"Table {table.label}: version {position.version} of the plan is gone: the warehouse was restored, or moved. Plan the "
+                "scan again."
+            )
+        return self._page(PlanKey(identity, client, "tasks", body), table, position, {})
 
-    def _served_version(self, namespace: str, name: str, version: int | None) -> TableSnapshot:
-        """Return a version that is served as a snapshot.
+    def _page(
+        self, key: PlanKey, table: TableSnapshot, position: ScanPosition, about: dict[str, Any]
+    ) -> bytes:
+        if (cached := self._plans.get(key)) is not None:
+            return cached
+        assert key.client is not None
+        answer = page(table, position, key.client, self._files_per_page)
+        encoded = msgspec.json.encode({**about, **answer})
+        self._plans.put(key, encoded)
+        return encoded
+
+    def _served_version(self, namespace: str, name: str, version: int | None) -> tuple[TableSnapshot, str]:
+        """Return a version that is served as a snapshot, and its identity.
 
         Raises:
             VersionNotFoundError: the version is from before a REPLACE TABLE, which gave columns other ids.
             UnsupportedError: the table cannot be loaded.
         """
-        table = self._table(namespace, name, version)
-        key = table.id, table.version
-        if key in self._served:
-            return table
-        newest = table if version is None else self._table(namespace, name)
+        newest, names = table, _ = self._table(namespace, name)
+        if version is not None and version != newest.version:
+            table = self._opened.metastore.table(newest.database, newest.name, version=version)
         if newest.metadata.replacement != table.metadata.replacement:
             raise VersionNotFoundError(
                 f"Table {table.label} has no snapshot {version}: it is from before the table was replaced."
             )
-        self._metadata(table)
-        if len(self._served) >= _CACHED_VERSIONS:
-            self._served.clear()
-        self._served.add(key)
-        return table
+        identity = names.identity(table.commit.id)
+        if identity not in self._served:
+            self._metadata(table, names)
+            with self._lock:
+                if len(self._served) >= _CACHED_VERSIONS:
+                    self._served.clear()
+                self._served.add(identity)
+        return table, identity
 
-    def _table(self, namespace: str, name: str, version: int | None = None) -> TableSnapshot:
-        return self._metastore.table(exact_name(namespace), exact_name(name), version=version)
-
-
-def _decode(body: bytes) -> dict[str, Any]:
-    try:
-        decoded = msgspec.json.decode(body)
-    except msgspec.DecodeError as error:
-        raise ValueError(f"The body of the request is not JSON: {error}.") from None
-    if not isinstance(decoded, dict):
-        raise ValueError("The body of the request is not an object of JSON.")
-    return decoded
+    def _table(self, namespace: str, name: str) -> tuple[TableSnapshot, ManifestNames]:
+        """Return a table as it is now, and the names of its manifests."""
+        metastore, epoch = self._opened.current()
+        database = database_name(namespace)
+        table = metastore.table(database, table_name(database, name))
+        return table, ManifestNames.of(table, metastore.warehouse, epoch)

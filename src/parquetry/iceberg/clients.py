@@ -19,6 +19,7 @@ from typing import Any
 
 from parquetry.data_files import FileRecord, IdsInFile
 from parquetry.errors import UnsupportedError
+from parquetry.iceberg.requests import PlanRequest
 from parquetry.iceberg.values import to_json
 from parquetry.metastore import TableSnapshot
 from parquetry.types import ColumnType, Value
@@ -91,17 +92,16 @@ class ClientValues:
         return value  # dates and timestamps are numbers
 
 
-def require_filter_columns(table: TableSnapshot, client: Client, request: Mapping[str, Any]) -> None:
+def require_filter_columns(table: TableSnapshot, client: Client, request: PlanRequest) -> None:
     """Make sure that a client can test the filter of its request on the files' rows.
 
     Raises:
         UnsupportedError: PyIceberg would find no row.
     """
-    selected = request.get("select")
-    if client is not Client.PYICEBERG or selected is None:
+    if client is not Client.PYICEBERG or request.select is None:
         return
-    names = {name.lower() for name in selected}
-    for name in _partition_columns_in(request.get("filter"), table.metadata.partition_by):
+    names = {name.lower() for name in request.select}
+    for name in _partition_columns_in(request.filter, table.metadata.partition_by):
         if name.lower() not in names:
             raise UnsupportedError(
                 f"Table {table.label}: PyIceberg finds no row by a condition on partition column {name} unless the column is "

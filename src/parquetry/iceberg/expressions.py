@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from parquetry.errors import ParquetryError
 from parquetry.iceberg.values import from_json
@@ -31,7 +31,7 @@ from parquetry.predicate import (
     Predicate,
     starts_with,
 )
-from parquetry.types import INTEGER_BITS, ColumnType
+from parquetry.types import INTEGER_BITS, ColumnType, Value
 
 _MAX_DEPTH = 200
 """Nested levels of a filter that are read; what is deeper is true of every row."""
@@ -47,6 +47,9 @@ _TRUE_OF_NULL = ("not-eq", "not-in", "not-starts-with", "not-nan")
 
 class _UnreadableError(Exception):
     """A part of a filter is not understood."""
+
+
+_UNREADABLE = (_UnreadableError, ParquetryError, ValueError, TypeError, OverflowError, LookupError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,7 @@ def _read(expression: Any, columns: FilterColumns, *, negated: bool, depth: int)
         return TRUE if constant is not negated else FALSE
     if not isinstance(expression, dict):
         return TRUE
-    kind = str(expression.get("type")).lower().replace("_", "-")
+    kind = _kind(expression)
     if kind == "not":
         return _read(expression.get("child"), columns, negated=not negated, depth=depth + 1)
     if kind in ("and", "or"):
@@ -114,8 +117,12 @@ def _read(expression: Any, columns: FilterColumns, *, negated: bool, depth: int)
         return And(children) if (kind == "and") is not negated else Or(children)
     try:
         return _predicate(kind, expression, columns, negated)
-    except (_UnreadableError, ParquetryError, ValueError, TypeError, OverflowError):
+    except _UNREADABLE:
         return TRUE
+
+
+def _kind(expression: Mapping[str, Any]) -> str:
+    return str(expression.get("type")).lower().replace("_", "-")
 
 
 def _constant(expression: Any) -> bool | None:
@@ -149,6 +156,32 @@ def _predicate(kind: str, expression: Mapping[str, Any], columns: FilterColumns,
     if not _is_literal(right):
         raise _UnreadableError("two columns")
     return _comparison(_NEGATED[kind] if negated else kind, _literal(right), *_column(left, columns))
+
+
+class Membership(NamedTuple):
+    """A condition that a column has one of some values, or none of them.
+
+    Attributes:
+        name: of the column.
+        type: of the column.
+        values: internal values of its type.
+    """
+
+    name: str
+    type: ColumnType
+    values: tuple[Value, ...]
+
+
+def read_membership(expression: Mapping[str, Any], columns: FilterColumns) -> Membership | None:
+    """Return what an `in` or a `not-in` with a plain list says, or None for other conditions."""
+    values = expression.get("values")
+    if _kind(expression) not in ("in", "not-in") or not isinstance(values, list):
+        return None
+    try:
+        name, type = _column(expression.get("child", expression.get("term")), columns)
+        return Membership(name, type, tuple(from_json(type, _literal(each)) for each in values))
+    except _UNREADABLE:
+        return None
 
 
 def _is_literal(value: Any) -> bool:

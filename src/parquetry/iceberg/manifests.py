@@ -1,11 +1,12 @@
 """Manifests for engines that plan by themselves, made of the metastore's rows when such an engine asks.
 
 A manifest lists the files of a group of partitions. Groups follow from the partitions' keys, and a manifest's
-name from the rows of its group. So a manifest is written once, and serves all versions until one of its
-partitions changes. All files are in the folder `_iceberg` of the table, which other readers of the folder
-ignore. Each version gets a list of manifests with its number in the name.
+name from the rows of its group and the table's definition. So a manifest is written once, and serves all
+versions until one of its partitions changes. All files are in the folder `_iceberg` of the table, which other
+readers of the folder ignore. Each version gets a list of manifests; `manifest_names` has the names.
 
-Manifests have partition values and sizes, and no statistics of columns.
+Manifests have partition values and sizes, and no statistics of columns. Each file is whole from the first
+moment on, as several servers may write the same one at once.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from typing import Any
 import pyarrow.fs as pafs
 
 from parquetry.errors import UnsupportedError
+from parquetry.iceberg.avro_files import MemoryFile, input_file
 from parquetry.iceberg.clients import Client, manifest_refusal, require_whole_values
-from parquetry.iceberg.metadata import file_uri, manifest_folder, manifest_list
+from parquetry.iceberg.locations import file_uri
+from parquetry.iceberg.manifest_names import ManifestNames, definition_of, group_name
 from parquetry.locations import join_location, open_location
-from parquetry.metastore import PartitionSnapshot, TableSnapshot
-from parquetry.publishing import file_refusal
+from parquetry.metastore import PartitionSnapshot, TableSnapshot, TableVersions
+from parquetry.publishing import FileCheck
 
 _PARTITIONS_PER_GROUP = 64
 """Partitions in a group on average. A change of one partition makes a manifest of so many anew."""
@@ -30,15 +33,20 @@ _MAX_FILES_PER_GROUP = 20_000
 """Files in a group, about, at most: a manifest of three megabytes."""
 _SEQUENCE_NUMBER = 1
 """The sequence number of all files: there are no deletes that it would order."""
+_MAX_PARTITIONS_OF_EARLIER_VERSIONS = 20_000
+"""Partitions of earlier versions that are listed when an engine loads a table: about a second."""
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
-def write_manifests(table: TableSnapshot, metadata: dict[str, Any], client: Client) -> None:
+def write_manifests(
+    table: TableSnapshot, names: ManifestNames, metadata: dict[str, Any], client: Client
+) -> None:
     """Write the manifests of a version that are not there yet, and its list.
 
     Args:
         table: the version.
-        metadata: its metadata, as `metadata.table_metadata` makes them.
+        names: of the manifests.
+        metadata: the table's metadata, as `metadata.table_metadata` makes them.
         client: that will read them.
 
     Raises:
@@ -48,13 +56,59 @@ def write_manifests(table: TableSnapshot, metadata: dict[str, Any], client: Clie
         return
     if client is Client.PYICEBERG:
         _require_readable(table, client)
-    if has_manifests(table):
-        return
-    writer = _Writer(table, metadata, _newest_list(table))
-    filesystem, folder = open_location(manifest_folder(table))
-    filesystem.create_dir(folder, recursive=True)
-    manifests = [writer.manifest(group) for group in _groups(table)]
-    writer.list([each for each in manifests if each is not None], manifest_list(table, table.version))
+    if not has_manifests(table, names):
+        _require_pyiceberg(table)
+        earlier = _earlier_list(table, names)
+        _Writer(table, names, metadata, {} if earlier is None else _entries(earlier, names)).write()
+
+
+def list_earlier_versions(
+    table: TableSnapshot, names: ManifestNames, metadata: dict[str, Any]
+) -> dict[str, Any]:
+    """Write the lists of earlier versions, too, and return the metadata with the versions that have a list.
+
+    The snapshots leave out versions that would take too long, and versions whose files would be read wrong.
+    An engine says of such a version that it does not exist.
+
+    Args:
+        table: the newest version, whose list was written.
+        names: of the manifests.
+        metadata: the table's metadata.
+    """
+    known = TableVersions.read(table.store, table.id)
+    if known is None or metadata["current-snapshot-id"] == -1:
+        return metadata
+    written = _entries(names.list(table.version, table.commit.id), names)
+    there = {location.rpartition("/")[2] for location in _names_in_folder(names)}
+    kept, partitions = {metadata["current-snapshot-id"]}, 0
+    for snapshot in reversed(metadata["snapshots"]):
+        number, location = snapshot["snapshot-id"], snapshot["manifest-list"]
+        if location.rpartition("/")[2] not in there:
+            version = known.version(number)
+            if version is None or partitions > _MAX_PARTITIONS_OF_EARLIER_VERSIONS:
+                continue
+            version.database, version.name = table.database, table.name
+            partitions += version.totals.partitions
+            try:
+                _Writer(version, names, metadata, written).write()
+            except UnsupportedError:
+                continue
+        kept.add(number)
+    parts = {
+        part: [each for each in metadata[part] if each["snapshot-id"] in kept]
+        for part in ("snapshots", "snapshot-log")
+    }
+    return {**metadata, **parts}
+
+
+def _require_pyiceberg(table: TableSnapshot) -> None:
+    try:
+        import pyiceberg.manifest
+    except ImportError:
+        raise UnsupportedError(
+            f"Table {table.label} has no manifests yet, and PyIceberg is needed to write them: pip install 'parquetry[iceberg]'."
+        ) from None
+    _ = pyiceberg.manifest
 
 
 def _require_readable(table: TableSnapshot, client: Client) -> None:
@@ -66,24 +120,41 @@ def _require_readable(table: TableSnapshot, client: Client) -> None:
                 raise UnsupportedError(f"Table {table.label}: file {file.path}: {reason}.")
 
 
-def has_manifests(table: TableSnapshot) -> bool:
+def has_manifests(table: TableSnapshot, names: ManifestNames) -> bool:
     """Return whether a version has a list of manifests."""
-    filesystem, path = open_location(manifest_list(table, table.version))
+    filesystem, path = open_location(names.list(table.version, table.commit.id))
     return bool(filesystem.get_file_info(path).type == pafs.FileType.File)
 
 
-def _newest_list(table: TableSnapshot) -> str | None:
-    """Return the location of the list of the newest version that has one, or None."""
-    filesystem, path = open_location(manifest_folder(table))
-    prefix, suffix = f"snap-{table.id.hex()}-", ".avro"
+def _earlier_list(table: TableSnapshot, names: ManifestNames) -> str | None:
+    """Return the location of the list of another version, whose manifests may be used again, or None.
+
+    It is the newest version with a list that is still readable, and of this history of the table. Only then
+    the tickets of partitions mean the same.
+    """
+    known = TableVersions.read(table.store, table.id)
+    if known is None:
+        return None
+    for number, identity in names.versions(_names_in_folder(names)):
+        version = known.version(number)
+        if version is not None and names.identity(version.commit.id) == identity:
+            return names.list(number, version.commit.id)
+    return None
+
+
+def _names_in_folder(names: ManifestNames) -> list[str]:
+    """Return the names of the files in the folder of a table's manifests."""
+    filesystem, path = open_location(names.folder)
     entries = filesystem.get_file_info(pafs.FileSelector(path, allow_not_found=True))
-    numbers = [
-        int(number)
-        for entry in entries
-        if entry.base_name.startswith(prefix)
-        and (number := entry.base_name.removeprefix(prefix).removesuffix(suffix)).isdigit()
-    ]
-    return manifest_list(table, max(numbers)) if numbers else None
+    return [entry.base_name for entry in entries]
+
+
+def _entries(location: str, names: ManifestNames) -> dict[str, Any]:
+    """Return the entries of a list of manifests by the names of their groups."""
+    from pyiceberg.manifest import read_manifest_list
+
+    entries = read_manifest_list(input_file(location))
+    return {names.group_of(entry.manifest_path): entry for entry in entries}
 
 
 def _groups(table: TableSnapshot) -> Iterator[list[PartitionSnapshot]]:
@@ -99,14 +170,6 @@ def _groups(table: TableSnapshot) -> Iterator[list[PartitionSnapshot]]:
             group, files = [], 0
     if group:
         yield group
-
-
-def _file(location: str) -> Any:
-    """Return a file for PyIceberg's readers and writers, reached as all files of the warehouse are."""
-    from pyiceberg.io.pyarrow import PyArrowFile
-
-    filesystem, path = open_location(location)
-    return PyArrowFile(location=location, path=path, fs=filesystem)
 
 
 def _with_ascii_names(spec: Any) -> Any:
@@ -129,42 +192,45 @@ class _Writer:
 
     Args:
         table: the version.
-        metadata: Iceberg's, of this version.
-        earlier: the location of another version's list, whose manifests are used again, or None.
+        names: of the manifests.
+        metadata: Iceberg's, of the table.
+        written: the entries of manifests that are used again, by the names of their groups. New ones are
+            added.
     """
 
-    def __init__(self, table: TableSnapshot, metadata: dict[str, Any], earlier: str | None) -> None:
-        try:
-            from pyiceberg.manifest import read_manifest_list
-            from pyiceberg.table.metadata import TableMetadataUtil
-        except ImportError:
-            raise UnsupportedError(
-                f"Table {table.label} has no manifests yet, and PyIceberg is needed to write them: pip install 'parquetry[iceberg]'."
-            ) from None
+    def __init__(
+        self, table: TableSnapshot, names: ManifestNames, metadata: dict[str, Any], written: dict[str, Any]
+    ) -> None:
+        from pyiceberg.table.metadata import TableMetadataUtil
+
         known = TableMetadataUtil.parse_obj(metadata)
         self._table = table
+        self._names = names
         self._schema = known.schema()
         self._spec = _with_ascii_names(known.spec())
-        self._written: dict[str, Any] = {}
-        if earlier is not None:
-            entries = read_manifest_list(_file(earlier))
-            self._written = {entry.manifest_path: entry for entry in entries}
+        self._definition = definition_of(table.metadata)
+        self._check = FileCheck(table.metadata, by_ids=True)
+        self._written = written
 
-    def manifest(self, group: Sequence[PartitionSnapshot]) -> Any:
+    def write(self) -> None:
+        """Write the manifests and the list.
+
+        Raises:
+            UnsupportedError: a file would be read wrong.
+        """
+        manifests = [self._manifest(group) for group in _groups(self._table)]
+        self._list([each for each in manifests if each is not None])
+
+    def _manifest(self, group: Sequence[PartitionSnapshot]) -> Any:
         """Return the entry of a group's manifest in a list, or None if the group has no files.
 
-        The manifest is written if no list has it yet.
+        The manifest is written if the earlier list does not have it.
         """
         from pyiceberg.manifest import ManifestEntryStatus, write_manifest
 
-        name = hashlib.blake2b(digest_size=16)
-        for partition in group:
-            name.update(len(partition.key).to_bytes(4, "big") + partition.key)
-            name.update(partition.ticket.to_bytes(8, "big") + partition.record_bytes.to_bytes(8, "big"))
-        file_name = f"manifest-{self._table.id.hex()}-{name.hexdigest()}.avro"
-        location = file_uri(join_location(manifest_folder(self._table), file_name))
-        if location in self._written:
-            return self._written[location]
+        name = group_name(self._definition, group)
+        if name in self._written:
+            return self._written[name]
         entries = [
             self._entry(partition, file, ManifestEntryStatus.ADDED)
             for partition in group
@@ -172,13 +238,14 @@ class _Writer:
         ]
         if not entries:
             return None
-        with write_manifest(
-            2, self._spec, self._schema, _file(location), _SEQUENCE_NUMBER, "deflate"
-        ) as writer:
+        file = MemoryFile(self._names.manifest(name, self._table.commit.id))
+        with write_manifest(2, self._spec, self._schema, file, _SEQUENCE_NUMBER, "deflate") as writer:
             for each in entries:
                 writer.add_entry(each)
         entry = writer.to_manifest_file()
         entry.sequence_number = entry.min_sequence_number = _SEQUENCE_NUMBER
+        file.store()
+        self._written[name] = entry
         return entry
 
     def _entry(self, partition: PartitionSnapshot, file: Any, status: Any) -> Any:
@@ -186,7 +253,7 @@ class _Writer:
         from pyiceberg.typedef import Record
 
         location = join_location(partition.location, file.path)
-        if (reason := file_refusal(self._table.metadata, file, by_ids=True)) is not None:
+        if (reason := self._check.refusal(file)) is not None:
             raise UnsupportedError(
                 f"Table {self._table.label} cannot be read by Iceberg's readers: file {location}: {reason}."
             )
@@ -216,11 +283,11 @@ class _Writer:
             data_file=data_file,
         )
 
-    def list(self, manifests: Sequence[Any], location: str) -> None:
-        """Write the list of a version's manifests."""
+    def _list(self, manifests: Sequence[Any]) -> None:
         from pyiceberg.manifest import write_manifest_list
 
-        with write_manifest_list(
-            2, _file(location), self._table.version, None, max(self._table.version, 1), "deflate"
-        ) as writer:
+        version = self._table.version
+        file = MemoryFile(self._names.list(version, self._table.commit.id))
+        with write_manifest_list(2, file, version, None, max(version, 1), "deflate") as writer:
             writer.add_manifests(list(manifests))
+        file.store()

@@ -14,14 +14,14 @@ from typing import Any
 
 import msgspec
 
+from parquetry.iceberg.locations import file_uri, manifest_folder
+from parquetry.iceberg.manifest_names import ManifestNames
 from parquetry.iceberg.schema import iceberg_schema, name_mapping
 from parquetry.locations import join_location
 from parquetry.metastore import CommitRecord, Metastore, TableMetadata, TableSnapshot, history
 
 FIRST_PARTITION_FIELD_ID = 1000
 """The id of the first field of a partition spec, as Iceberg's own tables have it."""
-MANIFEST_FOLDER = "_iceberg"
-"""The folder below a table with manifests that were made for engines that plan by themselves."""
 _UUID_NAMESPACE = uuid.UUID("6f0d3a5e-6f2c-5a4e-9d55-0c5b9f5e2a41")
 _OPERATIONS = {"append": "append", "compact": "replace", "rebucket": "replace", "delete": "delete"}
 
@@ -67,12 +67,13 @@ def _split(
     return tuple(commit for commit, _ in pairs), {commit.metadata: metadata for commit, metadata in pairs}
 
 
-def table_metadata(snapshot: TableSnapshot, versions: ServedVersions) -> dict[str, Any]:
+def table_metadata(snapshot: TableSnapshot, versions: ServedVersions, names: ManifestNames) -> dict[str, Any]:
     """Return a table's metadata in version 2 of Iceberg's format.
 
     Args:
         snapshot: the table's newest version.
         versions: that are served.
+        names: of the manifests.
 
     Raises:
         UnsupportedError: Iceberg's readers would read other values than the table has.
@@ -84,10 +85,10 @@ def table_metadata(snapshot: TableSnapshot, versions: ServedVersions) -> dict[st
     known = {**versions.metadata, snapshot.commit.metadata: metadata}
     schemas = [iceberg_schema(snapshot.label, known[ticket], n) for n, ticket in enumerate(tickets)]
     ids = metadata.ids_by_path
-    snapshots = [_snapshot(snapshot, commit, tickets) for commit in reversed(versions.commits)]
+    snapshots = [_snapshot(names, commit, tickets) for commit in reversed(versions.commits)]
     spec = partition_spec(metadata)
     newest = versions.commits[0].version if versions.commits else None
-    refused = file_uri(join_location(manifest_folder(snapshot), "refused"))
+    refused = file_uri(join_location(manifest_folder(metadata.location), "refused"))
     described: dict[str, Any] = {
         "format-version": 2,
         "table-uuid": str(uuid.uuid5(_UUID_NAMESPACE, f"{snapshot.id.hex()}{metadata.replacement}")),
@@ -133,7 +134,7 @@ def partition_spec(metadata: TableMetadata) -> list[dict[str, Any]]:
     ]
 
 
-def _snapshot(table: TableSnapshot, commit: CommitRecord, tickets: list[int]) -> dict[str, Any]:
+def _snapshot(names: ManifestNames, commit: CommitRecord, tickets: list[int]) -> dict[str, Any]:
     totals = commit.totals
     summary = {
         "operation": _OPERATIONS.get(commit.operation, "overwrite"),
@@ -146,35 +147,7 @@ def _snapshot(table: TableSnapshot, commit: CommitRecord, tickets: list[int]) ->
         "snapshot-id": commit.version,
         "sequence-number": commit.version,
         "timestamp-ms": commit.time,
-        "manifest-list": manifest_list(table, commit.version),
+        "manifest-list": names.list(commit.version, commit.id),
         "schema-id": tickets.index(commit.metadata),
         "summary": summary,
     }
-
-
-def manifest_list(table: TableSnapshot, version: int) -> str:
-    """Return the location of a version's list of manifests, whether it was made or not.
-
-    It is always named: an engine that plans by itself has to fail on a list that is not there. Iceberg's Java
-    reads a snapshot without a list as a table without rows.
-    """
-    folder = manifest_folder(table)
-    return file_uri(f"{folder}/snap-{table.id.hex()}-{version}.avro")
-
-
-def manifest_folder(table: TableSnapshot) -> str:
-    """Return the location of the folder with a table's manifests."""
-    return join_location(table.metadata.location, MANIFEST_FOLDER)
-
-
-def file_uri(location: str) -> str:
-    """Return a location as all engines read it: with a scheme, and with three slashes on a local disk.
-
-    >>> file_uri("file:/lake/t"), file_uri("/lake/t"), file_uri("s3a://bucket/t")
-    ('file:///lake/t', 'file:///lake/t', 's3a://bucket/t')
-    """
-    if location.startswith("/"):
-        return f"file://{location}"
-    if location.startswith("file:/") and not location.startswith("file://"):
-        return f"file://{location.removeprefix('file:')}"
-    return location

@@ -16,7 +16,8 @@ import msgspec
 from parquetry.errors import UnsupportedError
 from parquetry.iceberg.clients import Client, ClientValues
 from parquetry.iceberg.expressions import FilterColumns, filter_from_iceberg
-from parquetry.iceberg.metadata import file_uri
+from parquetry.iceberg.locations import file_uri
+from parquetry.iceberg.residuals import Residuals
 from parquetry.metastore import TableSnapshot
 from parquetry.predicate import Filter
 from parquetry.prune import SelectedFile, each_file_of, partition_plan
@@ -25,6 +26,10 @@ from parquetry.scan import KeyScan, ScanPlan
 
 FILES_PER_PAGE = 5_000
 """Files in one answer, at most: an answer of about two megabytes."""
+_BYTES_PER_PAGE = 4 << 20
+"""Length of one answer, at most, unless one file's task alone is longer. Filters come back with files."""
+MAX_TASK_BYTES = 15 << 20
+"""Length of the text that asks for a next page, at most. Requests may have 16 MB."""
 _EVERY_KEY = ScanPlan((KeyScan("range", b"", None, None),))
 
 
@@ -37,6 +42,7 @@ class ScanPosition(msgspec.Struct, frozen=True, array_like=True):
         case_sensitive: whether its names count in letter case.
         key: key of the first partition, hexadecimal.
         skip: number of selected files of this partition that earlier pages had.
+        identity: of the version; see `manifest_names`. Its number alone may be of another history.
     """
 
     version: int
@@ -44,6 +50,7 @@ class ScanPosition(msgspec.Struct, frozen=True, array_like=True):
     case_sensitive: bool = True
     key: str = ""
     skip: int = 0
+    identity: str = ""
 
     def encode(self) -> str:
         """Return the text that a client sends to get this page."""
@@ -57,8 +64,12 @@ class ScanPosition(msgspec.Struct, frozen=True, array_like=True):
             ValueError: no server of ours has made the text.
         """
         try:
-            return msgspec.msgpack.decode(base64.urlsafe_b64decode(text), type=cls)
-        except ValueError as error:  # of base64, and of msgspec
+            position = msgspec.msgpack.decode(base64.urlsafe_b64decode(text), type=cls)
+            if position.skip < 0 or not position.identity:
+                raise ValueError("a position that no page ends at")
+            bytes.fromhex(position.key)
+            return position
+        except (ValueError, RecursionError) as error:  # of base64, and of msgspec, too
             raise ValueError(
                 f"{text[:40]!r} is not a plan task of this catalog: plan the scan again."
             ) from error
@@ -83,9 +94,11 @@ def page(
     names = {ids[(column.physical,)]: column.name for column in metadata.columns}
     types = {column.name: column.column_type for column in metadata.columns}
     expression = True if position.filter is None else position.filter
-    condition = filter_from_iceberg(expression, FilterColumns(types, names, position.case_sensitive))
-    make = _TaskMaker(table, client, position.filter)
-    tasks: list[dict[str, Any]] = []
+    columns = FilterColumns(types, names, position.case_sensitive)
+    condition = filter_from_iceberg(expression, columns)
+    make = _TaskMaker(table, client, Residuals(position.filter, columns, metadata))
+    tasks: list[msgspec.Raw] = []
+    length = 0
     values, key, of_last = None, b"", 0
     first = bytes.fromhex(position.key)
     for file in _selected(table, condition, first):
@@ -95,13 +108,27 @@ def page(
         of_last += 1
         if key == first and of_last <= position.skip:
             continue
-        if len(tasks) == limit:
-            following = ScanPosition(
-                position.version, position.filter, position.case_sensitive, key.hex(), of_last - 1
-            )
-            return {"file-scan-tasks": tasks, "delete-files": [], "plan-tasks": [following.encode()]}
-        tasks.append(make.task(file))
+        task = make.task(file)
+        length += len(task)
+        if len(tasks) == limit or (tasks and length > _BYTES_PER_PAGE):
+            following = msgspec.structs.replace(position, key=key.hex(), skip=of_last - 1)
+            return {"file-scan-tasks": tasks, "delete-files": [], "plan-tasks": [_encode(following, table)]}
+        tasks.append(task)
     return {"file-scan-tasks": tasks, "delete-files": []}
+
+
+def _encode(position: ScanPosition, table: TableSnapshot) -> str:
+    """Return the text that a client sends to get a page.
+
+    Raises:
+        UnsupportedError: it would be too long.
+    """
+    text = position.encode()
+    if len(text) > MAX_TASK_BYTES:
+        raise UnsupportedError(
+            f"Table {table.label}: the filter is too long ({len(text):,} bytes) for a scan with several pages: give fewer values."
+        )
+    return text
 
 
 def _selected(table: TableSnapshot, condition: Filter, first: bytes) -> Iterator[SelectedFile]:
@@ -127,19 +154,19 @@ class _TaskMaker:
     Args:
         table: the version.
         client: that asks.
-        expression: Iceberg's filter, which the client tests on the rows, or None.
+        residuals: the filters that the client tests on the rows of files.
     """
 
-    def __init__(self, table: TableSnapshot, client: Client, expression: Any) -> None:
+    def __init__(self, table: TableSnapshot, client: Client, residuals: Residuals) -> None:
         self._table = table
         self._values = ClientValues(table, client)
         self._check = FileCheck(table.metadata, by_ids=True)
         self._format = table.metadata.format
-        self._residual = {} if expression is None else {"residual-filter": expression}
+        self._residuals = residuals
         self._last: tuple[Any, list[Any]] = None, []
 
-    def task(self, selected: SelectedFile) -> dict[str, Any]:
-        """Return the task to read one file.
+    def task(self, selected: SelectedFile) -> msgspec.Raw:
+        """Return the task to read one file, encoded.
 
         Raises:
             UnsupportedError: the client would read it wrong.
@@ -160,4 +187,6 @@ class _TaskMaker:
             "file-size-in-bytes": file.bytes,
             "record-count": file.rows,
         }
-        return {"data-file": data_file, **self._residual}
+        residual = self._residuals.of(selected)
+        filtered = {} if residual is None else {"residual-filter": residual}
+        return msgspec.Raw(msgspec.json.encode({"data-file": data_file, **filtered}))

@@ -23,16 +23,14 @@ class PlanKey(NamedTuple):
     """A request whose answer is cached.
 
     Attributes:
-        table: id of the table.
-        version: of the table.
-        client: that asks. Clients get values in different forms.
-        kind: `plan` or `tasks`.
+        identity: of the version; see `manifest_names`. Its number alone may be of another history.
+        client: that asks. Clients get values in different forms. None: any client.
+        kind: `plan`, `tasks` or `load`.
         body: of the request.
     """
 
-    table: bytes
-    version: int
-    client: Client
+    identity: str
+    client: Client | None
     kind: str
     body: bytes
 
@@ -45,9 +43,9 @@ class PlanCache:
         limit_of_answer: length of an answer that is kept, at most, in bytes.
 
     >>> cache = PlanCache(limit=20)
-    >>> for version in (1, 2, 3):
-    ...     cache.put(PlanKey(b"t", version, Client.JAVA, "plan", b"{}"), b"answer")
-    >>> [cache.get(PlanKey(b"t", version, Client.JAVA, "plan", b"{}")) for version in (1, 2, 3)], cache.bytes
+    >>> for version in "abc":
+    ...     cache.put(PlanKey(version, Client.JAVA, "plan", b"{}"), b"answer")
+    >>> [cache.get(PlanKey(version, Client.JAVA, "plan", b"{}")) for version in "abc"], cache.bytes
     ([None, b'answer', b'answer'], 16)
     """
 

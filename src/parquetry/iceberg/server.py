@@ -56,8 +56,8 @@ class ServedWarehouse:
     def open(self) -> Application:
         """Open the warehouse, and return the application that answers the requests of this process."""
         set_file_systems(ArrowFileSystems(self.storage_options))
-        metastore = open_metastore(self.warehouse, self.store)
-        catalog = IcebergCatalog(metastore, self.planning, name=self.catalog)
+        reopen = functools.partial(open_metastore, self.warehouse, self.store)
+        catalog = IcebergCatalog(reopen(), self.planning, name=self.catalog, reopen=reopen)
         gc.collect()
         gc.freeze()  # what is imported stays
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)

@@ -7,17 +7,19 @@ default catalog: then names are of the catalog that has the view. A view that re
 
 from __future__ import annotations
 
-import functools
 import uuid
 from typing import Any
 
 import sqlglot
 from sqlglot import exp
 
-from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
-from parquetry.iceberg.metadata import file_uri
+from parquetry.errors import TableNotFoundError, UnsupportedError
+from parquetry.iceberg.locations import file_uri
+from parquetry.iceberg.names import database_name, table_name
+from parquetry.iceberg.opened import OpenedMetastore
+from parquetry.iceberg.requests import Query
 from parquetry.iceberg.schema import iceberg_schema
-from parquetry.metastore import Metastore, TableSnapshot, ViewDefinition
+from parquetry.metastore import TableSnapshot, ViewDefinition
 
 _UUID_NAMESPACE = uuid.UUID("6f0d3a5e-6f2c-5a4e-9d55-0c5b9f5e2a42")
 _ENDPOINTS = (
@@ -29,45 +31,32 @@ QUERY_COLUMNS = "spark.query-column-names"
 """Iceberg's property of the names that a view's query gives its columns, before the view renames them."""
 
 
-@functools.lru_cache(maxsize=1024)
-def exact_name(name: str) -> str:
-    """Return a name of one part.
-
-    Raises:
-        NamespaceNotFoundError: it has several parts, which no database of ours has.
-    """
-    if "\x1f" in name:
-        raise NamespaceNotFoundError(
-            f"Namespace {name.replace(chr(31), '.')!r} does not exist: names have one part."
-        )
-    return name
-
-
 class ServedViews:
     """The views of a warehouse, as Iceberg's views.
 
     Args:
-        metastore: of the warehouse.
+        opened: the metastore of the warehouse.
         name: the warehouse's name in Spark, or None: no view is served.
     """
 
-    def __init__(self, metastore: Metastore, name: str | None) -> None:
-        self._metastore, self._name = metastore, name
+    def __init__(self, opened: OpenedMetastore, name: str | None) -> None:
+        self._opened, self._name = opened, name
 
     @property
     def endpoints(self) -> tuple[str, ...]:
         """Return the requests about views that are answered."""
         return () if self._name is None else _ENDPOINTS
 
-    def list(self, namespace: str) -> dict[str, Any]:
+    def list(self, namespace: str, query: Query) -> dict[str, Any]:
         """Return the names of a database's views, if views are served.
 
         Raises:
             NamespaceNotFoundError: there is no such database.
         """
-        names = self._metastore.views(exact_name(namespace))
+        names = self._opened.metastore.views(database_name(namespace))
         served = [] if self._name is None else names
-        return {"identifiers": [{"namespace": [namespace], "name": name} for name in served]}
+        parts = [{"namespace": [namespace], "name": name} for name in served]
+        return query.page("identifiers", served, parts)
 
     def load(self, namespace: str, name: str) -> dict[str, Any]:
         """Return a view.
@@ -76,12 +65,13 @@ class ServedViews:
             NamespaceNotFoundError, TableNotFoundError: there is no such view, or none is served.
             UnsupportedError: the view reads other catalogs, or has columns that Iceberg has not.
         """
-        view = self._metastore.table(exact_name(namespace), exact_name(name), kind="view")
+        metastore, database = self._opened.metastore, database_name(namespace)
+        view = metastore.table(database, table_name(database, name), kind="view")
         if self._name is None:
             raise TableNotFoundError(
                 f"View {view.label} is not served: start the server with --catalog and the catalog's name in Spark."
             )
-        return view_result(view, self._metastore.table_location(view.database, view.name), self._name)
+        return view_result(view, metastore.table_location(view.database, view.name), self._name)
 
 
 def view_result(snapshot: TableSnapshot, location: str, catalog: str) -> dict[str, Any]:

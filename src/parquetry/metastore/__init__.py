@@ -49,6 +49,7 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.metastore.commits.prepared import (
         require_own_folder as require_own_folder,
+        require_place_beside as require_place_beside,
     )
     from parquetry.metastore.commits.removed_files import (
         RemovedFile as RemovedFile,
@@ -97,6 +98,7 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.metastore.metastore import (
         Metastore as Metastore,
+        metastore_file as metastore_file,
         open_metastore as open_metastore,
     )
     from parquetry.metastore.namespace.staging import (
@@ -139,6 +141,7 @@ if FOR_TYPE_CHECKERS:
         Relocated as Relocated,
         Removed as Removed,
     )
+    from parquetry.metastore.storage.locations_epoch import locations_epoch as locations_epoch
     from parquetry.metastore.storage.model import (
         CommitRecord as CommitRecord,
         Constraint as Constraint,
@@ -156,6 +159,7 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.metastore.storage.valid_names import (
         DEFAULT_DATABASE as DEFAULT_DATABASE,
+        normalise_name as normalise_name,
     )
     from parquetry.metastore.storage.wire import (
         decode_arrangement as decode_arrangement,
@@ -178,6 +182,7 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.metastore.versions.snapshot import (
         TableSnapshot as TableSnapshot,
+        forget_metadata as forget_metadata,
     )
     from parquetry.metastore.versions.table_versions import (
         TableVersions as TableVersions,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
@@ -38,7 +39,7 @@ from parquetry.metastore.storage.owner import Owner
 from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE, normalise_name
 from parquetry.metastore.versions.snapshot import TableSnapshot, commit_as_of, load, load_again, load_commit
 from parquetry.metastore.warehouse_store import WarehouseStore
-from parquetry.store import NO_PASSWORDS, Store, open_store, url_for_mark
+from parquetry.store import NO_PASSWORDS, SQLiteStore, Store, open_store, url_for_mark
 from parquetry.types import ColumnType, text_from_value
 
 _LOG = logging.getLogger("parquetry")
@@ -484,3 +485,15 @@ def _time(milliseconds: int) -> str:
 def _versions(head: Head) -> str:
     newest = head.commit.version
     return f"version {newest} only" if head.oldest == newest else f"versions {head.oldest} to {newest}"
+
+
+def metastore_file(metastore: Metastore) -> tuple[int, int] | None:
+    """Return the device and inode of an embedded metastore's file; a later file at its path has others."""
+    rows = metastore.store.rows
+    if not isinstance(rows, SQLiteStore):
+        return None
+    try:
+        status = os.stat(rows.path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -27,14 +27,14 @@ class Finding:
     """An error that `check.fsck` reports.
 
     Attributes:
-        kind: for data files, ``missing file``, ``file size``, ``broken file`` or ``unfit column``. For sums,
-            ``partition sums``, ``table totals`` or ``file list sums``. For rows of the metastore,
-            ``unreadable row``, ``missing file list``, ``unneeded file list``, ``missing commit``, ``missing
-            metadata``, ``unreadable version``, ``unreadable record``, ``journal``, ``dead commit``,
-            ``newest rows`` or ``range manifest``. For indexes, ``missing index entry``, ``unneeded index
-            entry`` or ``unfinished index``. ``foreign warehouse`` if another metastore owns the warehouse:
-            then nothing else is checked. For other tables than the checked one, ``lost table`` or ``lost
-            view``.
+        kind: for data files, ``missing file``, ``foreign file``, ``file size``, ``broken file`` or
+            ``unfit column``. For sums, ``partition sums``, ``table totals`` or ``file list sums``. For
+            rows of the metastore, ``unreadable row``, ``missing file list``, ``unneeded file list``,
+            ``missing commit``, ``missing metadata``, ``unreadable version``, ``unreadable record``,
+            ``journal``, ``dead commit``, ``newest rows`` or ``range manifest``. For indexes, ``missing
+            index entry``, ``unneeded index entry`` or ``unfinished index``. ``foreign warehouse`` if
+            another metastore owns the warehouse: then nothing else is checked. For other tables than the
+            checked one, ``lost table`` or ``lost view``.
         partition: such as ``d=1/s=a``, or None if the finding is about the table.
         path: the path of a file, or None.
         detail: what is wrong, and what to do if it cannot be repaired.

@@ -28,22 +28,35 @@ def publish(
         str,
         "Either 'once', for the versions until now, or 'follow', to publish each later version with its commit (Delta alone).",
     ] = "once",
+    read_only: Annotated[
+        bool,
+        "Whether Hive gets folders of hard links, in which nobody can write, in place of the table's own (Hive alone).",
+    ] = False,
 ) -> list[publishing.Published]:
     """Publish a table. The command of this name starts Spark for Hive, and calls the procedure."""
     snapshot = context.find(table)
     _check(format, publish, hive_table)
+    if format == "delta" and read_only:
+        raise UnsupportedError("A Delta log is for reading anyway: leave read_only out.")
     if format == "delta":
-        if publish == "follow":
-            snapshot = follow_with_delta_log(snapshot)
         with progress_bar() as progress:
-            return publishing.publish_delta(snapshot, progress)
+            published = publishing.publish_delta(snapshot, progress)
+        if publish == "follow":
+            follow_with_delta_log(snapshot)
+        return published
     database, name = (None, None) if hive_table is None else _name_parts(hive_table)
     with progress_bar() as progress:
-        return publishing.publish(snapshot, context.engine.hive(), database, name, progress)
+        return publishing.publish(
+            snapshot, context.engine.hive(), database, name, progress, read_only=read_only
+        )
 
 
 def follow_with_delta_log(snapshot: ms.TableSnapshot) -> ms.TableSnapshot:
-    """Set the table property that publishes each later version; return the version that has it."""
+    """Set the table property that publishes each later version; return the version that has it.
+
+    Args:
+        snapshot: the newest version, which has been published.
+    """
     publishing.require_publishable(snapshot)
     if snapshot.metadata.properties.get(ms.PUBLISH) == "delta":
         return snapshot

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -28,6 +27,7 @@ from parquetry.metastore import (
     TouchedPartitions,
     follow_commits,
     index_columns,
+    metastore_file,
     open_metastore,
 )
 from parquetry.planner.engine import Engine
@@ -35,7 +35,7 @@ from parquetry.planner.estimates import Estimates
 from parquetry.planner.protocol.answers import Bucketing, LoadedTable, TableConstraint
 from parquetry.planner.protocol.questions import TableRef
 from parquetry.prune import PartitionCache, may_have_directories
-from parquetry.store import SQLiteStore, others_nearby, passwords_among
+from parquetry.store import others_nearby, passwords_among
 
 _LOG = logging.getLogger("parquetry")
 _MAX_CACHED_SNAPSHOTS = 256
@@ -80,7 +80,7 @@ class Lake:
         self.estimates = Estimates()
         self.staged: dict[str, Staged] = {}
         self.warned: set[bytes] = set()
-        self._file = _metastore_file(metastore)
+        self._file = metastore_file(metastore)
         follow_commits("delta", lambda version: publishing.publish_delta(version))
 
     @classmethod
@@ -112,7 +112,7 @@ class Lake:
         """Return whether the metastore's file is no longer the one that was opened: someone removed the
         warehouse.
         """
-        return _metastore_file(self.metastore) != self._file
+        return metastore_file(self.metastore) != self._file
 
     @property
     def time_zone(self) -> str:
@@ -325,15 +325,3 @@ def _clauses(metadata: TableMetadata) -> dict[str, str]:
         shown[SORT_BY] = f"({paths_text(paths)})"
     words = {CLUSTERED_BY: "CLUSTERED BY", SKEWED_BY: "SKEWED BY", SORT_BY: "CLUSTER BY"}
     return {name: f"{clause} {shown[name]}" for name, clause in words.items() if name in shown}
-
-
-def _metastore_file(metastore: Metastore) -> tuple[int, int] | None:
-    """Return the device and inode of an embedded metastore's file; a later file at its path has others."""
-    rows = metastore.store.rows
-    if not isinstance(rows, SQLiteStore):
-        return None
-    try:
-        status = os.stat(rows.path)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino

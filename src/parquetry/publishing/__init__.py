@@ -9,6 +9,7 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 if FOR_TYPE_CHECKERS:
     from parquetry.publishing.delta import publish_delta as publish_delta
     from parquetry.publishing.delta_record import require_publishable as require_publishable
+    from parquetry.publishing.followed import require_followable as require_followable
     from parquetry.publishing.hive import (
         OWNED_BY as OWNED_BY,
         HiveMetastore as HiveMetastore,

@@ -2,7 +2,12 @@
 
 Each version becomes one commit of the log, with the files that it added and removed. The log is JSON in the
 folder `_delta_log`, which Parquetry's own readers ignore. Commits are numbered from 0, and name the version
-that they are of. A later `publish` adds the commits of later versions.
+that they are of, and the random id of its commit. A later `publish` adds the commits of later versions.
+
+A log outlives the metastore. After a restore of an older dump, its last commits are of versions that the
+table has lost, and the table goes on with the same numbers. So a publication looks for the last commit in the
+log that this table has made, by its id. It adds a commit for each later version. The first one takes out the
+files of the lost history. Commits of that history stay readable by their numbers.
 
 Readers of Delta find columns by their names, and know no default for a column that a file lacks. So a table
 is refused if they would read other rows. The log has a feature that no writer of Delta knows
@@ -14,7 +19,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow.fs as pafs
@@ -29,7 +34,13 @@ from parquetry.locations import (
     read_small_file,
     take_away,
 )
-from parquetry.metastore import PartitionSnapshot, TableSnapshot, TableVersions
+from parquetry.metastore import (
+    CommitRecord,
+    PartitionSnapshot,
+    TableSnapshot,
+    TableVersions,
+    require_place_beside,
+)
 from parquetry.progress import Progress, silent
 from parquetry.publishing.delta_commit import ACTIONS, decode_commit, information, is_torn
 from parquetry.publishing.delta_paths import relative_path
@@ -37,6 +48,7 @@ from parquetry.publishing.delta_record import (
     add_action,
     metadata_action,
     protocol_action,
+    reader_version,
     remove_action,
     require_publishable,
 )
@@ -51,6 +63,21 @@ _OWN_REWRITES = ("compact", "rebucket")
 """Operations that change files, and no rows."""
 
 
+class _Entry(NamedTuple):
+    """The version that a commit of the log is of."""
+
+    version: int
+    commit: str | None
+    """The random id of the version's commit, or None in a log of an older library."""
+    time: int
+
+    def is_of(self, commit: CommitRecord) -> bool:
+        """Return whether a commit of the table made the version."""
+        if self.commit is None:
+            return (self.version, self.time) == (commit.version, commit.time)
+        return self.commit == commit.id
+
+
 @dataclass(slots=True)
 class DeltaLog:
     """A Delta log, as far as it has been written.
@@ -58,17 +85,17 @@ class DeltaLog:
     Attributes:
         folder: location of the log.
         table: id of the table that the log is of, or empty.
-        commits: number of commits.
-        version: of the table in the last commit, or -1.
+        entries: one for each commit.
         metadata: the last action with the table's metadata, or None.
+        protocol: the last action with the protocol, or None.
         files: the actions of the files of the last commit, by their paths.
     """
 
     folder: str
     table: str = ""
-    commits: int = 0
-    version: int = -1
+    entries: list[_Entry] = field(default_factory=list)
     metadata: dict[str, Any] | None = None
+    protocol: dict[str, Any] | None = None
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
@@ -110,17 +137,25 @@ class DeltaLog:
         take_away(self.commit_location, text)
 
     @property
+    def commits(self) -> int:
+        """Return the number of commits."""
+        return len(self.entries)
+
+    @property
     def commit_location(self) -> str:
         """Return the location of the next commit."""
         return join_location(self.folder, f"{self.commits:020d}.json")
 
     def apply(self, actions: list[dict[str, Any]], info: dict[str, Any]) -> None:
         """Bring the log to the state after a commit."""
-        self.table, self.version = info["parquetry.table"], info["parquetry.version"]
-        self.commits += 1
+        self.table = info["parquetry.table"]
+        entry = _Entry(info["parquetry.version"], info.get("parquetry.commit"), info.get("timestamp", 0))
+        self.entries.append(entry)
         for action in actions:
             if "metaData" in action:
                 self.metadata = action
+            elif "protocol" in action:
+                self.protocol = action
             elif "add" in action:
                 self.files[action["add"]["path"]] = action
             elif "remove" in action:
@@ -140,14 +175,17 @@ def publish_delta(snapshot: TableSnapshot, progress: Progress = silent) -> list[
     Raises:
         UnsupportedError: Delta's readers would read other rows, or another program has written to the log.
         CommitConflictError: other publications wrote to the log each time.
+        ForeignWarehouseError: warehouse or folder belong to another metastore.
     """
     require_publishable(snapshot)
+    folder = join_location(snapshot.metadata.location, "_delta_log")
+    require_place_beside(snapshot, folder)
     for _ in range(_MAX_ATTEMPTS):
-        log = DeltaLog.read(join_location(snapshot.metadata.location, "_delta_log"), snapshot.label)
-        if log.table and log.table != _table_id(snapshot):
+        log = DeltaLog.read(folder, snapshot.label)
+        if log.table and not log.table.startswith(snapshot.id.hex()):
             raise UnsupportedError(
-                f"Table {snapshot.label}: the Delta log in {log.folder} is of another table, or of this one before it was replaced: "
-                "move the log away, and publish again."
+                f"Table {snapshot.label}: the Delta log in {log.folder} is of another table: move the log away, and publish "
+                "again."
             )
         before = log.commits
         if _append(log, snapshot, progress):
@@ -170,19 +208,38 @@ def _append(log: DeltaLog, snapshot: TableSnapshot, progress: Progress) -> bool:
     earlier = [version.metadata for version in _versions(snapshot, -1)]
     if (reason := widened_refusal(snapshot.metadata, earlier, promotes=False)) is not None:
         raise UnsupportedError(f"Table {snapshot.label} cannot be published as a Delta log: {reason}.")
-    versions = list(_versions(snapshot, log.version))
+    versions = _versions_to_add(log, snapshot)
     commits: list[tuple[str, bytes]] = []
     for done, version in enumerate(versions, 1):
         try:
             actions = _actions(log, version, files.actions(version))
         except UnsupportedError:
-            if version is snapshot:
+            if version is versions[-1]:
                 raise
             continue
         commits.append((log.commit_location, b"\n".join(map(msgspec.json.encode, actions))))
         log.apply(actions, actions[0]["commitInfo"])
         progress("Publishing versions", done, len(versions))
     return all(create_small_file(location, text) == text for location, text in commits)
+
+
+def _versions_to_add(log: DeltaLog, snapshot: TableSnapshot) -> list[TableSnapshot]:
+    """Return the versions that a log lacks, of this history of the table.
+
+    If the log's last commits are of another history, the last version of this one is among them in any case.
+    """
+    known = TableVersions.read(snapshot.store, snapshot.id)
+    common, newest = -1, None
+    for entry in reversed(log.entries):
+        version = None if known is None else known.version(entry.version)
+        if version is not None and entry.is_of(version.commit):
+            common, newest = entry.version, version
+            break
+    versions = list(_versions(snapshot, common))
+    is_of_another = bool(log.entries) and log.entries[-1].version != common
+    if versions or not is_of_another:
+        return versions
+    return [snapshot if newest is None else _with_name(newest, snapshot)]
 
 
 def _versions(snapshot: TableSnapshot, after: int) -> Iterator[TableSnapshot]:
@@ -245,11 +302,13 @@ def _actions(log: DeltaLog, version: TableSnapshot, files: dict[str, dict[str, A
         "engineInfo": f"Parquetry/{__version__}",
         "parquetry.table": _table_id(version),
         "parquetry.version": version.version,
+        "parquetry.commit": version.commit.id,
     }
     actions: list[dict[str, Any]] = [{"commitInfo": info}]
-    if not log.commits:
-        actions.append(protocol_action(version.metadata))
-    metadata = metadata_action(version)
+    protocol = protocol_action(version.metadata)
+    if log.protocol is None or reader_version(protocol) > reader_version(log.protocol):
+        actions.append(protocol)
+    metadata = metadata_action(version, log.metadata)
     if metadata != log.metadata:
         actions.append(metadata)
     changes_rows = version.operation not in _OWN_REWRITES

@@ -39,31 +39,32 @@ def require_publishable(snapshot: TableSnapshot) -> None:
     Raises:
         UnsupportedError: it says what they would read otherwise.
     """
-    metadata = snapshot.metadata
-    name = f"Table {snapshot.label} cannot be published as a Delta log: "
+    if (reason := definition_refusal(snapshot.metadata)) is not None:
+        raise UnsupportedError(f"Table {snapshot.label} cannot be published as a Delta log: {reason}.")
+
+
+def definition_refusal(metadata: TableMetadata) -> str | None:
+    """Return what a definition says that Delta's readers would read otherwise, or None."""
     if metadata.format != "parquet":
-        raise UnsupportedError(f"{name}its files are {metadata.format}, and Delta has Parquet files alone.")
+        return f"its files are {metadata.format}, and Delta has Parquet files alone"
     partition_columns = {column.name for column in metadata.partition_columns}
     for column in metadata.columns:
         for path, kind, is_renamed in _fields(column.name, column.type, column.metadata):
             if is_renamed:
-                raise UnsupportedError(
-                    f"{name}column {path} was renamed, or replaced a dropped column, and has another name in the files, which "
-                    "some of Delta's readers would read as NULL. Copy the rows into a new table."
+                return (
+                    f"column {path} was renamed, or replaced a dropped column, and has another name in the files, which "
+                    "some of Delta's readers would read as NULL. Copy the rows into a new table"
                 )
             if _BAD_NAME.search(path):
-                raise UnsupportedError(
-                    f"{name}column {path!r} has a character in its name that Delta does not allow."
-                )
+                return f"column {path!r} has a character in its name that Delta does not allow"
             if kind is not None and not _has_type(kind):
-                raise UnsupportedError(
-                    f"{name}column {path} is {type_text(kind)}, which Delta's readers lack or would not pad. Copy the rows into a "
-                    "table with another type."
+                return (
+                    f"column {path} is {type_text(kind)}, which Delta's readers lack or would not pad. Copy the rows into a "
+                    "table with another type"
                 )
         if column.name in partition_columns and column.type in _UNKEYABLE:
-            raise UnsupportedError(
-                f"{name}partition column {column.name} is {type_text(column.type)}, whose values Delta's readers do not read alike."
-            )
+            return f"partition column {column.name} is {type_text(column.type)}, whose values Delta's readers do not read alike"
+    return None
 
 
 def _fields(name: str, kind: Any, metadata: dict[str, Any]) -> Iterator[tuple[str, Any, bool]]:
@@ -107,13 +108,24 @@ def protocol_action(metadata: TableMetadata) -> dict[str, Any]:
     }
 
 
-def metadata_action(snapshot: TableSnapshot) -> dict[str, Any]:
-    """Return the action with a version's columns."""
+def reader_version(protocol: dict[str, Any]) -> int:
+    """Return the version that a protocol asks of readers. A table may get columns that need a later one."""
+    return int(protocol["protocol"]["minReaderVersion"])
+
+
+def metadata_action(snapshot: TableSnapshot, earlier: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return the action with a version's columns.
+
+    Args:
+        snapshot: the version.
+        earlier: the log's last action of this kind, whose id the log keeps, or None.
+    """
     metadata = snapshot.metadata
     schema = {"type": "struct", "fields": [_field(column.name, column.type) for column in metadata.columns]}
+    new_id = str(uuid.uuid5(_UUID_NAMESPACE, f"{snapshot.id.hex()}{metadata.replacement}"))
     return {
         "metaData": {
-            "id": str(uuid.uuid5(_UUID_NAMESPACE, f"{snapshot.id.hex()}{metadata.replacement}")),
+            "id": new_id if earlier is None else earlier["metaData"]["id"],
             "format": {"provider": "parquet", "options": {}},
             "schemaString": msgspec.json.encode(schema).decode(),
             "partitionColumns": list(metadata.partition_by),

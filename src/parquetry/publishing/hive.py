@@ -6,6 +6,9 @@ says what to do first.
 
 One version is published. After a later write, publish again: until then Hive sees new files before they are
 complete, and no new partitions.
+
+Clients of Hive's metastore write to the locations that it names, without a word to us. So a publication says
+that others can overwrite the files. A read-only one names locations of links instead (`linked_folders`).
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from parquetry.data_files import FileRecord
 from parquetry.errors import UnsupportedError
@@ -29,12 +34,22 @@ from parquetry.publishing.hive_record import (
     missing_in_hive,
     statistics,
 )
+from parquetry.publishing.linked_folders import (
+    LinkedPartition,
+    link_version,
+    links_of,
+    remove_other_versions,
+)
 from parquetry.texts import quantity
 from parquetry.types import ColumnType
 
 OWNED_BY = "parquetry.table"
 """The parameter of a Hive table with the id of our table that it was published from."""
 _MAX_SHOWN_PARTITIONS = 3
+_WRITABLE = (
+    "Hive's and Spark's clients can overwrite the files without Parquetry: give them the right to read alone, or publish with "
+    "read_only => true"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +60,7 @@ class Published:
         action: ``table created``, ``table updated``, ``partitions added``, ``partitions updated`` or
             ``partitions dropped``; ``plain``: partitions whose heavy values are published without
             directories, since Hive would miss rows by these; ``not bucketed``: partitions published without
-            buckets, for the same reason.
+            buckets, for the same reason. The last one is ``writable``: others can overwrite the files.
         count: the number of tables or partitions.
         detail: the table, or some of the partitions.
     """
@@ -86,6 +101,8 @@ def publish(
     database: str | None = None,
     name: str | None = None,
     progress: Progress = silent,
+    *,
+    read_only: bool = False,
 ) -> list[Published]:
     """Publish a version of a table in a Hive metastore.
 
@@ -96,37 +113,56 @@ def publish(
             name.
         name: the table's name in Hive, or None for the same name.
         progress: called with the numbers of partitions checked and published, and of all.
+        read_only: name locations of links to the files, which have no right to write.
 
     Returns:
         The changes.
 
     Raises:
-        UnsupportedError: Hive would read other rows than the table has, or has no type for a column.
+        UnsupportedError: Hive would read other rows than the table has, or has no type for a column; or it is
+            to be read-only, and there are no hard links.
         TableExistsError: Hive has a table of this name that was not published from this one.
         WarehouseError: a directory cannot be listed.
     """
     partitions = list(snapshot.partitions())
     types = {column.physical: column.column_type for column in snapshot.metadata.columns}
-    looked_at = track(progress, "Looking at directories", partitions)
-    told = [_hive_partition(snapshot, types, partition) for partition in looked_at]
+    linked = link_version(snapshot, partitions, progress) if read_only else None
+    if linked is None:
+        for partition in track(progress, "Looking at directories", partitions):
+            _require_readable(snapshot, partition, partition.files)
+    told = [
+        _hive_partition(snapshot, types, partition, place)
+        for partition, place in zip(partitions, links_of(partitions, linked), strict=True)
+    ]
     table = _hive_table(snapshot, types, (database, name), partitions, told)
+    if linked is not None and snapshot.metadata.partition_by:
+        table = msgspec.structs.replace(
+            table, storage=msgspec.structs.replace(table.storage, location=linked.location)
+        )
     made = hive.put_table(table)
     changes = [Published("table created" if made else "table updated", 1, f"{table.database}.{table.name}")]
     if snapshot.metadata.partition_by:
         counts = hive.put_partitions(table, told, progress)
         actions = zip(("partitions added", "partitions updated", "partitions dropped"), counts, strict=True)
         changes += [Published(action, count, "") for action, count in actions if count]
-    return changes + _less_told(snapshot, partitions, told)
+    changes += _less_told(snapshot, partitions, told)
+    if linked is None:
+        changes.append(Published("writable", 1, _WRITABLE))
+    else:
+        remove_other_versions(snapshot)
+    return changes
 
 
 def _hive_partition(
-    snapshot: TableSnapshot, types: dict[str, ColumnType], partition: PartitionSnapshot
+    snapshot: TableSnapshot,
+    types: dict[str, ColumnType],
+    partition: PartitionSnapshot,
+    place: LinkedPartition,
 ) -> HivePartition:
     """Return a partition's record for Hive."""
-    metadata, files, arrangement = snapshot.metadata, partition.files, partition.arrangement
-    _require_readable(snapshot, partition, files)
+    metadata, files, arrangement = snapshot.metadata, place.files, partition.arrangement
     table = metadata.arrangement if metadata.partition_by else arrangement
-    storage = hive_storage(metadata.format, partition.location, types, arrangement, files, table)
+    storage = hive_storage(metadata.format, place.location, types, arrangement, files, table)
     return HivePartition(hive_values(metadata.partition_types, partition.values), statistics(files), storage)
 
 

@@ -16,10 +16,11 @@ by one schema. So a table is refused, with the reason and a remedy, where they w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import itertools
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from parquetry.data_files import EXISTS_DEFAULT, FileRecord, IdsInFile
+from parquetry.data_files import EXISTS_DEFAULT, FileRecord, IdsInFile, types_by_path
 from parquetry.metastore import TableMetadata
 from parquetry.types import ColumnType, type_text
 
@@ -158,36 +159,16 @@ def widened_refusal(
         earlier: the metadata of earlier versions, whose files the table may still have.
         promotes: whether readers read a narrower number as a wider one of the same kind, as Iceberg's do.
     """
-    now = dict(_types(metadata))
-    for old in earlier:
-        for path, kind in _types(old):
-            if path in now and now[path] != kind and not (promotes and _promotes(kind, now[path])):
-                return (
-                    f"column {'.'.join(path)} was {kind} before it was {now[path]}, and only Spark reads files of before as that: "
-                    "copy the rows into a new table"
-                )
+    now = types_by_path(metadata.columns)
+    # an older library recorded no former types, and then the versions that are left tell them
+    former = itertools.chain(metadata.former_types, *(types_by_path(old.columns).items() for old in earlier))
+    for path, kind in former:
+        if path in now and now[path] != kind and not (promotes and _promotes(kind, now[path])):
+            return (
+                f"column {'.'.join(path)} was {kind} before it was {now[path]}, and only Spark reads files of before as that: "
+                "copy the rows into a new table"
+            )
     return None
-
-
-def _types(metadata: TableMetadata) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the primitive types of columns and fields, by their paths of physical names."""
-    for column in metadata.columns:
-        yield from _types_within((column.physical,), column.type)
-
-
-def _types_within(path: tuple[str, ...], kind: Any) -> Iterator[tuple[tuple[str, ...], str]]:
-    match kind:
-        case {"type": "struct", "fields": fields}:
-            for field in fields:
-                name = (field.get("metadata") or {}).get("parquetry.physical", field["name"])
-                yield from _types_within((*path, name), field["type"])
-        case {"type": "array", "elementType": element}:
-            yield from _types_within((*path, "element"), element)
-        case {"type": "map", "keyType": key, "valueType": value}:
-            yield from _types_within((*path, "key"), key)
-            yield from _types_within((*path, "value"), value)
-        case str():
-            yield path, kind
 
 
 _PROMOTIONS = {

@@ -19,7 +19,12 @@ _METASTORE_SETTINGS = ("hive.metastore.uris", "javax.jdo.option.ConnectionURL")
 
 
 def publish_table(
-    warehouse: Warehouse, table: str, hive_table: str | None, conf: Mapping[str, str]
+    warehouse: Warehouse,
+    table: str,
+    hive_table: str | None,
+    conf: Mapping[str, str],
+    *,
+    read_only: bool = False,
 ) -> list[dict[str, Any]]:
     """Start Spark, publish a table, and stop Spark.
 
@@ -28,6 +33,7 @@ def publish_table(
         table: its name, as ``database.table``.
         hive_table: its name in Hive, or None for the same name.
         conf: settings of the Spark session.
+        read_only: as for the procedure.
 
     Returns:
         The rows of the procedure, by the names of their columns.
@@ -44,7 +50,8 @@ def publish_table(
     spark.sparkContext.setLogLevel("ERROR")
     try:
         _require_metastore(spark)
-        arguments = {"table": table, **({} if hive_table is None else {"hive_table": hive_table})}
+        arguments: dict[str, Any] = {"table": table, "read_only": read_only}
+        arguments |= {} if hive_table is None else {"hive_table": hive_table}
         given = ", ".join(f"{key} => :{key}" for key in arguments)
         return [row.asDict() for row in spark.sql(f"CALL lake.system.publish({given})", arguments).collect()]
     finally:

@@ -70,6 +70,10 @@ def test_publish(found: dict[str, Any]) -> None:
     ]
     assert out["rows again"][0] == out["rows again"][1]
     assert len(out["rows again"][0]) == 5
+    actions, (linked, kept, again) = out["read only"]
+    assert actions == ["table created", "partitions added", "plain"]
+    assert linked == kept == again
+    assert len(kept) == 5
     for error, says in zip(
         out["refused"],
         (

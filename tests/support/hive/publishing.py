@@ -5,6 +5,7 @@ All of it is one program, as it takes a session with Hive long to start.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -17,7 +18,7 @@ import pyarrow.parquet as pq
 from parquetry import metastore as ms
 from parquetry.cli.main import main
 from parquetry.metastore.commits.committer import commit
-from tests.support.hive.publishing_buckets import adopt_buckets, publish_buckets
+from tests.support.hive.publishing_buckets import adopt_buckets, publish_buckets, published
 from tests.support.hive.session import HiveSession
 
 RESULT = "RESULT"
@@ -35,7 +36,7 @@ def publish_tables(hive: HiveSession) -> dict[str, Any]:
     """Publish a table with directories of heavy values, again after changes, and others that are refused."""
     spark = hive.spark
     _make_table(hive)
-    out: dict[str, Any] = {"first": hive.rows(_CALL), "hive": _shown(hive, "t")}
+    out: dict[str, Any] = {"first": published(hive, _CALL), "hive": _shown(hive, "t")}
     spark.sql(
         "SET spark.sql.hive.convertMetastoreParquet=false"
     )  # Hive's own readers, which look into directories
@@ -45,8 +46,9 @@ def publish_tables(hive: HiveSession) -> dict[str, Any]:
     out["rows"] = _both(hive)
     spark.sql("ALTER TABLE lake.db.t DROP PARTITION (ds = 'b')")
     spark.sql("INSERT INTO lake.db.t VALUES (1, 'new', 'c''d=/')")
-    out["again"] = hive.rows(_CALL)
+    out["again"] = published(hive, _CALL)
     out["rows again"] = _both(hive)
+    out["read only"] = _attack(hive)
     spark.sql("INSERT OVERWRITE lake.db.t PARTITION (ds = 'a') SELECT 6, 'over'")
     spark.sql("CREATE TABLE db.theirs (a int)")
     spark.sql("CREATE TABLE lake.db.plain USING orc AS SELECT 1 AS a, CAST('x' AS char(3)) AS c")
@@ -59,6 +61,19 @@ def publish_tables(hive: HiveSession) -> dict[str, Any]:
         hive.error("CALL lake.system.publish('db.wrong')"),
     ]
     return out
+
+
+def _attack(hive: HiveSession) -> list[Any]:
+    """Publish links, overwrite a partition by Hive's client, and publish again; return the rows each time."""
+    call = "CALL lake.system.publish('db.t', 'db.links', read_only => true)"
+    query = "SELECT ds, x, name FROM {} ORDER BY ds, x, name"
+    told, rows = [row[0] for row in hive.rows(call)], [hive.rows(query.format("spark_catalog.db.links"))]
+    with contextlib.suppress(Exception):  # who is no administrator gets an error
+        hive.spark.sql("INSERT OVERWRITE spark_catalog.db.links PARTITION (ds = 'a') SELECT 77, 'theirs'")
+    rows.append(hive.rows(query.format("lake.db.t")))
+    hive.rows(call)
+    rows.append(hive.rows(query.format("spark_catalog.db.links")))
+    return [told, rows]
 
 
 def _make_table(hive: HiveSession) -> None:

@@ -45,7 +45,7 @@ def test_a_view_is_loaded(lake: PythonLake, create: Create) -> None:
         assert [each for each in config["endpoints"] if each.endswith("/views/{view}")] != []
         _, names = ask(address, VIEWS)
         check("ListTablesResponse", names)
-        assert names == {"identifiers": [{"namespace": ["default"], "name": "v"}]}
+        assert names["identifiers"] == [{"namespace": ["default"], "name": "v"}]
         status, result = ask(address, f"{VIEWS}/v")
         check("LoadViewResult", result)
         assert ask(address, f"{VIEWS}/none")[1]["error"]["type"] == "NoSuchViewException"
@@ -102,7 +102,7 @@ def test_without_a_name_no_view_is_served(lake: PythonLake, create: Create) -> N
     """A server that does not know the catalog's name in Spark lists no view, and says how to serve them."""
     create("SELECT id FROM t")
     with served(IcebergCatalog(lake.metastore)) as address:
-        assert ask(address, VIEWS)[1] == {"identifiers": []}
+        assert ask(address, VIEWS)[1]["identifiers"] == []
         status, error = ask(address, f"{VIEWS}/v")
         assert (status, "--catalog" in error["error"]["message"]) == (404, True)
         assert [each for each in ask(address, "config")[1]["endpoints"] if "/views" in each] == []

@@ -266,7 +266,8 @@ def from_writer(file_format: str, path: str, written: Mapping[str, Any]) -> File
 def missing_file(path: str) -> FileMissingError:
     """Return the error of a file that is not there."""
     return FileMissingError(
-        f"The file '{path}' is not there. Restore it, or take it out of the table (MSCK REPAIR TABLE)."
+        f"The file '{path}' is not there: another program has deleted it, or overwritten its partition (CALL system.fsck). Restore it, "
+        "or take it out of the table (MSCK REPAIR TABLE)."
     )
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from parquetry.data_files import FileRecord
-from parquetry.locations import StoragePath, join_location
+from parquetry.locations import StoragePath, is_hidden, is_own, join_location, storage_path
 from parquetry.metastore.deletion.file_access import FileAccess, Info
 from parquetry.metastore.versions.partition import PartitionSnapshot
 
@@ -63,3 +63,23 @@ def _look(
     for partition, files in some:
         own = islice(remaining, len(files))
         yield LookedAt(partition, files, [(path, info_of[path]) for path in own])
+
+
+def foreign_files(looked_at: LookedAt, table: bytes, system: FileAccess) -> list[str]:
+    """Return the names of files in a partition's folder that another program has written, not this table.
+
+    Args:
+        looked_at: the partition, and its files.
+        table: id of the table.
+        system: the file systems.
+
+    Raises:
+        WarehouseError: the folder cannot be listed.
+    """
+    own = {path for path, _ in looked_at.infos}
+    folder = storage_path(looked_at.partition.location)
+    found = (path for path, info in system.below(folder) if info.bytes and path not in own)
+    names = (path.path.removeprefix(f"{folder.path.rstrip('/')}/") for path in found)
+    return sorted(
+        name for name in names if not is_own(name, table) and not any(map(is_hidden, name.split("/")))
+    )

@@ -17,7 +17,7 @@ import msgspec
 from parquetry.data_files import FileRecord
 from parquetry.errors import MetastoreDamagedError, ParquetryError, TableNotFoundError
 from parquetry.metastore.check.chunk_check import ColumnTypesByTicket, check_chunks
-from parquetry.metastore.check.existing_files import look_at_files
+from parquetry.metastore.check.existing_files import LookedAt, foreign_files, look_at_files
 from parquetry.metastore.check.index_check import check_indexes, check_newest
 from parquetry.metastore.check.lost_tables import orphan_findings
 from parquetry.metastore.check.range_check import check_ranges
@@ -48,6 +48,7 @@ from parquetry.metastore.storage.model import CommitRecord, FileChunk, TableMeta
 from parquetry.metastore.storage.wire import decode_arrangement, decoder
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_commit
+from parquetry.texts import quantity
 
 _CHUNKS_AT_ONCE = 1000
 
@@ -329,13 +330,15 @@ class _Check:
                 if partition.ticket >= self._known:
                     yield partition
 
-        for partition, listed, infos in look_at_files(wanted_partitions(), system):
+        for looked_at in look_at_files(wanted_partitions(), system):
+            partition, listed, infos = looked_at
             kept: list[FileRecord] = []
             findings: list[Finding] = []
             for file, (stored, info) in zip(listed, infos, strict=True):
                 if info is None:
                     text = (
-                        "is listed but missing; put it back, or remove it from the table with repair => true"
+                        "is listed but missing: another program has deleted it; put it back, or remove it from the table with "
+                        "repair => true"
                     )
                     name = table.describe(partition.key)
                     findings.append(Finding("missing file", name, system.name(stored), text))
@@ -345,6 +348,8 @@ class _Check:
                     text = f"has {info.bytes} bytes, {file.bytes} are listed; CALL system.sync reads it anew"
                     name = table.describe(partition.key)
                     findings.append(Finding("file size", name, system.name(stored), text))
+            if len(kept) < len(listed):
+                findings += _foreign(table, looked_at, system)
             if findings and not self._is_unchanged(table, partition):
                 sums_of_all[0] = None
                 continue
@@ -392,6 +397,18 @@ class _Check:
 
         after = edit_head(self._store, self._id, change, lambda head: head.commit.totals == totals)
         return after.commit.id == commit.id and after.commit.totals == totals
+
+
+def _foreign(table: TableSnapshot, looked_at: LookedAt, system: FileAccess) -> Iterator[Finding]:
+    """Yield what another program has put in the place of missing files, as Hive's INSERT OVERWRITE does."""
+    names = foreign_files(looked_at, table.id, system)
+    if names:
+        text = (
+            f"another program has written {quantity(len(names), 'file')} in the place of missing ones, such as {names[0]}: CALL system.sync "
+            "takes in what is right, or delete it. Tables in a Hive metastore are safe from that with publish, read_only => true"
+        )
+        name = table.describe(looked_at.partition.key)
+        yield Finding("foreign file", name, looked_at.partition.location, text)
 
 
 def _describe(table: TableSnapshot | None, key: bytes) -> str:

@@ -283,3 +283,15 @@ def require_own_folder(table: TableSnapshot, location: str) -> None:
             "`parquetry relocate FROM TO` names their new place; if the original is no more, `parquetry claim --outside` "
             "takes them over."
         )
+
+
+def require_place_beside(table: TableSnapshot, location: str) -> None:
+    """Make sure that this metastore may write something for other readers beside a table's files.
+
+    Raises:
+        ForeignWarehouseError: the warehouse belongs to another metastore, or the folder to the original of a
+            copied warehouse. Its readers would read the versions of this one.
+        WarehouseError: the warehouse's mark cannot be read.
+    """
+    ownership_of(table.store).require(now=True)
+    require_own_folder(table, location)

@@ -17,7 +17,13 @@ from typing import Any
 
 import msgspec
 
-from parquetry.errors import ForeignWarehouseError, ParquetryError, StoreError, WarehouseError
+from parquetry.errors import (
+    ForeignWarehouseError,
+    ParquetryError,
+    StoreError,
+    TableNotFoundError,
+    WarehouseError,
+)
 from parquetry.metastore.check.chunk_check import ColumnTypesByTicket
 from parquetry.metastore.commits.removed_files import encode_removed
 from parquetry.metastore.dumps.format import (
@@ -30,6 +36,7 @@ from parquetry.metastore.dumps.format import (
     metadata_from_json,
     read_manifest,
 )
+from parquetry.metastore.followers import notify_followers
 from parquetry.metastore.manifest.chunks import chunk_rows
 from parquetry.metastore.manifest.entries import TOMBSTONE, encode_entry
 from parquetry.metastore.metastore import Metastore
@@ -121,11 +128,21 @@ def restore(
     _require_empty(metastore, hashlib.sha256(text).digest())
     if metastore.ownership is None or metastore.ownership.is_guest:
         _write(metastore, source, manifest, text, progress, lambda: None)
+        _notify(metastore)
         return manifest
     dumped = Source(manifest.metastore or None, manifest.store or None, manifest.warehouse, manifest.shared)
     with receive(metastore.ownership, dumped, metastore.tables_shared_with, claims=claims) as take:
         _write(metastore, source, manifest, text, progress, take)
+    _notify(metastore)
     return manifest
+
+
+def _notify(metastore: Metastore) -> None:
+    """Tell what follows the commits of tables. A Delta log may have commits that are not in the dump."""
+    for database in metastore.databases():
+        for name in metastore.tables(database):
+            with contextlib.suppress(TableNotFoundError):  # dropped since
+                notify_followers(metastore.table(database, name))
 
 
 def _write(

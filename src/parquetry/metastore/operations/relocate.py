@@ -40,6 +40,7 @@ from parquetry.metastore.storage.keyspace import (
     TABLE_ID_BYTES,
     prefix_range,
 )
+from parquetry.metastore.storage.locations_epoch import renew_locations_epoch
 from parquetry.metastore.versions.snapshot import forget_metadata
 from parquetry.progress import Progress, silent
 
@@ -118,11 +119,13 @@ class _Relocation:
 
     def _rewrite(self) -> None:
         """Rewrite the rows of all versions, until none has the old location."""
+        renew_locations_epoch(self._metastore.store)
         self._announce()
         for _ in range(_MAX_PASSES):
             remaining = self._look(write=True)
             forget_metadata(self._metastore.store)
             if not remaining:
+                renew_locations_epoch(self._metastore.store)  # what was made meanwhile has both locations
                 return
         raise CommitConflictError(
             f"Others keep writing locations at {self._old} or below it: end the sessions that do, and run it again."

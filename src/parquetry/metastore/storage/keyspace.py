@@ -11,6 +11,7 @@ with a checksum (`checksums`).
 | 00  | `identity`                         | `ownership.identity.Identity`, which the warehouse's mark   |
 |     |                                    | names                                                       |
 | 00  | `restoring`                        | hash of the dump that is being restored                     |
+| 00  | `locations`                        | `locations_epoch`: which rewrite of locations was the last  |
 | 01  | database                           | `databases.DatabaseRow`                                     |
 | 02  | database 00 table                  | `names`: table id and token                                 |
 | 03  | table                              | `head.Head`; changed by compare-and-set only                |
@@ -38,6 +39,7 @@ from parquetry.store import Range, Store, in_batches
 FORMAT = b"\x00"
 IDENTITY = b"\x00identity"
 RESTORING = b"\x00restoring"
+LOCATIONS_EPOCH = b"\x00locations"
 DATABASES = b"\x01"
 NAMES = b"\x02"
 HEADS = b"\x03"

@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from parquetry.data_files import ColumnStatistics, FileRecord, TableColumn, assign_field_ids
+from parquetry.data_files import ColumnStatistics, FileRecord, TableColumn, assign_field_ids, types_by_path
 from parquetry.errors import ArrangementError, ColumnNotFoundError
 from parquetry.layout import PLAIN, ArrangementSpec
 from parquetry.metastore.storage.origin import Author, ChangeCounts, Origin
@@ -125,6 +125,8 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
             TABLE did. Changes that were prepared under one id do not fit the table under another.
         field_ids: the field ids of all columns and fields there ever were, by their paths of physical names,
             or empty if they are what `assign_field_ids` gives a new table with these columns.
+        former_types: the types that columns and fields had before ALTER TABLE widened them, with their paths
+            of physical names. Files of before have them still, also when no version of before is left.
     """
 
     columns: tuple[TableColumn, ...]
@@ -144,6 +146,7 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
     constraints: tuple[Constraint, ...] = ()
     replacement: str = ""
     field_ids: tuple[tuple[tuple[str, ...], int], ...] = ()
+    former_types: tuple[tuple[tuple[str, ...], str], ...] = ()
 
     @property
     def ids_by_path(self) -> dict[tuple[str, ...], int]:
@@ -159,6 +162,24 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
         ids = assign_field_ids(self.columns, self.partition_by, earlier.ids_by_path, self.dropped)
         new = msgspec.structs.replace(self, field_ids=())
         return new if new.ids_by_path == ids else msgspec.structs.replace(self, field_ids=tuple(ids.items()))
+
+    def with_former_types(self, earlier: TableMetadata) -> TableMetadata:
+        """Return this metadata with the types that columns had before a change, if it changes types.
+
+        Args:
+            earlier: the metadata before.
+        """
+        now = types_by_path(self.columns)
+        widened = [
+            (path, kind)
+            for path, kind in types_by_path(earlier.columns).items()
+            if now.get(path, kind) != kind
+        ]
+        if not widened:
+            return self
+        return msgspec.structs.replace(
+            self, former_types=tuple(dict.fromkeys((*self.former_types, *widened)))
+        )
 
     @property
     def kind(self) -> Literal["table", "view"]:

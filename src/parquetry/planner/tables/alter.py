@@ -62,6 +62,7 @@ from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.tables.create import RESERVED_PROPERTIES
 from parquetry.planner.tables.set_location import set_location
+from parquetry.publishing import require_followable
 
 
 def alter(lake: Lake, q: questions.AlterTable) -> answers.LoadedTable:
@@ -76,6 +77,8 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.LoadedTable:
             require_droppable(snapshot, metadata, change.column)
         bucketing.require_unbucketed(snapshot, metadata, change)
         metadata = _alter_metadata(snapshot, metadata, change)
+    metadata = metadata.with_former_types(snapshot.metadata)
+    require_followable(snapshot, metadata)
     require_columns(metadata, settle(properties=metadata.properties))
     bucket_begin(metadata.properties, metadata.types_of_partitions)  # refuses what is no partition
 
@@ -102,7 +105,8 @@ def can_alter(lake: Lake, q: questions.CanAlter) -> answers.Confirmation:
     snapshot = lake.snapshot(q.table)
     try:
         bucketing.require_unbucketed(snapshot, snapshot.metadata, q.change)
-        _alter_metadata(snapshot, snapshot.metadata, q.change)
+        metadata = _alter_metadata(snapshot, snapshot.metadata, q.change)
+        require_followable(snapshot, metadata.with_former_types(snapshot.metadata))
     except (BucketError, UnsupportedError):
         return answers.Confirmation(False)
     return answers.Confirmation(True)

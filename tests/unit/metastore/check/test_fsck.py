@@ -48,6 +48,19 @@ def test_a_sound_table(tmp_path: Path) -> None:
     assert lake.table().version == 6
 
 
+def test_a_partition_that_another_program_has_overwritten(tmp_path: Path) -> None:
+    """Its missing files are named, and so is the foreign one in their place; hidden and own ones are not."""
+    lake = busy(tmp_path)
+    lost = path_of(lake, (1, "a"), "three")
+    lost.unlink()
+    for name in ("part-00000-theirs.c000.parquet", "_SUCCESS", path_of(lake, (1, "a"), "older").name):
+        (lost.parent / name).write_bytes(b"theirs")
+    found = fsck(lake.table())
+    assert kinds(found) == [("missing file", "d=1/s=a", False), ("foreign file", "d=1/s=a", False)]
+    assert "another program has written 1 file" in found[1].detail
+    assert "such as part-00000-theirs.c000.parquet" in found[1].detail
+
+
 def test_files(tmp_path: Path) -> None:
     """A missing file is removed on request, in one commit; a file of another size is reported."""
     lake = busy(tmp_path)

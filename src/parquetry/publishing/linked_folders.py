@@ -1,0 +1,210 @@
+"""Folders of hard links for readers of another metastore, which could otherwise overwrite a table's files.
+
+A Hive metastore names locations to its clients, and Hive and Spark delete and write there by themselves. An
+INSERT OVERWRITE of a partition asks no metastore. So the version that is published gets folders of its own,
+in `_published` beside the table's folder. They have a link to each file, and give no right to write. An
+administrator may delete a link nevertheless, and the table's file stays.
+
+    shop.db/_published/<id of the table>/<version>-<id of its commit>/day=2026-11-27/part-0.parquet
+
+Each partition is one flat folder, even if its files are in directories of heavy values. A link keeps a
+file's bytes on the disk when a vacuum deletes the file, until the next publication takes the link away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from parquetry.data_files import FileRecord
+from parquetry.errors import UnsupportedError, WarehouseError
+from parquetry.locations import base_name, join_location, partition_paths, storage_path, take_apart
+from parquetry.metastore import PartitionSnapshot, TableSnapshot, require_place_beside
+from parquetry.progress import Progress, silent, track
+
+PUBLISHED_FOLDER = "_published"
+"""The folder beside a table's folder. Parquetry's own readers, and `sync`, ignore it."""
+_COMMIT_CHARACTERS = 16
+"""Characters of a commit's id in the name of a publication."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedPartition:
+    """The folder of one partition.
+
+    Attributes:
+        location: of the folder.
+        files: the records of its files, with their names there.
+    """
+
+    location: str
+    files: tuple[FileRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedVersion:
+    """The folders of a version.
+
+    Attributes:
+        location: of the folder with all of them.
+        partitions: by the partitions' keys.
+    """
+
+    location: str
+    partitions: dict[bytes, LinkedPartition]
+
+
+def link_version(
+    snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot], progress: Progress = silent
+) -> LinkedVersion:
+    """Make the folders of a version, or find them as they were made.
+
+    Args:
+        snapshot: the version.
+        partitions: its partitions.
+        progress: called with the number of partitions.
+
+    Raises:
+        UnsupportedError: a file system has no hard links.
+        WarehouseError: a file is missing, or the folder cannot be written.
+        ForeignWarehouseError: warehouse or folder belong to another metastore.
+    """
+    name = f"{snapshot.version}-{snapshot.commit.id[:_COMMIT_CHARACTERS]}"
+    location = join_location(_folder_of(snapshot), name)
+    require_place_beside(snapshot, location)
+    linked = {each.key: _linked(snapshot, location, each) for each in partitions}
+    place = _local(snapshot, location)
+    if not _is_whole(snapshot, place, partitions, linked):
+        _remove(place)  # who may do everything has changed it
+        with _made(snapshot, place) as made:
+            for partition in track(progress, "Linking files", partitions):
+                _link(snapshot, partition, linked[partition.key], made, place)
+    return LinkedVersion(location, linked)
+
+
+def _is_whole(
+    snapshot: TableSnapshot,
+    place: Path,
+    partitions: Sequence[PartitionSnapshot],
+    linked: dict[bytes, LinkedPartition],
+) -> bool:
+    """Return whether a folder has exactly the links that it should have."""
+    if not place.exists():
+        return False
+    try:
+        for partition in partitions:
+            folder = Path(storage_path(linked[partition.key].location).path)
+            if set(os.listdir(folder)) != {file.path for file in linked[partition.key].files}:
+                return False
+            for file, named in zip(partition.files, linked[partition.key].files, strict=True):
+                source = _local(snapshot, join_location(partition.location, file.path))
+                if not os.path.samefile(source, folder / named.path):
+                    return False
+    except OSError:
+        return False
+    return True
+
+
+def remove_other_versions(snapshot: TableSnapshot) -> None:
+    """Remove the folders of versions that were published before."""
+    name = f"{snapshot.version}-{snapshot.commit.id[:_COMMIT_CHARACTERS]}"
+    for place in list(_local(snapshot, _folder_of(snapshot)).iterdir()):
+        if place.name != name:
+            _remove(place)
+
+
+def _folder_of(snapshot: TableSnapshot) -> str:
+    location = snapshot.metadata.location.rstrip("/")
+    return join_location(location.rpartition("/")[0], f"{PUBLISHED_FOLDER}/{snapshot.id.hex()}")
+
+
+def _local(snapshot: TableSnapshot, location: str) -> Path:
+    """Return the path of a location on a local disk."""
+    if not take_apart(location).is_local:
+        raise UnsupportedError(
+            f"Table {snapshot.label} cannot be published read_only: {location} is on a file system without hard links. Give other "
+            "clients the right to read the files alone, and leave read_only out."
+        )
+    return Path(storage_path(location).path)
+
+
+def _linked(snapshot: TableSnapshot, location: str, partition: PartitionSnapshot) -> LinkedPartition:
+    """Return a partition's folder, and its files with names that differ."""
+    metadata = snapshot.metadata
+    names = [column.physical for column in metadata.partition_columns]
+    below = partition_paths(names, metadata.partition_types, [partition.values])[0] or "files"
+    taken: set[str] = set()
+    files = []
+    for file in partition.files:
+        name = _free_name(base_name(file.path), taken)
+        taken.add(name)
+        files.append(msgspec.structs.replace(file, path=name))
+    return LinkedPartition(join_location(location, below), tuple(files))
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """Return a name that no other file has. Hive finds the bucket at its beginning, also in copies.
+
+    >>> _free_name("000003_0", {"000003_0", "000003_0_copy_1"}), _free_name("a.parquet", {"a.parquet"})
+    ('000003_0_copy_2', 'a_copy_1.parquet')
+    """
+    if name not in taken:
+        return name
+    stem, dot, ending = name.partition(".")
+    number = 1
+    while (copy := f"{stem}_copy_{number}{dot}{ending}") in taken:
+        number += 1
+    return copy
+
+
+@contextlib.contextmanager
+def _made(snapshot: TableSnapshot, place: Path) -> Iterator[Path]:
+    """Yield a folder that appears at a place, whole and read-only, at the end of the block."""
+    made = place.with_name(f".{place.name}.{uuid.uuid4().hex}")
+    try:
+        made.mkdir(parents=True)
+        yield made
+        for folder, _, _ in os.walk(made):
+            os.chmod(folder, os.stat(folder).st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
+        with contextlib.suppress(FileExistsError):  # another publication of the same version was faster
+            os.rename(made, place)
+    except OSError as error:
+        if place.exists():
+            return
+        raise WarehouseError(
+            f"Table {snapshot.label} cannot be published read_only: {error.strerror or error} ({error.filename or place})."
+        ) from None
+    finally:
+        _remove(made)
+
+
+def _link(
+    snapshot: TableSnapshot, partition: PartitionSnapshot, linked: LinkedPartition, made: Path, place: Path
+) -> None:
+    folder = made / PurePosixPath(storage_path(linked.location).path).relative_to(place)
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, named in zip(partition.files, linked.files, strict=True):
+        source = _local(snapshot, join_location(partition.location, file.path))
+        os.link(source, folder / named.path)
+
+
+def _remove(place: Path) -> None:
+    """Remove a folder whose folders may not be written."""
+    for folder, _, _ in os.walk(place):
+        os.chmod(folder, 0o700)
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def links_of(partitions: Iterable[PartitionSnapshot], linked: LinkedVersion | None) -> list[LinkedPartition]:
+    """Return the folders and files of partitions: links if there are some, or the table's own files."""
+    if linked is None:
+        return [LinkedPartition(each.location, each.files) for each in partitions]
+    return [linked.partitions[each.key] for each in partitions]
