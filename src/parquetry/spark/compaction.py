@@ -18,6 +18,7 @@ from parquetry.metastore import TableSnapshot, commit, keep_in_flight
 from parquetry.planner import CHOSEN_FILES_OPTION, chosen_files, own_destinations
 from parquetry.progress import Progress
 from parquetry.spark.active import active_session
+from parquetry.spark.write.audit import audit_files
 from parquetry.spark.write.committed_files import Uncommitted, collect
 from parquetry.spark.write.distribution import RowArrangement
 from parquetry.spark.write.insert import file_options, write_files
@@ -59,6 +60,7 @@ def compact(
         # rows of one file are to stay in one file, although the writer only estimates its size
         arrangement = replace(arrangement, file_bytes=int(arrangement.file_bytes * _FILE_SIZE_MARGIN))
     paths = (join_location(each.partition.location, file.path) for each in rewrites for file in each.files)
+    options = file_options(snapshot, settings)
     progress("Writing files", 0, None)
     with keep_in_flight(snapshot.store, snapshot.id), chosen_files(paths) as token:
         reader = (
@@ -70,7 +72,7 @@ def compact(
             snapshot,
             reader.table(table),
             arrangement,
-            file_options(snapshot, settings),
+            options,
             own_destinations({each.partition.key: each.arrangement for each in rewrites}),
             lambda _keys: {each.partition.key: each.kept for each in rewrites},
         )
@@ -78,6 +80,7 @@ def compact(
     try:
         # by keys, because keys of NaN are equal
         written = {snapshot.key_of(part.values): part for part in collect(footers, snapshot, files, slots)}
+        audited = audit_files(active_session(), snapshot, written.values(), settings, options)
         transaction = uncommitted.begin(operation)
         for each in rewrites:
             partition = each.partition
@@ -86,7 +89,7 @@ def compact(
             transaction.replace(
                 partition.values, (*each.kept, *new), partition.entry.location, each.arrangement
             )
-        return commit(transaction)
+        return commit(transaction, audited)
     except BaseException:
         uncommitted.clean_up()
         raise
