@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from parquetry.compaction import Rewrite
-from parquetry.config import settle
+from parquetry.config import Settings, settle
 from parquetry.data_files import FooterReader
 from parquetry.errors import FileCorruptError
 from parquetry.locations import join_location, require_writable
@@ -50,15 +50,12 @@ def compact(
         session: the session's settings.
         operation: the name of the operation in the history.
         progress: called with the step.
+
+    Raises:
+        AuditError: rows of a new file are not as its record says.
     """
     require_writable(snapshot.metadata.location, table)
     settings = settle(session=session, properties=snapshot.metadata.properties)
-    arrangement = RowArrangement.from_settings(snapshot.metadata, settings, gathered=True)
-    together = max(rewrite.bytes for rewrite in rewrites)
-    arrangement = replace(arrangement, clustered=True, split=together > 2 * arrangement.file_bytes)
-    if any(part.one_file_per_slot for each in rewrites for part in each.arrangement.parts):
-        # rows of one file are to stay in one file, although the writer only estimates its size
-        arrangement = replace(arrangement, file_bytes=int(arrangement.file_bytes * _FILE_SIZE_MARGIN))
     paths = (join_location(each.partition.location, file.path) for each in rewrites for file in each.files)
     options = file_options(snapshot, settings)
     progress("Writing files", 0, None)
@@ -71,7 +68,7 @@ def compact(
         files, slots = write_files(
             snapshot,
             reader.table(table),
-            arrangement,
+            _arrangement(snapshot, rewrites, settings),
             options,
             own_destinations({each.partition.key: each.arrangement for each in rewrites}),
             lambda _keys: {each.partition.key: each.kept for each in rewrites},
@@ -93,6 +90,17 @@ def compact(
     except BaseException:
         uncommitted.clean_up()
         raise
+
+
+def _arrangement(snapshot: TableSnapshot, rewrites: Sequence[Rewrite], settings: Settings) -> RowArrangement:
+    """Return the arrangement of the rows in the new files."""
+    arrangement = RowArrangement.from_settings(snapshot.metadata, settings, gathered=True)
+    together = max(rewrite.bytes for rewrite in rewrites)
+    arrangement = replace(arrangement, clustered=True, split=together > 2 * arrangement.file_bytes)
+    if any(part.one_file_per_slot for each in rewrites for part in each.arrangement.parts):
+        # rows of one file are to stay in one file, although the writer only estimates its size
+        arrangement = replace(arrangement, file_bytes=int(arrangement.file_bytes * _FILE_SIZE_MARGIN))
+    return arrangement
 
 
 def _require_all(snapshot: TableSnapshot, rewrite: Rewrite, rows: int) -> None:

@@ -174,14 +174,14 @@ class _WrittenFiles:
         for at, column in enumerate(claimed):
             aggregates += self._column_facts(at, column)
         named = [each.alias(f"{self._number}.{at}") for at, each in enumerate(aggregates)]
-        found = {row[0]: row[1:] for row in rows.groupBy(self._name()).agg(*named).collect()}
+        facts_of = {row[0]: row[1:] for row in rows.groupBy(self._name()).agg(*named).collect()}
         for number, (location, file) in enumerate(self._files):
-            values = iter(found.get(number) or (0,) * len(aggregates))
+            values = iter(facts_of.get(number) or (0,) * len(aggregates))
             path, count = join_location(location, file.path), next(values)
             for stray in strays:
                 wrong, example = next(values), next(values)
                 if wrong:
-                    yield path, f"{_place(file)}, and {quantity(wrong, 'row')} {stray.claim} {example}"
+                    yield path, f"{_slot_text(file)}, and {quantity(wrong, 'row')} {stray.claim} {example}"
             facts = {column.physical: ColumnFacts(*(next(values) for _ in range(5))) for column in claimed}
             for claim in broken_claims(file, count, facts, self._bounds[number]):
                 yield path, claim
@@ -252,7 +252,7 @@ class _WrittenFiles:
         if all(self._bounds_of(number, column) is None for number in range(len(self._files))):
             return [sf.count_if(values.isNull()), *(sf.lit(0),) * 4]
         values = _as_read(type, values)
-        low, high = (_bound(type, self._col(f"{end}.{at}")) for end in ("low", "high"))
+        low, high = (_bound_column(type, self._col(f"{end}.{at}")) for end in ("low", "high"))
         ordered = ~sf.isnan(values) if type.floating else sf.lit(True)
         conditions = values.isNull(), ordered & (values < low), ordered & (values > high), values == low
         return [*map(sf.count_if, conditions), sf.count_if(values == high)]
@@ -275,8 +275,8 @@ class _WrittenFiles:
         pairs = rows.where(self._col().isin(numbers)).withColumn(f"{self._number}.above", above.over(window))
         wrong = self._col("above").isNotNull() & self._belongs_above(order)
         message = sf.concat(texts, sf.lit(" stands below "), self._col("above")["text"])
-        found = pairs.where(wrong).groupBy(self._name()).agg(sf.first(message)).collect()
-        for number, example in sorted(found):
+        examples = pairs.where(wrong).groupBy(self._name()).agg(sf.first(message)).collect()
+        for number, example in sorted(examples):
             location, file = self._files[number]
             yield join_location(location, file.path), f"is out of order: {example}"
 
@@ -313,7 +313,7 @@ def _col(name: str) -> Column:
     return sf.col(quote_part(name))
 
 
-def _place(file: FileRecord) -> str:
+def _slot_text(file: FileRecord) -> str:
     """Return where a file's record says that all its rows belong."""
     slots = (("bucket", file.bucket), ("cell", file.cell))
     return "is of " + (
@@ -328,6 +328,6 @@ def _as_read(type: ColumnType, values: Column) -> Column:
     return sf.when(sf.length(values) < type.length, sf.rpad(values, type.length, " ")).otherwise(values)
 
 
-def _bound(type: ColumnType, text: Column) -> Column:
+def _bound_column(type: ColumnType, text: Column) -> Column:
     """Return the bounds of a column of texts. The bounds of a char are padded as its values are."""
     return text if type.name == "char" else value_column(type, text)
