@@ -23,8 +23,8 @@ Lacks: TypeAlias = Callable[[FileRecord, Sequence[TableColumn], Sequence[tuple[V
 """Takes a file, columns and tuples of their values. Returns whether no row of the file has one of them."""
 
 _FIRST_GREGORIAN_DAY = -141_427
-"""The days from 1970 back to 15 October 1582. ORC, and Parquet in the mode `LEGACY`, store earlier days in the
-Julian calendar, which Spark converts and PyArrow does not.
+"""The days from 1970 back to 15 October 1582. ORC, and Parquet in the mode `LEGACY`, store earlier days in
+the Julian calendar, which Spark converts and PyArrow does not.
 """
 _COMPARABLE = ("string", "varchar", "binary", "boolean", "date", "decimal")
 
