@@ -3,7 +3,7 @@ package org.apache.spark.sql.parquetry.datafiles
 import scala.jdk.CollectionConverters._
 
 import org.json4s._
-import org.json4s.jackson.JsonMethods.parse
+import org.json4s.jackson.JsonMethods.{compact, parse}
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.{DataFrame, SparkSession}
@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow}
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.classic
+import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
@@ -46,6 +47,22 @@ object WrittenRows {
     val rows = own.baseRelationToDataFrame(HadoopFsRelation(index, index.partitionSchema, columns, None, reader, strict)(own))
     val block = rows.metadataColumn("_metadata").getField("file_block_start")
     rows.withColumns(Map(s"$number.block" -> block, s"$number.row" -> monotonically_increasing_id()))
+  }
+
+  /** Returns JSON of the rows of a query, which are numbers and texts. Listeners hear of the write alone. */
+  def collect(data: DataFrame): String = {
+    val execution = data.asInstanceOf[classic.Dataset[_]].queryExecution
+    val types = execution.analyzed.output.map(_.dataType)
+    // without a name, as in `FileWriter`
+    val rows = SQLExecution.withNewExecutionId(execution)(execution.executedPlan.executeCollect())
+    compact(JArray(rows.toList.map(row => JArray(types.zipWithIndex.map { case (t, i) =>
+      row.get(i, t) match {
+        case null => JNull
+        case number: Int => JInt(number)
+        case number: Long => JInt(number)
+        case text => JString(text.toString)
+      }
+    }.toList))))
   }
 }
 

@@ -117,7 +117,6 @@ def test_directories_statistics_and_rewrites(
     check(6)
 
 
-@pytest.mark.every_case
 @pytest.mark.parametrize("zone", ["America/Juneau", "Europe/Amsterdam", "Asia/Manila"])
 def test_times_in_zones_with_gaps(spark: SparkSession, db: str, rows: Rows, written: str, zone: str) -> None:
     """Buckets go by the values that Spark's own files give back, in zones that left out a day or have odd

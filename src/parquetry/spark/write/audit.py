@@ -16,7 +16,7 @@ import random
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window, functions as sf
 
@@ -118,7 +118,9 @@ class _WrittenFiles:
     ) -> None:
         self._spark = spark
         self._format = snapshot.metadata.format
-        self._columns: Sequence[TableColumn] = snapshot.metadata.data_columns
+        self._columns: Sequence[TableColumn] = [
+            column for column in snapshot.metadata.data_columns if column.column_type.name != "void"
+        ]
         self._types = {column.physical: column.column_type for column in self._columns}
         self._arrangement = arrangement
         self._files = files
@@ -160,6 +162,11 @@ class _WrittenFiles:
         )
         return DataFrame(data, self._spark)
 
+    def _collect(self, rows: DataFrame) -> list[list[Any]]:
+        door = bridge_class(self._spark._jvm, "datafiles.WrittenRows")
+        collected: list[list[Any]] = json.loads(door.collect(rows._jdf))
+        return collected
+
     def _unlike_records(self, rows: DataFrame) -> Iterator[tuple[str, str]]:
         """Yield the claims that rows break by themselves: bucket, cell, and the statistics of columns."""
         rows, strays = self._with_slots(rows)
@@ -174,7 +181,7 @@ class _WrittenFiles:
         for at, column in enumerate(claimed):
             aggregates += self._column_facts(at, column)
         named = [each.alias(f"{self._number}.{at}") for at, each in enumerate(aggregates)]
-        facts_of = {row[0]: row[1:] for row in rows.groupBy(self._name()).agg(*named).collect()}
+        facts_of = {row[0]: row[1:] for row in self._collect(rows.groupBy(self._name()).agg(*named))}
         for number, (location, file) in enumerate(self._files):
             values = iter(facts_of.get(number) or (0,) * len(aggregates))
             path, count = join_location(location, file.path), next(values)
@@ -275,7 +282,7 @@ class _WrittenFiles:
         pairs = rows.where(self._col().isin(numbers)).withColumn(f"{self._number}.above", above.over(window))
         wrong = self._col("above").isNotNull() & self._belongs_above(order)
         message = sf.concat(texts, sf.lit(" stands below "), self._col("above")["text"])
-        examples = pairs.where(wrong).groupBy(self._name()).agg(sf.first(message)).collect()
+        examples = self._collect(pairs.where(wrong).groupBy(self._name()).agg(sf.first(message)))
         for number, example in sorted(examples):
             location, file = self._files[number]
             yield join_location(location, file.path), f"is out of order: {example}"
