@@ -158,7 +158,7 @@ NAMING_PARTS = {
     "adoption": 3,  # what names of foreign files say
     "joins": 2,  # buckets of scans; heavy keys
     "compaction": 2,  # heavy values that follow rows; rebucketing
-    "spark": 2,  # expressions that give rows their slots
+    "spark": 3,  # expressions that give rows their slots; the audit of these rows
     "verification": 2,  # rows in wrong buckets
     "catalog": 1,  # the public classes
     "operations": 1,  # suggest_skew

@@ -151,7 +151,7 @@ def _check_all(
         if bucket is None:
             return "the name says no bucket"
         try:
-            return check_buckets(path, file_format, bucket, spec, columns, most=most, foreign=True)
+            return check_buckets(path, file_format, bucket, spec, columns, most=most, old_days=True)
         except ParquetryError as error:
             return error.message.rstrip(".")
 

@@ -39,6 +39,7 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.config.precedence import Settings as Settings, settle as settle
     from parquetry.config.registry import (
+        AUDIT as AUDIT,
         AUTO_COMPACT as AUTO_COMPACT,
         AUTO_COMPACT_MAX_BYTES as AUTO_COMPACT_MAX_BYTES,
         AUTO_COMPACT_MIN_FILES as AUTO_COMPACT_MIN_FILES,

@@ -14,9 +14,10 @@ an arrangement in turn, and do not know their kinds:
 | DESCRIBE, SHOW CREATE TABLE            | `describe`, `properties`                                     |
 
 A new kind needs a subclass of `ArrangementPart` in this package, a field of `ArrangementSpec`, and one of the
-file's record for its slots (`data_files.records`). Three more things depend on its kind: the expression that
-gives a row its slot (`spark.write.slots`), the rule that skips its slots (`prune.rules`), and its clause in
-SQL (`ddl`, `definition`). A part with the defaults of `ArrangementPart` divides and orders nothing.
+file's record for its slots (`data_files.records`). Four more things depend on its kind: the expression that
+gives a row its slot (`spark.write.slots`), and the check of such rows (`spark.write.audit`). The other two
+are the rule that skips its slots (`prune.rules`), and its clause in SQL (`ddl`, `definition`). A part with
+the defaults of `ArrangementPart` divides and orders nothing.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from parquetry.compaction import Rewrite
-from parquetry.config import settle
+from parquetry.config import Settings, settle
 from parquetry.data_files import FooterReader
 from parquetry.errors import FileCorruptError
 from parquetry.locations import join_location, require_writable
@@ -18,6 +18,7 @@ from parquetry.metastore import TableSnapshot, commit, keep_in_flight
 from parquetry.planner import CHOSEN_FILES_OPTION, chosen_files, own_destinations
 from parquetry.progress import Progress
 from parquetry.spark.active import active_session
+from parquetry.spark.write.audit import audit_files
 from parquetry.spark.write.committed_files import Uncommitted, collect
 from parquetry.spark.write.distribution import RowArrangement
 from parquetry.spark.write.insert import file_options, write_files
@@ -49,16 +50,14 @@ def compact(
         session: the session's settings.
         operation: the name of the operation in the history.
         progress: called with the step.
+
+    Raises:
+        AuditError: rows of a new file are not as its record says.
     """
     require_writable(snapshot.metadata.location, table)
     settings = settle(session=session, properties=snapshot.metadata.properties)
-    arrangement = RowArrangement.from_settings(snapshot.metadata, settings, gathered=True)
-    together = max(rewrite.bytes for rewrite in rewrites)
-    arrangement = replace(arrangement, clustered=True, split=together > 2 * arrangement.file_bytes)
-    if any(part.one_file_per_slot for each in rewrites for part in each.arrangement.parts):
-        # rows of one file are to stay in one file, although the writer only estimates its size
-        arrangement = replace(arrangement, file_bytes=int(arrangement.file_bytes * _FILE_SIZE_MARGIN))
     paths = (join_location(each.partition.location, file.path) for each in rewrites for file in each.files)
+    options = file_options(snapshot, settings)
     progress("Writing files", 0, None)
     with keep_in_flight(snapshot.store, snapshot.id), chosen_files(paths) as token:
         reader = (
@@ -69,8 +68,8 @@ def compact(
         files, slots = write_files(
             snapshot,
             reader.table(table),
-            arrangement,
-            file_options(snapshot, settings),
+            _arrangement(snapshot, rewrites, settings),
+            options,
             own_destinations({each.partition.key: each.arrangement for each in rewrites}),
             lambda _keys: {each.partition.key: each.kept for each in rewrites},
         )
@@ -78,6 +77,7 @@ def compact(
     try:
         # by keys, because keys of NaN are equal
         written = {snapshot.key_of(part.values): part for part in collect(footers, snapshot, files, slots)}
+        audited = audit_files(active_session(), snapshot, written.values(), settings, options)
         transaction = uncommitted.begin(operation)
         for each in rewrites:
             partition = each.partition
@@ -86,10 +86,21 @@ def compact(
             transaction.replace(
                 partition.values, (*each.kept, *new), partition.entry.location, each.arrangement
             )
-        return commit(transaction)
+        return commit(transaction, audited)
     except BaseException:
         uncommitted.clean_up()
         raise
+
+
+def _arrangement(snapshot: TableSnapshot, rewrites: Sequence[Rewrite], settings: Settings) -> RowArrangement:
+    """Return the arrangement of the rows in the new files."""
+    arrangement = RowArrangement.from_settings(snapshot.metadata, settings, gathered=True)
+    together = max(rewrite.bytes for rewrite in rewrites)
+    arrangement = replace(arrangement, clustered=True, split=together > 2 * arrangement.file_bytes)
+    if any(part.one_file_per_slot for each in rewrites for part in each.arrangement.parts):
+        # rows of one file are to stay in one file, although the writer only estimates its size
+        arrangement = replace(arrangement, file_bytes=int(arrangement.file_bytes * _FILE_SIZE_MARGIN))
+    return arrangement
 
 
 def _require_all(snapshot: TableSnapshot, rewrite: Rewrite, rows: int) -> None:

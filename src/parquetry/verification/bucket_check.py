@@ -55,7 +55,7 @@ def check_buckets(
     columns: Sequence[TableColumn],
     *,
     most: int | None = None,
-    foreign: bool = False,
+    old_days: bool = False,
 ) -> BucketCheck:
     """Check the rows of a file.
 
@@ -66,7 +66,8 @@ def check_buckets(
         spec: the buckets, and their sort order.
         columns: of the table, all that are in files, in their order.
         most: how many rows to read in a larger file, whose order then stays unknown; or None for all.
-        foreign: whether another program wrote the file, and may have used another calendar for old days.
+        old_days: whether early days may be of another calendar in the file, which PyArrow does not convert.
+            That is so if another program wrote it, or Spark in the mode `LEGACY`.
 
     Raises:
         UnsupportedError: Spark may read other values of the bucket columns; the message says why.
@@ -94,7 +95,7 @@ def check_buckets(
             whole = most is None or batches.rows <= most
             # Spark writes ORC's days before 1582 in the Julian calendar; PyArrow reads them as Gregorian
             checker = _BucketChecker(
-                bucket, spec, read, keys, order if whole else [], foreign or file_format == "orc"
+                bucket, spec, read, keys, order if whole else [], old_days or file_format == "orc"
             )
             for arrays in batches.batches(most):
                 checker.take(arrays)

@@ -2,7 +2,7 @@
 
 PyArrow reads only the needed columns, batch by batch. Values without a certain comparison count as found:
 floats (NaN has many forms), timestamps (a file may have no time zone), and columns that have another type in
-the file.
+the file. So do dates before 1582: a file may have another calendar.
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ from parquetry.verification.column_reader import ColumnBatches
 Lacks: TypeAlias = Callable[[FileRecord, Sequence[TableColumn], Sequence[tuple[Value, ...]]], bool]
 """Takes a file, columns and tuples of their values. Returns whether no row of the file has one of them."""
 
+_FIRST_GREGORIAN_DAY = -141_427
+"""The days from 1970 back to 15 October 1582. ORC, and Parquet in the mode `LEGACY`, store earlier days in
+the Julian calendar, which Spark converts and PyArrow does not.
+"""
 _COMPARABLE = ("string", "varchar", "binary", "boolean", "date", "decimal")
 
 
@@ -43,6 +47,8 @@ def _lacks(
     tuples: Sequence[tuple[Value, ...]],
 ) -> bool:
     types = [column.column_type for column in columns]
+    if any(_is_old_day(type, value) for row in tuples for type, value in zip(types, row, strict=True)):
+        return False
     if not all(type.integral or type.name in _COMPARABLE for type in types):
         return False
     filesystem, path = open_location(join_location(location, file.path))
@@ -55,6 +61,11 @@ def _lacks(
         return False  # a date that Python does not support, or a decimal wider than Arrow compares
     except OSError:
         return False  # reading the rows will raise the error
+
+
+def _is_old_day(type: ColumnType, value: Value) -> bool:
+    """Return whether a value is a date that files may have as a day of another calendar."""
+    return type.name == "date" and isinstance(value, int) and value < _FIRST_GREGORIAN_DAY
 
 
 class _WantedValues:

@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 from parquetry.compaction.partition_condition import partition_condition
-from parquetry.data_files import FileRecord, TableColumn
+from parquetry.data_files import FileRecord, IdsInFile, TableColumn
 from parquetry.definition.bucket_begin import bucket_begin
 from parquetry.errors import FileCorruptError, FileMissingError, UnsupportedError
 from parquetry.hashing import unsettled_reason
@@ -132,8 +132,9 @@ def _check_file(
     if file.bucket is None:
         return []
     wanted = spec if file.sorted else msgspec.structs.replace(spec, sort=())
+    path, old_days = join_location(location, file.path), file.field_ids == IdsInFile.OLD_CALENDAR
     try:
-        check = check_buckets(join_location(location, file.path), file_format, file.bucket, wanted, columns)
+        check = check_buckets(path, file_format, file.bucket, wanted, columns, old_days=old_days)
     except UnsupportedError as error:
         return [Misplacement("not judged", partition, file.path, file.bucket, file.rows, error.message)]
     except (FileMissingError, FileCorruptError) as error:

@@ -44,7 +44,7 @@ def stream(spark: SparkSession, source: str) -> DataFrame:
 def versions(rows: Sql, table: str) -> Rows:
     """Return the history's entries for the commits of batches."""
     return rows(
-        f"SELECT operation, get_json_object(summary, '$.batch') FROM {table}.history WHERE summary IS NOT NULL ORDER BY version"
+        f"SELECT operation, get_json_object(summary, '$.batch') FROM {table}.history WHERE summary LIKE '%batch%' ORDER BY version"
     )
 
 

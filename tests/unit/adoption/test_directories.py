@@ -290,6 +290,14 @@ def test_rows_are_looked_for_where_all_heavy_values_of_a_column_are_null(tree: T
     }
 
 
+def test_days_of_another_calendar_prove_nothing(tmp_path: Path) -> None:
+    """A date before 1582 may be in a file as another day, which Spark alone converts."""
+    pq.write_table(pa.table({"x": pa.array([1, 2], pa.date32())}), tmp_path / "f")
+    lacks = lacks_tuples(str(tmp_path), "parquet")
+    assert lacks(FileRecord("f", 1), [TableColumn("x", "date")], [(-141_427,)])
+    assert not lacks(FileRecord("f", 1), [TableColumn("x", "date")], [(-141_428,)])
+
+
 def test_values_that_python_does_not_know_prove_nothing(tmp_path: Path) -> None:
     """Dates beyond its own, among others that it knows, in what is looked for and in the file."""
     column = TableColumn("x", "date")

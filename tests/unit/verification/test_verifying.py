@@ -18,7 +18,7 @@ import pytest
 
 import parquetry
 from parquetry.cli.main import main
-from parquetry.data_files.records import FileRecord, TableColumn
+from parquetry.data_files.records import FileRecord, IdsInFile, TableColumn
 from parquetry.errors import FilterError
 from parquetry.hashing.bucket_hash import bucket_ids, bucket_numbers
 from parquetry.layout.arrangement import ArrangementSpec
@@ -59,6 +59,7 @@ class Written:
         in_order: bool = False,
         type: pa.DataType | None = None,
         spec: BucketSpec | None = None,
+        field_ids: int | None = None,
     ) -> None:
         path = self.path / f"p={p}" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,7 +72,8 @@ class Written:
         with open_metastore(str(self.root)) as metastore:
             snapshot = metastore.table("default", "t")
             transaction = Transaction(snapshot, "write")
-            file = FileRecord(name, path.stat().st_size, len(keys), bucket=bucket, sorted=in_order)
+            size = path.stat().st_size
+            file = FileRecord(name, size, len(keys), bucket=bucket, sorted=in_order, field_ids=field_ids)
             known = snapshot.partition((p,))
             if known is None:
                 transaction.add((p,), None, [file], ArrangementSpec(buckets=spec or self.spec))
@@ -181,6 +183,16 @@ def test_days_of_long_ago_in_orc(tmp_path: Path, nested: bool) -> None:
     found = list(parquetry.open(tmp_path).verify("t"))
     assert [each.problem for each in found] == ["not judged", "wrong bucket"]
     assert "k has values from before 1582" in str(found[0].detail)
+
+
+def test_days_of_long_ago_in_the_old_calendar(tmp_path: Path) -> None:
+    """Days of before 1582 are judged in Parquet, unless the file has them in the calendar of that time."""
+    days: list[Any] = [-171_000, -171_000]
+    (bucket,) = bucket_numbers(2, 4, [parse_type("date")], [(-171_000,)])
+    table = Written(tmp_path, "date")
+    table.put("new", days, bucket, type=pa.date32())
+    table.put("old", days, (bucket + 1) % 4, type=pa.date32(), field_ids=int(IdsInFile.OLD_CALENDAR))
+    assert [each[:3] for each in table.found()] == [("not judged", "p=1", "old")]
 
 
 def test_what_is_not_known(tmp_path: Path) -> None:

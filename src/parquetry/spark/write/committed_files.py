@@ -41,13 +41,15 @@ class WrittenPartition(NamedTuple):
 
     Attributes:
         values: of the partition columns.
-        files: with their slots.
+        location: of the partition.
+        files: with their slots. Paths are relative to the location if they are below it.
         arrangement: the arrangement that they were written for, or None if it is unknown.
         remade: whether this arrangement replaces the one that the partition has; see `Destinations.remade`.
         grows: whether the partition's map is extended by this arrangement's map; see `Destinations.growing`.
     """
 
     values: tuple[Value, ...]
+    location: str
     files: tuple[FileRecord, ...]
     arrangement: ArrangementSpec | None
     remade: bool
@@ -79,6 +81,7 @@ def collect(
     return [
         WrittenPartition(
             values_of[key],
+            located[key],
             tuple(_relative_path(file, located[key]) for file in by_key[key]),
             destinations.arrangement(key),
             key in destinations.remade,

@@ -195,12 +195,17 @@ def _facts(rows: DataFrame) -> Any:
 
 
 def stored_rows(snapshot: TableSnapshot, rows: DataFrame) -> DataFrame:
-    """Return rows with the columns of the files, cast from the given columns in order."""
+    """Return rows with the columns of the files, cast from the given columns in order.
+
+    A value that the files cannot hold is replaced by the value that readers will see: buckets, directories
+    and orders go by that one (`bridge/hash/ReadBack.scala`).
+    """
     metadata = snapshot.metadata
     schema = physical_schema(metadata.columns)
     spark = rows.sparkSession
     door = bridge_class(spark._jvm, "write.StoredRows")
-    rows = DataFrame(door.of(rows._jdf, json.dumps(schema)), spark)
+    names = [column.physical for column in metadata.partition_columns]
+    rows = DataFrame(door.of(rows._jdf, json.dumps(schema), metadata.format, names), spark)
     in_path = {each.physical for each in metadata.partition_columns if each.column_type.name in _TEXT_TYPES}
     floats = {each.physical for each in metadata.partition_columns if each.column_type.floating}
     if not in_path | floats:

@@ -59,6 +59,7 @@ from parquetry.planner import (
 from parquetry.planner.protocol import answers, questions
 from parquetry.predicate import Compare, Filter, IsNull
 from parquetry.spark.active import bridge_class, session_of
+from parquetry.spark.write.audit import audit_files
 from parquetry.spark.write.committed_files import Uncommitted, WrittenPartition, collect, delete_files
 from parquetry.spark.write.distribution import RowArrangement, stored_rows
 from parquetry.spark.write.empty_buckets import FilesKept, empty_slots, nothing_kept
@@ -101,6 +102,7 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.WriteSummary:
         ConfigurationError: a setting of the session cannot be used.
         PropertyError: an option or a property cannot be used.
         UnsupportedError: the overwritten filter does not select whole partitions.
+        AuditError: rows of a new file are not as its record says.
         StreamError: a streaming query began to write into another table.
     """
     snapshot = lake.snapshot(q.table)
@@ -140,6 +142,7 @@ def _write_rows(lake: Lake, q: questions.Write, data: Any, snapshot: TableSnapsh
     try:
         written = collect(lake.engine, snapshot, files, slots)
         check_partitions(snapshot, of_rows, (part.values for part in written))
+        audited = audit_files(rows.sparkSession, snapshot, written, settings, options)
         transaction = uncommitted.begin(_OPERATIONS[mode])
         if batch is not None:
             transaction.set_stream_batch(batch)
@@ -156,7 +159,7 @@ def _write_rows(lake: Lake, q: questions.Write, data: Any, snapshot: TableSnapsh
         is_chosen = _option(q.write_options, _REPLACE_WHERE_OPTION) is not None
         note_untouched(lake, transaction, mode, where, is_chosen=is_chosen)
         summary = {} if batch is None else {"stream": batch.query, "batch": str(batch.number)}
-        committed = lake.cache(commit(transaction, summary))
+        committed = lake.cache(commit(transaction, summary | audited))
     except BaseException as error:
         uncommitted.clean_up()
         if _is_there_by_now(lake, q, error):

@@ -31,6 +31,7 @@ from parquetry.planner import (
 )
 from parquetry.planner.protocol import answers, questions
 from parquetry.spark.active import session_of
+from parquetry.spark.write.audit import audit_files
 from parquetry.spark.write.committed_files import Uncommitted, WrittenPartition, collect
 from parquetry.spark.write.distribution import RowArrangement
 from parquetry.spark.write.insert import file_options, take_in, write_files, write_summary
@@ -51,6 +52,7 @@ def rewrite(lake: Lake, q: questions.RewriteRows, data: Any) -> answers.WriteSum
         CommitConflictError: another writer changed a partition with such a file.
         ConfigurationError: a setting of the session cannot be used.
         ListBucketingError: the rules of list-bucketed tables forbid the write.
+        AuditError: rows of a new file are not as its record says.
     """
     snapshot = lake.snapshot(q.table)
     if not q.files and q.statement != "merge":
@@ -69,11 +71,12 @@ def _rewrite(
     require_writable_so(lake, snapshot, "overwrite", ())
     require_writable(snapshot.metadata.location, lake.full_name(snapshot))
     rewritten = _find_rewritten(snapshot, q)
+    options = file_options(snapshot, settings)
     files, slots = write_files(
         snapshot,
         DataFrame(data, spark),
         RowArrangement.from_settings(snapshot.metadata, settings, gathered=True),
-        file_options(snapshot, settings),
+        options,
         plan_destinations(snapshot, keeps=True, extends=False),
         lambda keys: _kept_files(snapshot, rewritten, keys),
     )
@@ -83,6 +86,7 @@ def _rewrite(
             snapshot.key_of(part.values): part for part in collect(lake.engine, snapshot, files, slots)
         }
         check_partitions(snapshot, (), (part.values for part in written.values()))
+        audited = audit_files(spark, snapshot, written.values(), settings, options)
         transaction = uncommitted.begin(q.statement)
         _change(transaction, rewritten, written)
         if q.searched_by is not None:
@@ -91,7 +95,7 @@ def _rewrite(
             rely_on_search(lake, transaction, searched, q.searched_by, inserted)
         if serializable:
             rely_on_reads(lake, transaction, q.reads)
-        committed = lake.cache(commit(transaction, _summary(snapshot, q, files)))
+        committed = lake.cache(commit(transaction, _summary(snapshot, q, files) | audited))
     except BaseException:
         uncommitted.clean_up()
         raise
