@@ -110,7 +110,7 @@ FUNCTIONS: dict[str, Function] = {
     **_rows(times.DAYS_BETWEEN, _always(_INT), "DATE_DIFF", "DATEDIFF"),
     **_rows(times.DAYS_BETWEEN, _always(None), "SUBTRACTDATES"),
     **_rows(times.TIME_BETWEEN, _always(None), "SUBTRACTTIMESTAMPS"),
-    **_rows(times.UNIX_SECONDS, _always(_BIGINT), "UNIX_TIMESTAMP", "UNIXTIMESTAMP", "TOUNIXTIMESTAMP"),
+    **_rows(times.UNIX_TIMESTAMP, _always(_BIGINT), "UNIX_TIMESTAMP", "UNIXTIMESTAMP", "TOUNIXTIMESTAMP"),
     **_rows(times.UNIX_SECONDS, _always(_BIGINT), "UNIXSECONDS"),
     **_rows(times.UNIX_MILLIS, _always(_BIGINT), "UNIXMILLIS"),
     **_rows(times.UNIX_MICROS, _always(_BIGINT), "UNIXMICROS"),
