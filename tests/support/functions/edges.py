@@ -6,6 +6,7 @@ A column of each type, and a second one with the same values in another order (`
 from __future__ import annotations
 
 import random
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -43,9 +44,36 @@ class Edges(NamedTuple):
 def _whole(type: str, bits: int) -> Edges:
     limit = 1 << (bits - 1)
     ends = [-limit, -limit + 1, limit - 2, limit - 1]
-    near = [-1000, -128, -101, -100, -99, -50, -25, -15, -11, -10, -7, -5, -3, -2, -1, 0, 1, 2, 3, 5, 7, 9, 10, 11]
+    near = [
+        -1000,
+        -128,
+        -101,
+        -100,
+        -99,
+        -50,
+        -25,
+        -15,
+        -11,
+        -10,
+        -7,
+        -5,
+        -3,
+        -2,
+        -1,
+        0,
+        1,
+        2,
+        3,
+        5,
+        7,
+        9,
+        10,
+        11,
+    ]
     far = [15, 25, 49, 50, 51, 99, 100, 101, 127, 999, 1000, 2026, 19000, 86399, 86400]
-    wide = [sign * (1 << power) + step for power in (24, 53, 62) for sign in (-1, 1) for step in (-1, 0, 1, 2)]
+    wide = [
+        sign * (1 << power) + step for power in (24, 53, 62) for sign in (-1, 1) for step in (-1, 0, 1, 2)
+    ]
     wide += [15_000_000, 2_147_483_648, -2_147_483_649, 253_402_300_799, -62_135_596_800, 9_223_372_036_854]
     fit = [each for each in sorted({*ends, *near, *far, *wide}) if -limit <= each < limit]
     return Edges(type, type, [f"CAST('{each}' AS {type})" for each in fit])
@@ -128,7 +156,16 @@ _DATES = [
 
 def _dates() -> Edges:
     days = [_seconds(*each) // 86_400 for each in _DATES]
-    days += [-(1 << 31), -(1 << 31) + 1, (1 << 31) - 1, -719_529, -719_528 - 366, 2_932_897, 106_751_991, -106_751_992]
+    days += [
+        -(1 << 31),
+        -(1 << 31) + 1,
+        (1 << 31) - 1,
+        -719_529,
+        -719_528 - 366,
+        2_932_897,
+        106_751_991,
+        -106_751_992,
+    ]
     return Edges("DATE", "date", [f"date_from_unix_date({each})" for each in sorted(days)])
 
 
@@ -143,14 +180,21 @@ def _times(type: str, zone: str, function: str) -> Edges:
     for second in changes(zone):
         found |= {second * MICROS + step for step in (-1, 0)}
     for second in changes(zone)[-3:]:  # both sides of the change on the clock, and midnights about it
-        local = second + int((datetime.fromtimestamp(second, UTC).astimezone(ZoneInfo(zone)).utcoffset() or _EPOCH - _EPOCH).total_seconds())
-        found |= {(second + step) * MICROS for step in (-3600, -1800, 1800, 3600)} | {local * MICROS, local * MICROS - 1}
+        local = second + int(
+            (
+                datetime.fromtimestamp(second, UTC).astimezone(ZoneInfo(zone)).utcoffset() or _EPOCH - _EPOCH
+            ).total_seconds()
+        )
+        found |= {(second + step) * MICROS for step in (-3600, -1800, 1800, 3600)} | {
+            local * MICROS,
+            local * MICROS - 1,
+        }
     return Edges(type, type.lower(), [function.format(each) for each in sorted(found)])
 
 
 def edges(zone: str) -> dict[str, Edges]:
     """Return the edges of each column, for sessions in a time zone."""
-    found = {
+    return {
         "t": _whole("TINYINT", 8), "h": _whole("SMALLINT", 16), "i": _whole("INT", 32), "b": _whole("BIGINT", 64),
         "f": _floats("FLOAT", _FLOATS), "d": _floats("DOUBLE", _DOUBLES),
         "p9": _decimals(9, 2, ["1.005", "2.5", "-2.5", "1.5", "-1.5", "12.345", "99.95", "-0.05", "3", "7", "127.99", "-128.99"]),
@@ -173,16 +217,18 @@ def edges(zone: str) -> dict[str, Edges]:
         "iv": Edges("INTERVAL DAY TO SECOND", "interval day to second", [f"INTERVAL '{each}' DAY TO SECOND" for each in ("0 00:00:00", "1 00:00:00", "-1 00:00:00", "0 12:00:00", "-2 12:30:00.000001", "400 00:00:00")]),
         "im": Edges("INTERVAL YEAR TO MONTH", "interval year to month", [f"INTERVAL '{each}' YEAR TO MONTH" for each in ("0-0", "0-1", "-0-1", "1-0", "-100-11", "8000-0")]),
     }  # fmt: skip
-    return found
 
 
-def statement(of_zone: dict[str, Edges], seed: int) -> str:
-    """Return a SELECT of one row for each edge of each column, with a number, and a row of NULLs."""
+def statement(of_zone: dict[str, Edges], names: Collection[str], seed: int) -> str:
+    """Return a SELECT of one row for each edge of some columns, with a number, and a row of NULLs."""
     dice = random.Random(seed)
-    count = max(len(each.values) for each in of_zone.values())
+    used = {name: each for name, each in of_zone.items() if {name, f"{name}_"} & {*names}}
+    count = max(len(each.values) for each in used.values())
     columns: dict[str, list[str]] = {}
-    for name, each in of_zone.items():
+    for name, each in used.items():
         for column in (name, f"{name}_"):
+            if column not in names:
+                continue
             several = [*each.values, "NULL"] * (count // (len(each.values) + 1) + 1)
             rest = several[len(each.values) : count]
             dice.shuffle(rest)

@@ -61,7 +61,10 @@ def evaluate(spark: SparkSession, view: str, expressions: Sequence[str]) -> list
         array[position] = each.alias(f"c{position}")
     plan = spark.table(view)._jdf.select(array).queryExecution().optimizedPlan()
     rows = [json.loads(text) for text in _texts(jvm, plan)]
-    trees, compact = _module(jvm, "org.apache.spark.sql.parquetry.predicates.ExpressionTrees"), _module(jvm, "org.json4s.jackson.JsonMethods").compact
+    trees, compact = (
+        _module(jvm, "org.apache.spark.sql.parquetry.predicates.ExpressionTrees"),
+        _module(jvm, "org.json4s.jackson.JsonMethods").compact,
+    )
     return [
         Evaluated(sql, json.loads(compact(trees.of(each))), type, _values(type, rows, position))
         for position, (sql, each, type) in enumerate(
@@ -94,7 +97,10 @@ def _plain(expression: Any) -> Any:
 def _texts(jvm: Any, plan: Any) -> list[str]:
     """Return the rows of a plan of literals as JSON."""
     assert plan.nodeName() == "LocalRelation", plan.toString()[:2000]
-    of_row, compact = _module(jvm, "org.apache.spark.sql.parquetry.protocol.Json").ofRow, _module(jvm, "org.json4s.jackson.JsonMethods").compact
+    of_row, compact = (
+        _module(jvm, "org.apache.spark.sql.parquetry.protocol.Json").ofRow,
+        _module(jvm, "org.json4s.jackson.JsonMethods").compact,
+    )
     data, schema = plan.data(), plan.schema()
     return [compact(of_row(data.apply(position), schema)) for position in range(data.length())]
 

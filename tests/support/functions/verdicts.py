@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from parquetry.predicate import NO_NULL, ONLY_NULL, SOME_NULL, Bounds, Filter, Knowledge, Match, Range, match
 from parquetry.predicate.evaluate import compare, evaluate
-from parquetry.predicate.expression import Expression, columns_in
+from parquetry.predicate.expression import FunctionCall, columns_in
 from parquetry.predicate.functions.preimage import direction_in
 from parquetry.predicate.functions.ranges import constant_range, ranges
 from parquetry.predicate.nodes import Opaque, Predicate
@@ -58,6 +58,9 @@ def key(value: Any) -> Any:
     return order_key(value.encode() if isinstance(value, str) else value)
 
 
+type_of = type
+
+
 class Container(NamedTuple):
     """Some rows, and what statistics say of their columns."""
 
@@ -70,9 +73,9 @@ def _summary(type: ColumnType, values: Sequence[Any]) -> Range:
     there = [each for each in values if each is not None]
     nulls = ONLY_NULL if not there else SOME_NULL if len(there) < len(values) else NO_NULL
     numbers = sorted((each for each in there if each == each), key=key)
-    if type.textual and any(isinstance(each, bytes) for each in there):
-        return Range(nulls=nulls)
     nan = type.floating
+    if numbers and type.textual and bytes in (type_of(numbers[0]), type_of(numbers[-1])):
+        return Range(nulls=nulls)
     if not numbers:
         return Range(nulls=nulls, nan=nan and bool(there))
     return Range(numbers[0], numbers[-1], nulls, nan)
@@ -126,6 +129,11 @@ class Judged:
         self.exact = self.decided = self.conditions = 0
 
     @property
+    def name(self) -> str:
+        """The function that is called last, or nothing if the planner does not know it."""
+        return self._expression.function if isinstance(self._expression, FunctionCall) else ""
+
+    @property
     def is_known(self) -> bool:
         """Whether the planner can evaluate the expression at all."""
         return self._expression is not None and bool(self.columns)
@@ -157,17 +165,17 @@ class Judged:
                 self.faults.append(f"{self._of.sql} over {of}: the planner has {found}, Spark {value!r}")
                 return
 
-    def containers(self, dice: random.Random) -> list[Container]:
+    def containers(self, dice: random.Random, most: int) -> list[Container]:
         """Return runs of rows that are neighbours by a column of the expression."""
-        found = []
+        runs = []
         for name in self.columns:
             values = self._rows.values[name]
-            order = sorted(range(self._rows.count), key=lambda row: (values[row] is not None, values[row] is not None and key(values[row])))
-            starts = range(0, self._rows.count - 1, 1 if len(self.columns) == 1 else 3)
-            for start in starts:
-                rows = order[start : start + dice.choice(RUNS)]
-                found.append(Container(rows, self._summaries(rows)))
-        return found
+            order = sorted(
+                range(self._rows.count),
+                key=lambda row: (values[row] is not None, values[row] is not None and key(values[row])),
+            )
+            runs += [order[start : start + dice.choice(RUNS)] for start in range(self._rows.count - 1)]
+        return [Container(rows, self._summaries(rows)) for rows in dice.sample(runs, min(len(runs), most))]
 
     def _summaries(self, rows: Sequence[int]) -> dict[str, Range]:
         return {
@@ -178,8 +186,10 @@ class Judged:
     def check_conditions(self, containers: Sequence[Container], dice: random.Random, count: int) -> None:
         """Compare the verdicts of conditions on the expression with the truth of their rows."""
         statistics = Statistics(self._rows.types, containers)
-        values = Values({name: self._rows.values[name] for name in self.columns})
-        singles = [[row] for row in range(self._rows.count)]
+        singles = [
+            [row] for row in dice.sample(range(self._rows.count), min(self._rows.count, 2 * len(containers)))
+        ]
+        values = Values({name: [self._rows.values[name][row] for (row,) in singles] for name in self.columns})
         conditions = list(self._conditions(dice))
         for tree, truth in dice.sample(conditions, min(count, len(conditions))):
             self.conditions += 1
@@ -201,7 +211,9 @@ class Judged:
             )
             if wrong:
                 found = [{name: self._rows.values[name][row] for name in self.columns} for row in rows]
-                self.faults.append(f"{self._of.sql}, {tree['fn']} {_literals(tree)} of {self._of.type}: {Match(verdict).name}, Spark {here} for {found}")
+                self.faults.append(
+                    f"{self._of.sql}, {tree['fn']} {_literals(tree)} of {self._of.type}: {Match(verdict).name}, Spark {here} for {found}"
+                )
                 return
 
     def _check_implied(self, condition: Predicate, truths: Sequence[Any], tree: Any) -> None:
@@ -213,7 +225,9 @@ class Judged:
             if truth is not True or any(isinstance(each, bytes) for each in here.values()):
                 continue
             if evaluate(condition.implied, here) is not True:
-                self.faults.append(f"{self._of.sql}, {tree['fn']} {_literals(tree)}: implies {condition.implied}, TRUE for {here}")
+                self.faults.append(
+                    f"{self._of.sql}, {tree['fn']} {_literals(tree)}: implies {condition.implied}, TRUE for {here}"
+                )
                 return
 
     def check_direction(self) -> None:
@@ -232,7 +246,11 @@ class Judged:
         type = parse_type(self._of.type)
         if not type.keyed:
             return
-        unique = {key(each): each for each in self._values if each is not ERROR and each is not None and not (type.textual and isinstance(each, bytes))}
+        unique = {
+            key(each): each
+            for each in self._values
+            if each is not ERROR and each is not None and not (type.textual and isinstance(each, bytes))
+        }
         literals = list(unique.values())
         near = [other for each in literals for other in _near(type, each)]
         literals = [*literals, *dice.sample(near, min(len(near), 10))]
@@ -240,31 +258,55 @@ class Judged:
             yield from ((self._call(op, each), partial(_compared, op, each)) for op in OPERATORS)
         yield self._call("<=>", None), lambda value: value is None
         for _ in literals:
-            some = dice.sample(literals, min(len(literals), dice.choice((1, 2, 3, 25)))) + [None] * dice.choice((0, 0, 1))
+            some = dice.sample(literals, min(len(literals), dice.choice((1, 2, 3, 25)))) + [
+                None
+            ] * dice.choice((0, 0, 1))
             yield self._call("IN", *some), partial(_within, some)
             yield self._negated(self._call("IN", *some)), lambda value, some=some: _not(_within(some, value))
             low, high = dice.choice(literals), dice.choice(literals)
-            tree = {"fn": "AND", "class": "And", "type": "boolean", "args": [self._call(">=", low), self._call("<=", high)]}
-            yield tree, lambda value, low=low, high=high: _both(_compared(">=", low, value), _compared("<=", high, value))
+            tree = {
+                "fn": "AND",
+                "class": "And",
+                "type": "boolean",
+                "args": [self._call(">=", low), self._call("<=", high)],
+            }
+            yield (
+                tree,
+                lambda value, low=low, high=high: _both(
+                    _compared(">=", low, value), _compared("<=", high, value)
+                ),
+            )
             yield self._negated(self._call("<", low)), lambda value, low=low: _not(_compared("<", low, value))
 
     def _negated(self, tree: Any) -> Any:
         return {"fn": "NOT", "class": "Not", "type": "boolean", "args": [tree]}
 
     def _call(self, function: str, *literals: Any) -> Any:
-        trees = [{"lit": None if each is None else _literal(each), "type": self._of.type} for each in literals]
-        return {"fn": function, "class": "X" if function != "IN" else "In", "type": "boolean", "args": [self._tree, *trees]}
+        trees = [
+            {"lit": None if each is None else _literal(each), "type": self._of.type} for each in literals
+        ]
+        return {
+            "fn": function,
+            "class": "X" if function != "IN" else "In",
+            "type": "boolean",
+            "args": [self._tree, *trees],
+        }
 
 
 def _literal(value: Any) -> str:
     """Write a value as the bridge does."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return value.hex() if isinstance(value, bytes) else repr(value) if isinstance(value, float) else str(value)
+    return (
+        value.hex() if isinstance(value, bytes) else repr(value) if isinstance(value, float) else str(value)
+    )
 
 
 def _literals(tree: Any) -> list[Any]:
-    return [each.get("lit", _literals(each) if "fn" in each and tree["fn"] in ("AND", "NOT") else "#") for each in tree["args"]]
+    return [
+        each.get("lit", _literals(each) if "fn" in each and tree["fn"] in ("AND", "NOT") else "#")
+        for each in tree["args"]
+    ]
 
 
 def _near(type: ColumnType, value: Any) -> list[Any]:
@@ -310,13 +352,3 @@ def _not(truth: Any) -> Any:
 
 def _both(one: Any, other: Any) -> Any:
     return False if one is False or other is False else None if None in (one, other) else True
-
-
-def functions_in(expression: Expression | None) -> Iterator[str]:
-    """Yield the names of the functions of an expression."""
-    from parquetry.predicate.expression import FunctionCall
-
-    if isinstance(expression, FunctionCall):
-        yield expression.function
-        for each in expression.args:
-            yield from functions_in(each)

@@ -129,6 +129,7 @@ FUNCTIONS: dict[str, Function] = {
     **_rows(texts.CONCAT, _always(STRING), "CONCAT", "||"),
     **_rows(texts.LENGTH, _always(_INT), "LENGTH", "CHAR_LENGTH"),
     **_rows(texts.LIKE, _always(BOOLEAN), "LIKE"),
+    **_rows(texts.MATCHES, _always(BOOLEAN), "RLIKE"),
     **_rows(texts.STARTS_WITH, _always(BOOLEAN), "STARTSWITH", "STARTS_WITH"),
     # choices
     **_rows(choices.COALESCE, _common, "COALESCE"),
