@@ -45,8 +45,8 @@ object Json {
   private def isText(text: UTF8String): Boolean = UTF8String.fromString(text.toString) == text
 
   /**
-   * The name of the type of some values. Strings that are no UTF-8 have a type that the planner does not know:
-   * as a text, X'FF' would be U+FFFD, which sorts below other strings that X'FF' is above.
+   * The name of the type of some values. Strings that are no UTF-8 have a type that the planner does not
+   * know: as a text, X'FF' would be U+FFFD, which sorts below other strings that X'FF' is above.
    */
   def typeName(dataType: DataType, values: Iterable[Any]): String = {
     val isKnown = values.forall { case text: UTF8String => isText(text); case _ => true }
@@ -54,8 +54,8 @@ object Json {
   }
 
   /**
-   * Whether this JVM's language changes letters of ASCII by rules of its own, beside other letters: in Turkish,
-   * `lower('Iä')` is 'ıä'. Then the planner knows nothing of UPPER and LOWER.
+   * Whether this JVM's language changes letters of ASCII by rules of its own, beside other letters: in
+   * Turkish, `lower('Iä')` is 'ıä'. Then the planner knows nothing of UPPER and LOWER.
    */
   def lettersOfALanguage: Boolean = Set("tr", "az", "lt").contains(Locale.getDefault.getLanguage)
   private val changesLetters = Set("UPPER", "LOWER")

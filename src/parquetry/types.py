@@ -340,7 +340,9 @@ def to_float32(value: float) -> float:
 
 
 def nearest_float32(number: Decimal) -> float:
-    """Round to the nearest single-precision number, once: a double between may be a tie that the number is not.
+    """Round to the nearest single-precision number in one step.
+
+    A double between may be a tie that the number is not.
 
     >>> nearest_float32(Decimal("1.000000059604644775390625000001")), to_float32(1.0000000596046448)
     (1.0000001192092896, 1.0)

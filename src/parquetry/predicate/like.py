@@ -87,7 +87,7 @@ _META = frozenset("\\^$.|?*+()[]{}")
 
 
 def expression_head(pattern: str) -> str:
-    r"""Return a text with which all texts begin that a regular expression of Java's finds itself in.
+    r"""Return the beginning of all texts that a regular expression of Java's is found in.
 
     It is not empty for an expression that begins with `^` and plain characters. Bytes that are no text look
     like U+FFFD to an expression, so that character ends the beginning.

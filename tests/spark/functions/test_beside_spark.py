@@ -102,7 +102,7 @@ def test_every_function_has_edges(
                 if name not in exact and other.is_known:
                     other.check_rows()
                     faults += other.faults
-                    exact |= {other.name} if other.exact else set()
+                    exact |= {name} if other.exact else set()
     assert not faults
     assert table.FUNCTIONS.keys() - exact == set()
 

@@ -185,6 +185,10 @@ def _texts() -> Iterator[str]:
         )
         yield from (
             f"{x} LIKE concat('a', {x}_)",
+            f"{x} RLIKE '^a'",
+            f"{x} RLIKE '^ab?c'",
+            f"{x} RLIKE '^é|x'",
+            f"{x} RLIKE '^\ufffd'",
             f"startswith({x}, {x}_)",
             f"startswith({x}, '\U0010ffff')",
             f"{x} NOT LIKE 'ab%'",
@@ -436,7 +440,7 @@ OTHER_NAMES = {
     "ROUNDFLOOR": "FLOOR", "ROUNDCEIL": "CEIL", "CEILING": "CEIL", "SIGN": "SIGNUM", "DAY": "DAYOFMONTH", "DAY_OF_YEAR": "DAYOFYEAR", "WEEK": "WEEKOFYEAR", "DATE_TRUNC": "TRUNCTIMESTAMP",
     "TRUNC": "TRUNCDATE", "LAST_DAY": "LASTDAY", "ADD_MONTHS": "ADDMONTHS", "DATE_ADD": "DATEADD", "DATE_SUB": "DATESUB", "TIMEADD": "TIMESTAMPADDINTERVAL", "DATE_DIFF": "DATEDIFF",
     "UNIX_TIMESTAMP": "UNIXTIMESTAMP", "DATE_FORMAT": "DATEFORMATCLASS", "FROM_UNIXTIME": "FROMUNIXTIME", "SUBSTR": "SUBSTRING", "||": "CONCAT", "CHAR_LENGTH": "LENGTH",
-    "STARTS_WITH": "STARTSWITH", "CASE_WHEN": "CASEWHEN", "IS_NULL": "ISNULL", "IS_NOT_NULL": "ISNOTNULL",
+    "STARTS_WITH": "STARTSWITH", "CASE_WHEN": "CASEWHEN", "IS_NULL": "ISNULL", "IS_NOT_NULL": "ISNOTNULL", "INSET": "IN",
 }  # fmt: skip
 """Names of the table that no class of Spark's has, each with the name whose calls are tried under it."""
 
@@ -451,6 +455,8 @@ def under_other_names(tree: Any) -> Iterator[tuple[str, Any]]:
         yield "LEFT", {**plain, "fn": "LEFT", "args": [arguments[0], arguments[2]]}
     if of_class == "NOT" and arguments[0].get("fn") == "=":
         yield from ((name, {**arguments[0], "fn": name}) for name in ("!=", "<>"))
+        if "fn" in arguments[0]["args"][0] and "STRUCT" in arguments[0]["args"][0]["fn"]:
+            yield "STRUCT !=", {**arguments[0], "fn": "!="}
     if "col" in tree:
         types = {"type": "int"}
         yield from ((name, {"fn": name, "args": [tree], **types}) for name in ("POSITIVE", "UNARYPOSITIVE"))

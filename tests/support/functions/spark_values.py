@@ -1,4 +1,4 @@
-"""Spark's own values of expressions over the rows of a view, by its interpreter, and the bridge's trees of them.
+"""Spark's own values of expressions over the rows of a view, and the bridge's trees of the expressions.
 
 Spark evaluates a projection over literal rows in its optimizer, so no job runs. A row whose value is an error
 does not hide the other rows: each expression is evaluated under `TryEval`.
@@ -20,7 +20,7 @@ _CATALYST = "org.apache.spark.sql.catalyst.expressions"
 
 
 class _Error:
-    """The outcome of a row for which Spark raises an error."""
+    """The outcome of a row that is an error in Spark."""
 
     def __repr__(self) -> str:
         return "error"

@@ -1,4 +1,4 @@
-"""Compare what the planner claims of expressions with Spark's own values: ranges, implied conditions, verdicts.
+"""Compare the planner's claims about expressions with Spark's values: ranges, implied conditions, verdicts.
 
 Containers are single rows, and runs of rows that are neighbours by a column of the expression, as in sorted
 files. Spark's values decide each condition here, so thousands of conditions need no query.
@@ -217,7 +217,7 @@ class Judged:
                 return
 
     def _check_implied(self, condition: Predicate, truths: Sequence[Any], tree: Any) -> None:
-        """Compare what a condition implies on a column with the rows for which it holds."""
+        """Compare the condition that another one implies on a column with the rows of the other one."""
         if not isinstance(condition, Opaque) or condition.implied is None:
             return
         for row, truth in enumerate(truths):

@@ -136,7 +136,7 @@ PATTERNS = ["^a", "^ab", "^ab*", "^ab?", "^ab+", "^a.b", r"^a\.b", "^a|b", "^(a|
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_regular_expressions(pattern: str) -> None:
-    """A text in which an expression finds itself begins with the expression's beginning."""
+    """A text that an expression is found in begins with the expression's beginning."""
     found = [text for text in TEXTS if re.search(pattern, text)]
     assert all(text.startswith(expression_head(pattern)) for text in found)
     tree = {"fn": "RLIKE", "class": "RLike", "args": [X, {"lit": pattern, "type": "string"}]}

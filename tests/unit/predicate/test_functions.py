@@ -97,6 +97,8 @@ FILES_OF = [
     ("code LIKE '000012_5'", fn("LIKE", "code", "000012_5", detail="\\"), 1),
     ("code RLIKE '^000012.5$'", fn("RLIKE", "code", "^000012.5$"), 1),
     ("code RLIKE '^00001|x'", fn("RLIKE", "code", "^00001|x"), 24),
+    ("code < bytes", fn("<", "code", {"lit": "\ufffd", "type": "string that is no text"}), 24),
+    ("code || 'x' = bytes", fn("=", fn("CONCAT", "code", "x"), {"lit": "!", "type": "string that is no text"}), 24),
     ("concat(code, '') = …", fn("=", fn("CONCAT", "code", ""), "00000777"), 1),
     ("code || 'x' = …", fn("=", fn("CONCAT", "code", "x"), "00000777x"), 1),
     ("concat('x', code) > …", fn(">", fn("CONCAT", "x", "code"), "x00002250"), 2),
