@@ -30,7 +30,7 @@ _NULL_TESTS = ("IS_NULL", "IS_NOT_NULL")
 _FLOAT_FUNCTIONS = ("=", "<", "<=", "IN", *_NULL_TESTS)
 _FLOAT_TYPES = {"float", "double"}
 _NO_TEXT = "string that is no text"
-"""The type of a literal of other bytes than UTF-8, in trees: readers would compare with U+FFFD in its place."""
+"""The type of literals that are no UTF-8, in trees: readers would compare with U+FFFD in their place."""
 _FIRST_GREGORIAN = {
     "date": -141_426,
     "timestamp": -141_426 * MICROS_PER_DAY,
