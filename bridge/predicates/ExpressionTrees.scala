@@ -9,10 +9,10 @@ import org.json4s.jackson.JsonMethods.{compact, parse, render}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.{Cast => CastExpression}
-import org.apache.spark.sql.catalyst.util.DateTimeUtils
+import org.apache.spark.sql.catalyst.util.{ArrayData, DateTimeUtils}
 import org.apache.spark.sql.parquetry.protocol.{Bridge, CharPadding, Json}
 import org.apache.spark.sql.parquetry.values.{BoxValue, InBoxes}
-import org.apache.spark.sql.types.{DataType, Metadata, MetadataBuilder, StructField, StructType}
+import org.apache.spark.sql.types.{ArrayType, AtomicType, DataType, Metadata, MetadataBuilder, StructField, StructType}
 
 /**
  * Encodes Catalyst's expressions like V2's (`Json.ofExpression`). Many have no form for sources, and a V2
@@ -24,16 +24,22 @@ object ExpressionTrees {
     case Literal(row: InternalRow, fields: StructType) => of(CreateNamedStruct(fields.fields.toSeq.zipWithIndex.flatMap {
       case (field, i) => Seq(Literal(field.name), Literal(row.get(i, field.dataType), field.dataType))
     }))
-    case l: Literal => literal(l.value, l.dataType)
+    case l: Literal => Json.literal(l.value, l.dataType)
     case a: AttributeReference => JObject("col" -> Json.strings(Seq(a.name)))
-    case InSet(a: AttributeReference, values) => Json.ofMembership(Seq(a.name), values, a.dataType)
-    case InSet(child, values) => function("IN", of(child) +: values.toSeq.map(literal(_, child.dataType)))
+    case InSet(child, values) => ofMembership(child, values.toSeq, child.dataType)
+    case ArrayContains(Literal(array: ArrayData, ArrayType(element: AtomicType, _)), value) if array.numElements > 0 =>
+      ofMembership(value, array.toSeq[Any](element), element)
     case BucketPredicate(found) => found.tree
     case value: BoxValue => JObject(
       "box" -> JInt(value.at), "least" -> JBool(value.least), "type" -> JString(value.dataType.sql.toLowerCase))
     case boxes: InBoxes => ofBoxes(boxes)
     case CharPadding(_) => function(CharPadding.name, e.children.map(of))
     case other => JObject(function(name(other), other.children.map(of)).obj ++ details(other))
+  }
+
+  private def ofMembership(value: Expression, values: Seq[Any], dataType: DataType): JObject = value match {
+    case a: AttributeReference => Json.ofMembership(Seq(a.name), values, dataType)
+    case _ => function("IN", of(value) +: values.map(Json.literal(_, dataType)))
   }
 
   /** A computed key of a join, with its SQL for reports. */
@@ -50,14 +56,12 @@ object ExpressionTrees {
 
   private def ofBoxes(boxes: InBoxes): JObject = boxes.arrived.fold(JObject("fn" -> JString("ALWAYS_TRUE"))) { found =>
     JObject("fn" -> JString("BOXES"), "most" -> JInt(Bridge.terms.limits.boxes), "exact" -> JBool(found.exact),
-      "types" -> Json.strings(found.fields.map(_.dataType.sql.toLowerCase)),
+      "types" -> Json.strings(found.fields.indices.map(at => Json.typeName(found.fields(at).dataType, found.rows.map(_(at))))),
       "rows" -> JArray(found.rows.map(row => JArray(found.fields.indices.map(at =>
         Json.ofValue(row(at), found.fields(at).dataType)).toList)).toList),
       "condition" -> of(boxes.condition))
   }
 
-  private def literal(value: Any, dataType: DataType): JObject =
-    JObject("lit" -> Json.ofValue(value, dataType), "type" -> JString(dataType.sql.toLowerCase))
   private def function(name: String, arguments: Seq[JValue]): JObject =
     JObject("fn" -> JString(name), "args" -> JArray(arguments.toList))
 
@@ -81,7 +85,11 @@ object ExpressionTrees {
       case z: TimeZoneAwareExpression => z.timeZoneId.toList.flatMap(id => List("zone" -> JString(id), "offsets" -> offsets(id)))
       case _ => Nil
     }
-    ("class" -> JString(e.getClass.getSimpleName)) :: ("type" -> JString(e.dataType.sql.toLowerCase)) :: more ++ zone
+    val ofClass = e match {
+      case _: Upper | _: Lower if Json.lettersOfALanguage => "LettersOfALanguage"
+      case other => other.getClass.getSimpleName
+    }
+    ("class" -> JString(ofClass)) :: ("type" -> JString(e.dataType.sql.toLowerCase)) :: more ++ zone
   }
 
   private val byZone = new ConcurrentHashMap[String, JArray]

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.parquetry.protocol
 
+import java.util.Locale
+
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 import scala.util.Try
@@ -37,9 +39,28 @@ object Json {
   /** A Catalyst value as a text that `toValue` reads, or None for NULL and for bytes that are no text. */
   def toText(value: Any): Option[String] = value match {
     case null => None
-    case text: UTF8String => Some(text.toString).filter(UTF8String.fromString(_) == text)
+    case text: UTF8String => Some(text.toString).filter(_ => isText(text))
     case other => Some(other.toString)
   }
+  private def isText(text: UTF8String): Boolean = UTF8String.fromString(text.toString) == text
+
+  /**
+   * The name of the type of some values. Strings that are no UTF-8 have a type that the planner does not
+   * know: as a text, X'FF' would be U+FFFD, which sorts below other strings that X'FF' is above.
+   */
+  def typeName(dataType: DataType, values: Iterable[Any]): String = {
+    val isKnown = values.forall { case text: UTF8String => isText(text); case _ => true }
+    if (isKnown) dataType.sql.toLowerCase else "string that is no text"
+  }
+
+  /**
+   * Whether this JVM's language changes letters of ASCII by rules of its own, beside other letters: in
+   * Turkish, `lower('Iä')` is 'ıä'. Then the planner knows nothing of UPPER and LOWER.
+   */
+  def lettersOfALanguage: Boolean = Set("tr", "az", "lt").contains(Locale.getDefault.getLanguage)
+  private val changesLetters = Set("UPPER", "LOWER")
+  def literal(value: Any, dataType: DataType): JObject =
+    JObject("lit" -> ofValue(value, dataType), "type" -> JString(typeName(dataType, Seq(value))))
 
   /** A value of the planner's, which is null for NULL. */
   def toValue(value: String, dataType: DataType): Any = value match {
@@ -79,10 +100,12 @@ object Json {
    */
   def ofExpression(expression: Expression): JValue = expression match {
     case In(column, dataType, values) => ofMembership(column.fieldNames, values, dataType)
-    case l: Literal[_] => JObject("lit" -> ofValue(l.value, l.dataType), "type" -> JString(l.dataType.sql.toLowerCase))
+    case l: Literal[_] => literal(l.value, l.dataType)
     case r: NamedReference => JObject("col" -> strings(r.fieldNames))
     case c: Cast => JObject("fn" -> JString("CAST"), "args" -> JArray(List(ofExpression(c.expression))),
       "type" -> JString(c.dataType.sql.toLowerCase))
+    case g: GeneralScalarExpression if changesLetters(g.name) && lettersOfALanguage => JObject(
+      "fn" -> JString(g.name), "class" -> JString("LettersOfALanguage"), "args" -> JArray(operands(g).map(ofExpression)))
     case g: GeneralScalarExpression => JObject("fn" -> JString(g.name), "args" -> JArray(operands(g).map(ofExpression)))
     case f: UserDefinedScalarFunc if f.canonicalName == CharPadding.canonicalName =>
       JObject("fn" -> JString(f.name), "args" -> JArray(f.children.map(ofExpression).toList))
@@ -93,7 +116,7 @@ object Json {
   }
 
   def ofMembership(column: Iterable[String], values: Iterable[Any], dataType: DataType): JObject =
-    JObject("fn" -> JString("IN"), "col" -> strings(column), "type" -> JString(dataType.sql.toLowerCase),
+    JObject("fn" -> JString("IN"), "col" -> strings(column), "type" -> JString(typeName(dataType, values)),
       "values" -> JArray(values.map(ofValue(_, dataType)).toList))
 
   /** Matches `column IN (literals)`, with literals of one type. */

@@ -69,7 +69,7 @@ object RuntimeValues {
   /** @param of a column, or an expression */
   private def set(of: JField, dataType: DataType, values: Seq[Any], most: Int): JValue = {
     val there = values.filter(_ != null)
-    val named = List[JField](of, "type" -> JString(dataType.sql.toLowerCase))
+    val named = List[JField](of, "type" -> JString(Json.typeName(dataType, there)))
     if (there.length > most) {
       val order = TypeUtils.getInterpretedOrdering(dataType)
       JObject(("fn" -> JString("WITHIN")) :: named ::: List[JField]("count" -> JInt(there.length),

@@ -238,7 +238,7 @@ def _read_float(type: ColumnType, text: str, _zone: str) -> Value:
         stripped = stripped[:-1]
     if not _NUMBER.fullmatch(stripped):
         raise ValueError("write a number, NaN or Infinity")
-    return float(stripped) if type.name == "double" else to_float32(float(stripped))
+    return float(stripped) if type.name == "double" else nearest_float32(Decimal(stripped))
 
 
 def _read_decimal(type: ColumnType, text: str, _zone: str) -> Value:
@@ -337,6 +337,21 @@ def to_float32(value: float) -> float:
     except OverflowError:
         return math.copysign(math.inf, value)
     return rounded
+
+
+def nearest_float32(number: Decimal) -> float:
+    """Round to the nearest single-precision number in one step.
+
+    A double between may be a tie that the number is not.
+
+    >>> nearest_float32(Decimal("1.000000059604644775390625000001")), to_float32(1.0000000596046448)
+    (1.0000001192092896, 1.0)
+    """
+    double = float(number)
+    below, above = (to_float32(math.nextafter(double, end)) for end in (-math.inf, math.inf))
+    if below != above and below + above == 2 * double and number != Decimal(double):
+        return above if number > Decimal(double) else below
+    return to_float32(double)
 
 
 def _java_text(value: float, single: bool) -> str:

@@ -29,6 +29,8 @@ _COMPARISONS = ("=", "<=>", "<", "<=", ">", ">=", "STARTS_WITH", "ENDS_WITH", "C
 _NULL_TESTS = ("IS_NULL", "IS_NOT_NULL")
 _FLOAT_FUNCTIONS = ("=", "<", "<=", "IN", *_NULL_TESTS)
 _FLOAT_TYPES = {"float", "double"}
+_NO_TEXT = "string that is no text"
+"""The type of literals that are no UTF-8, in trees: readers would compare with U+FFFD in their place."""
 _FIRST_GREGORIAN = {
     "date": -141_426,
     "timestamp": -141_426 * MICROS_PER_DAY,
@@ -112,7 +114,7 @@ class _ReaderFilterChoice:
         function, literals = leaf["fn"], _literals(leaf)
         if literals is None or not _is_read(function, *literals) or self._on_partitions(leaf):
             return False
-        if function == "IS_NULL" and self._loses_nulls(leaf):
+        if _NO_TEXT in literals[1] or (function == "IS_NULL" and self._loses_nulls(leaf)):
             return False
         if self._orc and (_has_old_time(*literals) or not all(map(same_order_in_orc, literals[0]))):
             return False

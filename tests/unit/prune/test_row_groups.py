@@ -100,6 +100,8 @@ def test_what_the_readers_may_use(leaf: Tree) -> None:
         listed(col("f"), "double", "1.5", "-0.0"),
         listed(col("f"), "double", "1.5", "NaN"),
         listed(col("f"), "int", "1"),
+        fn("<", col("B"), lit("\ufffd", "string that is no text")),
+        listed(col("B"), "string that is no text", "a", "\ufffd"),
         listed(col("day"), "date", "1"),
         col("a"),
         lit(None, "boolean"),

@@ -11,12 +11,12 @@ from decimal import ROUND_DOWN, Decimal
 from typing import Any
 
 from parquetry.predicate.expression import Expression, FunctionCall
-from parquetry.predicate.functions.monotone import at_corners
+from parquetry.predicate.functions.monotone import at_corners, is_kind
 from parquetry.predicate.functions.numbers import rounded
 from parquetry.predicate.functions.times import local_days, local_time, text_of_local
 from parquetry.predicate.functions.values import UNKNOWN, OutOfRangeError, Range
 from parquetry.temporal import MICROS_PER_SECOND
-from parquetry.types import ColumnType
+from parquetry.types import ColumnType, nearest_float32
 
 _MAX_EXACT = 1 << 53
 _TIMES = ("date", "timestamp", "timestamp_ntz")
@@ -70,15 +70,21 @@ def _kind(type: ColumnType) -> str:
     return "time" if type.name in _TIMES else type.name
 
 
-def _to_integer(_: FunctionCall, value: Any, __: int) -> int:
-    if isinstance(value, Decimal):
-        return int(value.to_integral_value(rounding=ROUND_DOWN))
-    return int(value)  # of an infinity it is an error, and so not known
+def _to_integer(call: FunctionCall, value: Any, end: int) -> int:
+    if not isinstance(value, Decimal):
+        return int(value)  # of an infinity it is an error, and so not known
+    whole = int(value.to_integral_value(rounding=ROUND_DOWN))
+    if is_kind(call.type, "bigint"):
+        return whole
+    # where an overflow is an error, Spark goes by the nearest double: of 0.99999999999999999 it is 1
+    return (min if end < 0 else max)(whole, int(float(value)))
 
 
 def _to_float(call: FunctionCall, value: Any, _: int) -> float:
     if isinstance(value, int) and abs(value) > _MAX_EXACT:
         raise OutOfRangeError
+    if isinstance(value, Decimal) and is_kind(call.type, "float"):
+        return nearest_float32(value)
     number: float = rounded(call.type, float(value))
     return number
 

@@ -29,6 +29,7 @@ from parquetry.types import ColumnType, negative, to_float32
 
 _EXACT = Context(prec=200)
 """More digits than sums and products of two decimals have."""
+_DECIMAL128 = Context(prec=34, rounding=ROUND_HALF_EVEN)
 _LEAST_QUOTIENT = Decimal((0, (1,), -38))
 """Spark rounds a quotient of decimals to these digits, and then to its type's."""
 
@@ -137,8 +138,19 @@ def _whole_quotient(one: Any, other: Any) -> int:
     return quotient if (one < 0) == (other < 0) else -quotient
 
 
-def _negative_point(_: FunctionCall, values: Sequence[Any], __: int) -> Any:
-    return negative(values[0])
+def _negated(value: Any, end: int) -> Any:
+    """Return a number with the other sign; of a decimal with more than 34 digits the least or greatest one.
+
+    Spark negates decimals in the precision of IEEE 754's decimal128.
+    """
+    exact = negative(value)
+    if not isinstance(value, Decimal):
+        return exact
+    return (min if end < 0 else max)(exact, _DECIMAL128.plus(exact))
+
+
+def _negative_point(_: FunctionCall, values: Sequence[Any], end: int) -> Any:
+    return _negated(values[0], end)
 
 
 _NEGATIVE = Monotone(_negative_point, (-1,))
@@ -151,8 +163,8 @@ def _absolute(call: FunctionCall, ranges: Sequence[Range]) -> Range:
     try:
         low, high = ends_of(call.args[0].type, each)
         if low < 0:
-            least = negative(high) if high < 0 else type(high)(0)
-            low, high = least, fitting(call.type, max(negative(low), high))
+            least = _negated(high, -1) if high < 0 else type(high)(0)
+            low, high = least, fitting(call.type, max(_negated(low, 1), high))
     except (OutOfRangeError, TypeError):
         return UNKNOWN
     return Range(low, high, each.nulls, each.nan)
@@ -194,10 +206,8 @@ def _whole(rounding: str) -> Rule:
     def point(_: FunctionCall, values: Sequence[Any], __: int) -> Any:
         value = values[0]
         if isinstance(value, float):
-            if math.isinf(value):
-                return (1 << 63) - 1 if value > 0 else -(1 << 63)
-            whole = math.floor(value) if rounding == ROUND_FLOOR else math.ceil(value)
-            return max(min(whole, (1 << 63) - 1), -(1 << 63))
+            # what is no bigint is an error, or the nearest one: not known
+            return math.floor(value) if rounding == ROUND_FLOOR else math.ceil(value)
         if isinstance(value, Decimal):
             return value.to_integral_value(rounding=rounding, context=_EXACT)
         return value

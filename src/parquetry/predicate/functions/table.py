@@ -110,7 +110,7 @@ FUNCTIONS: dict[str, Function] = {
     **_rows(times.DAYS_BETWEEN, _always(_INT), "DATE_DIFF", "DATEDIFF"),
     **_rows(times.DAYS_BETWEEN, _always(None), "SUBTRACTDATES"),
     **_rows(times.TIME_BETWEEN, _always(None), "SUBTRACTTIMESTAMPS"),
-    **_rows(times.UNIX_SECONDS, _always(_BIGINT), "UNIX_TIMESTAMP", "UNIXTIMESTAMP", "TOUNIXTIMESTAMP"),
+    **_rows(times.UNIX_TIMESTAMP, _always(_BIGINT), "UNIX_TIMESTAMP", "UNIXTIMESTAMP", "TOUNIXTIMESTAMP"),
     **_rows(times.UNIX_SECONDS, _always(_BIGINT), "UNIXSECONDS"),
     **_rows(times.UNIX_MILLIS, _always(_BIGINT), "UNIXMILLIS"),
     **_rows(times.UNIX_MICROS, _always(_BIGINT), "UNIXMICROS"),
@@ -129,6 +129,7 @@ FUNCTIONS: dict[str, Function] = {
     **_rows(texts.CONCAT, _always(STRING), "CONCAT", "||"),
     **_rows(texts.LENGTH, _always(_INT), "LENGTH", "CHAR_LENGTH"),
     **_rows(texts.LIKE, _always(BOOLEAN), "LIKE"),
+    **_rows(texts.MATCHES, _always(BOOLEAN), "RLIKE"),
     **_rows(texts.STARTS_WITH, _always(BOOLEAN), "STARTSWITH", "STARTS_WITH"),
     # choices
     **_rows(choices.COALESCE, _common, "COALESCE"),

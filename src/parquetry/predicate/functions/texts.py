@@ -18,7 +18,7 @@ from parquetry.predicate.functions.values import (
     strict,
     void,
 )
-from parquetry.predicate.like import Rest, head
+from parquetry.predicate.like import Rest, expression_head, head
 
 _GREATEST = "\U0010ffff"
 
@@ -180,6 +180,15 @@ def _like(call: FunctionCall, ranges: Sequence[Range]) -> Range:
     return _as_range(_begins(text, 0, rest)(call, ranges))
 
 
+def _matches(call: FunctionCall, ranges: Sequence[Range]) -> Range:
+    """Return the range of RLIKE: what an expression begins with, after `^`, is what its texts begin with."""
+    pattern = call.constant(1)
+    beginning = expression_head(pattern) if isinstance(pattern, str) else ""
+    if not beginning:
+        return UNKNOWN
+    return _as_range(_begins(beginning, 0, Rest.MORE)(call, ranges))
+
+
 def _starts_with(call: FunctionCall, ranges: Sequence[Range]) -> Range:
     beginning = call.constant(1)
     if not isinstance(beginning, str):
@@ -198,4 +207,5 @@ UPPER, LOWER = _letter_case(upper=True), _letter_case(upper=False)
 CONCAT: Rule = _concat
 LENGTH: Rule = _length
 LIKE: Rule = _like
+MATCHES: Rule = _matches
 STARTS_WITH: Rule = _starts_with

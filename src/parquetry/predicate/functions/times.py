@@ -11,10 +11,11 @@ from typing import Any
 
 from parquetry.predicate.expression import FunctionCall
 from parquetry.predicate.functions.monotone import Monotone, is_kind
-from parquetry.predicate.functions.values import OutOfRangeError
+from parquetry.predicate.functions.values import OutOfRangeError, fitting
 from parquetry.temporal import MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days, days_from_civil
 from parquetry.types import ColumnType
 
+_TIMESTAMP = ColumnType("timestamp")
 MICROS_PER_UNIT = {
     "HOUR": 3600 * MICROS_PER_SECOND,
     "MINUTE": 60 * MICROS_PER_SECOND,
@@ -106,10 +107,22 @@ def _added_months(day: int, months: int) -> int:
     return min(days_from_civil(year, month, 1) + of_month - 1, last)
 
 
+def _months_later(local: int, months: int, end: int) -> int:
+    """Return a local time after some months, or the earliest or latest one of its day.
+
+    Several days may become one, the last of a month: January 30 at 23:00 and January 31 at 1:00 become
+    February 28 at 23:00 and at 1:00. Only days keep their order there.
+    """
+    day, of_day = divmod(local, MICROS_PER_DAY)
+    later = _added_months(day, months)
+    if _added_months(day - end, months) == later:
+        of_day = 0 if end < 0 else MICROS_PER_DAY - 1
+    return later * MICROS_PER_DAY + of_day
+
+
 def _add_months(call: FunctionCall, values: Sequence[Any], end: int) -> int:
     local = local_time(call, 0, values[0], end)
-    day, of_day = divmod(local, MICROS_PER_DAY)
-    return _from_local(call, call.type, _added_months(day, int(values[1])) * MICROS_PER_DAY + of_day, end)
+    return _from_local(call, call.type, _months_later(local, int(values[1]), end), end)
 
 
 def _add_days(sign: int) -> Callable[[FunctionCall, Sequence[Any], int], int]:
@@ -137,8 +150,7 @@ def _add_units(call: FunctionCall, values: Sequence[Any], end: int) -> int:
     local = local_time(call, 1, values[1], end)
     months = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}.get(unit)
     if months is not None:
-        day, of_day = divmod(local, MICROS_PER_DAY)
-        return _from_local(call, call.type, _added_months(day, months * count) * MICROS_PER_DAY + of_day, end)
+        return _from_local(call, call.type, _months_later(local, months * count, end), end)
     days = {"WEEK": 7, "DAY": 1, "DAYOFYEAR": 1}.get(unit)
     if days is None:
         raise OutOfRangeError
@@ -160,16 +172,27 @@ def _last_day(call: FunctionCall, values: Sequence[Any], end: int) -> int:
 
 
 def _per(micros: int) -> Monotone:
-    """Return the function from instants to whole units of microseconds since 1970."""
+    """Return the function from instants to whole units of microseconds since 1970, rounded down."""
 
     def point(call: FunctionCall, values: Sequence[Any], end: int) -> int:
-        if is_kind(call.args[0].type, "date"):
-            return call.zone.midnight(values[0], end) // micros
-        if not is_kind(call.args[0].type, "timestamp"):
-            raise OutOfRangeError
-        return int(values[0] // micros)
+        return _instant(call, values[0], end) // micros
 
     return Monotone(point, (1, 0))
+
+
+def _instant(call: FunctionCall, value: int, end: int) -> int:
+    """Return the earliest or latest instant of the first argument's value, a date or a timestamp."""
+    if is_kind(call.args[0].type, "date"):
+        return int(fitting(_TIMESTAMP, call.zone.midnight(value, end)))
+    if not is_kind(call.args[0].type, "timestamp"):
+        raise OutOfRangeError
+    return value
+
+
+def _unix_timestamp(call: FunctionCall, values: Sequence[Any], end: int) -> int:
+    """Return the seconds since 1970 as UNIX_TIMESTAMP rounds them: toward zero, unlike UNIX_SECONDS."""
+    instant = _instant(call, values[0], end)
+    return instant // MICROS_PER_SECOND if instant >= 0 else -(-instant // MICROS_PER_SECOND)
 
 
 def _from_units(micros: int) -> Monotone:
@@ -250,6 +273,7 @@ ADD_DAYS, SUBTRACT_DAYS = Monotone(_add_days(1), (1, 1)), Monotone(_add_days(-1)
 ADD_INTERVAL = Monotone(_add_interval, (1, 0))
 DAYS_BETWEEN, TIME_BETWEEN = Monotone(_difference_in_days, (1, -1)), Monotone(_difference, (1, -1))
 UNIX_SECONDS, UNIX_MILLIS, UNIX_MICROS = _per(MICROS_PER_SECOND), _per(1000), _per(1)
+UNIX_TIMESTAMP = Monotone(_unix_timestamp, (1, 0))
 UNIX_DAYS = Monotone(_days_as_they_are, (1,))
 FROM_SECONDS, FROM_MILLIS, FROM_MICROS = _from_units(MICROS_PER_SECOND), _from_units(1000), _from_units(1)
 DATE_FORMAT, SECONDS_FORMAT = Monotone(_date_format, (1, 0)), Monotone(_seconds_format, (1, 0))

@@ -11,7 +11,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from parquetry.types import STORED_BITS, ColumnType
+from parquetry.types import STORED_BITS, ColumnType, negative
 
 NO_NULL, SOME_NULL, ONLY_NULL, NO_ROWS = 0, 1, 2, 3
 """Codes for NULLs among a container's rows: none, perhaps some, all; or there are no rows at all."""
@@ -94,7 +94,7 @@ def extremes(type: ColumnType | None) -> tuple[Any, Any]:
         return float("-inf"), float("inf")
     if type.name == "decimal":
         greatest = Decimal((0, (9,) * type.precision, -type.scale))
-        return -greatest, greatest
+        return negative(greatest), greatest
     if type.name == "boolean":
         return False, True
     if type.textual:

@@ -115,6 +115,8 @@ def _implied(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate | None:
     """Return the condition on a column that a comparison of its function with literals implies, or None."""
     try:
         function, (left, *others) = _function(tree), tree["args"]
+        if function == "RLIKE":
+            return _implied_by_expression(left, read_literal(others[0])[0], columns)
         if function in COMPARISONS and "lit" in left:
             function, left, others = FLIPPED_OPERATORS[COMPARISONS[function]], others[0], [left]
         if "fn" not in left or any("lit" not in other for other in others):
@@ -133,6 +135,16 @@ def _implied(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate | None:
         return preimage.implied(COMPARISONS[function], expression, value, type)
     except UNREADABLE:
         return None
+
+
+def _implied_by_expression(left: Any, pattern: Value, columns: Mapping[str, ColumnType]) -> Predicate | None:
+    """Return the condition that a column's text begins as a regular expression does, or None."""
+    name, type = column_of(left, columns)
+    beginning = like.expression_head(pattern) if isinstance(pattern, str) else ""
+    if not beginning or type.name not in ("string", "varchar"):
+        return None
+    found = like.starts_with(name, beginning)
+    return Like(found.column, found.pattern, found.escape, type)
 
 
 def expression_from_json(tree: Any, columns: Mapping[str, ColumnType]) -> Expression | None:
