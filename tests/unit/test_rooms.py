@@ -31,6 +31,7 @@ FLOORS = {
         {"predicate"},
         {"locations", "sqltext", "keys"},
         {"config", "store", "types"},
+        {"open_files"},
         {"errors", "identifiers", "intervals", "lazy_exports", "progress", "temporal", "_version"},
         {"texts"},
     ),
