@@ -32,8 +32,15 @@ private class TokenClient(server: GatewayServer, before: PythonClient, address: 
     else {
       val lent = idle.take().getOrElse(open())
       setPerThreadConnection(lent)
-      try super.sendCommand(command, blocking) finally {
+      var answered = false
+      try {
+        val answer = super.sendCommand(command, blocking)
+        answered = true
+        answer
+      } finally {
         threadConnection.remove()
+        // after an error such as a stack overflow, the answer may be yet to come: the next call would take it
+        if (!answered && lent.getSocket != null) lent.shutdown()
         idle.giveBack(lent)
       }
     }
@@ -66,7 +73,9 @@ private class IdleConnections {
 
   def take(): Option[ClientServerConnection] = synchronized(Option(connections.pollLast())).map(_.connection)
 
-  /** Keeps a connection, unless it is closed or there are enough, and closes those that were idle for long. */
+  /**
+   * Keeps a connection, unless it is closed or there are enough. Closes connections that were idle for long.
+   */
   def giveBack(connection: ClientServerConnection): Unit = {
     val now = System.nanoTime()
     val unneeded = synchronized {
@@ -89,8 +98,8 @@ private class IdleConnections {
 }
 
 private object IdleConnections {
-  /** Connections: each has a thread in Python, with a connection to the store. */
-  private val MaxIdle = 8
+  /** Connections: each has a thread in Python, with a connection to the store. More are opened and closed. */
+  private val MaxIdle = 32
   /** Nanoseconds: a minute. */
   private val MaxIdleNanos = 60L * 1000 * 1000 * 1000
 

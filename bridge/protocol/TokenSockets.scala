@@ -27,7 +27,8 @@ private class TokenSockets(token: String, python: Long) extends SocketFactory {
     try {
       socket.connect(new InetSocketAddress(address, port), PatienceMillis)
       socket.setSoTimeout(PatienceMillis)
-      // Py4J writes long texts in parts of 8 kB; a small last part would wait 40 ms for the receipt of the parts before
+      // Py4J writes long texts in parts of 8 kB; a small last part would wait 40 ms for the receipt of the
+      // parts before
       socket.setTcpNoDelay(true)
       socket.getOutputStream.write(Protocol.getAuthCommand(token).getBytes(UTF_8))
       // the answer is one line, and Python sends nothing more before it is called

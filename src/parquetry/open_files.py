@@ -22,11 +22,7 @@ def open_files_error(error: Exception) -> OpenFilesError | None:
         error: an error of the system, whose number says it. For another error, such as one of SQLite, which
             has no number, a file is opened.
     """
-    if isinstance(error, OSError):
-        at_limit = error.errno in _AT_LIMIT
-    else:
-        at_limit = not _can_open()
-    if not at_limit:
+    if not (error.errno in _AT_LIMIT if isinstance(error, OSError) else not _can_open()):
         return None
     return OpenFilesError(
         f"This Python process (pid {os.getpid()}) can open no more files: {_limit()}. Start it with a higher limit "

@@ -1,4 +1,4 @@
-"""What processes and stores take, and what of it grows while the same work is done again and again."""
+"""Counts of processes and stores, and the counts that grow while the same work is done again and again."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from typing import Any
 import psutil
 
 SHARE = 0.05
-"""The most by which a count may grow after the first tenth of the work."""
+"""Share of a count that may be added after the first tenth of the work."""
 SLACK = 8
-"""The most by which a small count may grow: there are so many idle connections to a planner
-(`bridge/protocol/TokenClient.scala`), and threads of a pool start one by one."""
+"""Number that may be added to a small count: questions that happen to be asked at the same time have connections
+of their own, and the threads of a pool start one by one.
+"""
 _MB = 1 << 20
 _AUTOMATIC_CHECKPOINT = 1000
 """Pages: SQLite empties its log when it has so many, and writes it from its beginning again."""
@@ -23,7 +24,7 @@ _SPARKS_POOLS = (
     "broadcast-exchange", "ResultQueryStageExecution", "dynamicpruning", "subquery", "QueryStageCreator", "map-output-",
     "Executor task launch", "ForkJoinPool", "task-result-getter", "shuffle-exchange", "state-store",
 )  # fmt: skip
-"""Beginnings of the names of Spark's threads that end after a time without work. There are up to 128 of each."""
+"""Beginnings of the names of Spark's threads that end after a time without work: up to 128 of each."""
 
 
 def process_counts(process: psutil.Process, name: str) -> dict[str, int]:

@@ -94,7 +94,7 @@ def test_nothing_grows(spark: SparkSession, db: str, warehouse: Path, tmp_path: 
 
 @pytest.mark.exhaustive("test_nothing_grows runs 300 statements")
 def test_nothing_grows_in_an_hour(spark: SparkSession, db: str, warehouse: Path, tmp_path: Path) -> None:
-    """After 10,000 statements, a session has what it had after 1,000, and its processes take no more memory."""
+    """After 10,000 statements, a session has what it had after 1,000, and no more memory is in use."""
     rounds = 10_000 // STATEMENTS_PER_ROUND
     assert soak(spark, db, warehouse / "lake", tmp_path, rounds, memory=True) == {}
 

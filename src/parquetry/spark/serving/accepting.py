@@ -1,8 +1,8 @@
 """Keep Py4J's callback server at work when the process is at its limit of open files.
 
 Py4J's server ends at the first connection that it cannot accept, and nothing tells the JVM: what connects
-later waits for ever. So the server is started again. The connection that could not be accepted is closed,
-for which one file is kept in reserve: the JVM then knows at once, and its statement fails in words.
+later waits for ever. So the server is started again, and the connection that it could not accept is closed.
+One open file is kept in reserve for that. The JVM then knows at once, and its statement fails in words.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ from typing import Any
 
 from py4j.java_gateway import server_stopped
 
+_WAITING_CONNECTIONS = 128
+"""Connections that may wait to be accepted. Py4J has 5; if more come at once, the system tries each again a
+second later.
+"""
 _PAUSE_SECONDS = 1.0
 """Seconds between two tries of a server that can neither accept nor refuse."""
 
@@ -29,10 +33,13 @@ def keep_accepting(server: Any) -> None:
     if not hasattr(server, "_parquetry_reserve"):
         server._parquetry_reserve = _Reserve()
         server_stopped.connect(_go_on, sender=server, unique_id="parquetry")
+        while not server.server_socket.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            time.sleep(0.001)  # its thread is about to listen
+        server.server_socket.listen(_WAITING_CONNECTIONS)
 
 
 def _go_on(sender: Any, **_: Any) -> None:
-    """Start a server again if nobody has shut it down. Py4J calls this when a server ends."""
+    """Start a server again unless this process has shut it down. Py4J calls this when a server ends."""
     listening = sender.server_socket
     if sender.is_shutdown or listening is None:
         return
@@ -43,7 +50,7 @@ def _go_on(sender: Any, **_: Any) -> None:
 
 
 class _Reserve:
-    """An open file that is given up for the time in which a connection is refused."""
+    """An open file in reserve: it is closed while a connection is refused."""
 
     def __init__(self) -> None:
         self._file: int | None = None
