@@ -14,8 +14,8 @@ import psutil
 SHARE = 0.05
 """Share of a count that may be added after the first tenth of the work."""
 SLACK = 8
-"""Number that may be added to a small count: questions that happen to be asked at the same time have connections
-of their own, and the threads of a pool start one by one.
+"""Number that may be added to a small count. Questions that are asked at the same time have connections of their
+own, and the threads of a pool start one by one.
 """
 _MB = 1 << 20
 _AUTOMATIC_CHECKPOINT = 1000
