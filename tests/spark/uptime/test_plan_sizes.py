@@ -60,7 +60,7 @@ def test_slots_of_many_partitions(spark: SparkSession, db: str, store: ms.Metast
     rows = spark.range(100).select((sf.col("id") % 7 + 1).alias(slots.column), sf.col("id").alias("j"))
     order = slots.order(light_sorted=True)
     assert sum(len(str(each)) for each in order) < 1000
-    in_order = rows.coalesce(1).sortWithinPartitions(slots.column, *order).collect()
+    in_order = rows.coalesce(1).sortWithinPartitions(sf.col(f"`{slots.column}`"), *order).collect()
     assert [row.j for row in in_order if row[0] == 1] == list(range(0, 100, 7))
 
 
@@ -83,10 +83,13 @@ def test_heavy_values_of_many_partitions(run: Run, db: str) -> None:
 
 
 @pytest.mark.exhaustive("test_slots_of_many_partitions and others show each statement on fewer partitions")
-def test_many_partitions(spark: SparkSession, run: Run) -> None:
+def test_many_partitions(spark: SparkSession, db: str, run: Run) -> None:
     """Statements on 5,000 partitions end, and so do their joins, time travel and overwrites."""
     run(
-        f"CREATE TABLE t USING parquet PARTITIONED BY (p) AS SELECT id, id % 7 AS v, int(id) AS p FROM range({PARTITIONS})",
+        f"CREATE TABLE t USING parquet PARTITIONED BY (p) AS SELECT id, id % 7 AS v, int(id) AS p FROM range({PARTITIONS})"
+    )
+    ((loaded,),) = run(f"SELECT max(version) FROM {db}.t.history")
+    run(
         "UPDATE t SET v = 9 WHERE p % 2 = 0",
         "DELETE FROM t WHERE p % 5 = 1",
         "DELETE FROM t WHERE v = 3",
@@ -97,7 +100,7 @@ def test_many_partitions(spark: SparkSession, run: Run) -> None:
     assert run("SELECT count(*) FROM t a JOIN t b ON a.p = b.p WHERE b.p % 100 = 50") == [
         (PARTITIONS // 100,)
     ]
-    assert run("SELECT count(*) FROM t VERSION AS OF 1") == [(PARTITIONS,)]
+    assert run(f"SELECT count(*) FROM t VERSION AS OF {loaded}") == [(PARTITIONS,)]
     run(f"INSERT OVERWRITE t SELECT id, 1, int(id) FROM range({PARTITIONS})")
     spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
     try:
@@ -112,7 +115,8 @@ def test_many_heavy_values(run: Run) -> None:
     values = listed(map(str, range(HEAVY_VALUES)))
     rows = f"SELECT id % {HEAVY_VALUES + 10} AS x, id AS v, 1 AS p FROM range({HEAVY_VALUES + 20})"
     run(
-        f"CREATE TABLE t USING parquet PARTITIONED BY (p) SKEWED BY (x) ON ({values}) STORED AS DIRECTORIES AS {rows}",
+        f"CREATE TABLE t USING parquet PARTITIONED BY (p) SKEWED BY (x) ON ({values}) STORED AS DIRECTORIES "
+        f"TBLPROPERTIES ('list-bucketing-rules' = 'relaxed') AS {rows}",
         "UPDATE t SET v = -1 WHERE x = 7",
         "DELETE FROM t WHERE x IN (1, 2, 3)",
         "MERGE INTO t USING (SELECT 5L AS x) s ON t.x = s.x WHEN MATCHED THEN UPDATE SET v = -1",
@@ -140,15 +144,15 @@ def test_many_columns(run: Run) -> None:
         "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
     )
     assert run(f"SELECT count(*) FROM t WHERE {listed((f'{name} >= 0' for name in names), 'AND')}") == [(9,)]
-    assert run(f"SELECT count(*) FROM t WHERE {listed((f'{name} = 3' for name in names), 'OR')}") == [(4,)]
+    assert run(f"SELECT count(*) FROM t WHERE {listed((f'{name} = 3' for name in names), 'OR')}") == [(3,)]
 
 
-def test_many_versions(spark: SparkSession, run: Run, tmp_path: Path) -> None:
+def test_many_versions(spark: SparkSession, db: str, run: Run, tmp_path: Path) -> None:
     """Time travel, the history and a stream from the first version end after many versions."""
     run("CREATE TABLE t (id INT, p INT) PARTITIONED BY (p)")
     for number in range(VERSIONS):
         run(f"INSERT INTO t VALUES ({number}, {number % 5})")
-    ((newest, count),) = run("SELECT max(version), count(*) FROM t.history")
+    ((newest, count),) = run(f"SELECT max(version), count(*) FROM {db}.t.history")
     assert count >= VERSIONS
     assert run(f"SELECT count(*) FROM t VERSION AS OF {newest - 3}") == [(VERSIONS - 3,)]
     stream = spark.readStream.option("startingVersion", "1").table("t").writeStream.trigger(availableNow=True)
