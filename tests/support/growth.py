@@ -14,7 +14,7 @@ import psutil
 SHARE = 0.05
 """Share of a count that may be added after the first tenth of the work."""
 SLACK = 8
-"""Number that may be added to a small count. Questions that are asked at the same time have connections of their
+"""Number that may be added to a small count. Questions that are asked at one time have connections of their
 own, and the threads of a pool start one by one.
 """
 _MB = 1 << 20
