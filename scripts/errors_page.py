@@ -79,6 +79,7 @@ REMEDIES = {
     },
     "Warehouse and metastore": {
         "WAREHOUSE": "correct the path, or the rights of the folder that the message names",
+        "OPEN_FILES": "start the process with a higher limit (`ulimit -n`): [Limits of the system](operating.md#limits-of-the-system)",
         "FOREIGN_WAREHOUSE": "name the store that the message names; [One metastore for a warehouse](operating.md#one-metastore-for-a-warehouse)",
         "STORE": "see whether the store can be reached (`parquetry doctor`), and try again; [PostgreSQL](postgresql.md#when-something-fails)",
         "METASTORE_VERSION": "upgrade Parquetry on this machine; [formats](concepts.md#the-format-of-the-metastore)",
@@ -90,6 +91,7 @@ REMEDIES = {
         "NOT_ATTACHED": "make the session with `SparkSession.builder` and `parquetry.configure`",
         "PLANNER_NOT_STARTED": "install Parquetry into the Python that the message names; [Install](install.md#which-file-on-which-node)",
         "PLANNER_ENDED": "the message says whether the statement can have taken effect. Look for what ends processes, such as a limit of memory",
+        "PLANNER_UNREACHABLE": "raise the limit that the message names (`ulimit -n`) before the process is started, and run the statement again",
         "INTERNAL": "report it, with the log of the Python process",
     },
 }
@@ -100,6 +102,10 @@ BRIDGE_ONLY = {
     "NOT_ATTACHED": ("KD000", "No Spark session exists that a planner could be started for."),
     "PLANNER_NOT_STARTED": ("KD000", "The Python process that plans for a JVM did not start."),
     "PLANNER_ENDED": ("40003", "The Python process that plans ended before it had answered."),
+    "PLANNER_UNREACHABLE": (
+        "KD000",
+        "The Python process that plans took no connection, such as at its limit of open files.",
+    ),
     "INTERNAL": ("KD000", "A fault in Parquetry itself."),
 }
 """SQLSTATE and meaning of conditions without a class in Python; errors of Spark's tasks have no SQLSTATE."""

@@ -18,12 +18,14 @@ import org.apache.spark.sql.parquetry.scan.ParquetryScan
 class ReadRows(@transient val session: ClassicSession, @transient inputs: Array[InputPartition], factory: PartitionReaderFactory)
   extends RDD[InternalRow](session.sparkContext, Nil) {
 
-  override protected def getPartitions: Array[Partition] = inputs.zipWithIndex.map { case (input, i) => ReadPartition(i, input): Partition }
+  // decided here: a factory may look at settings that tasks have not
+  override protected def getPartitions: Array[Partition] =
+    inputs.zipWithIndex.map { case (input, i) => ReadPartition(i, input, factory.supportColumnarReads(input)): Partition }
 
   override def compute(split: Partition, task: TaskContext): Iterator[InternalRow] = {
-    val input = split.asInstanceOf[ReadPartition].input
+    val ReadPartition(_, input, byBatches) = split.asInstanceOf[ReadPartition]
     val rows =
-      if (factory.supportColumnarReads(input)) of(factory.createColumnarReader(input), task).flatMap(_.rowIterator().asScala)
+      if (byBatches) of(factory.createColumnarReader(input), task).flatMap(_.rowIterator().asScala)
       else of(factory.createReader(input), task)
     val joined = new JoinedRow
     val file = new GenericInternalRow(1)
@@ -54,7 +56,7 @@ class ReadRows(@transient val session: ClassicSession, @transient inputs: Array[
   }
 }
 
-private case class ReadPartition(index: Int, input: InputPartition) extends Partition
+private case class ReadPartition(index: Int, input: InputPartition, byBatches: Boolean) extends Partition
 
 object ReadRows {
   def apply(session: ClassicSession, scan: ParquetryScan, answer: ScanAnswer): ReadRows =

@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.parquetry.joingraph.{BroadcastSide, EquiJoin, JoinSide}
+import org.apache.spark.sql.parquetry.predicates.BalancedChains
 
 /**
  * Puts the equalities of a join into the sort order of one side's files. If the files are sorted by a, b,
@@ -20,7 +21,7 @@ object OrderJoinKeysAsSorted extends Rule[LogicalPlan] with PredicateHelper {
         sorted(left).orElse(sorted(right)).fold(join) { order =>
           val parts = splitConjunctivePredicates(condition)
           val inOrder = parts.sortBy(position(_, order))
-          if (inOrder == parts) join else join.copy(condition = Some(inOrder.reduceLeft(And(_, _))))
+          if (inOrder == parts) join else join.copy(condition = BalancedChains.all(inOrder))
         }
       case _ => join
     }

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.plans.{Inner, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.parquetry.predicates.BalancedChains
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 import org.apache.spark.sql.parquetry.versions.ScanRelation
 import org.apache.spark.sql.types._
@@ -67,8 +68,8 @@ object KeyRangeFromFiles extends PredicateHelper {
   private def above(node: LogicalPlan, child: LogicalPlan, found: KeyRangeFromFiles): KeyRangeFromFiles = {
     def there(e: Expression) = e.references.subsetOf(found.plan.outputSet)
     node match {
-      case Filter(condition, _) => splitConjunctivePredicates(condition).filter(e => there(e) && (JoinRanges.total(e) || simple(e)))
-        .reduceOption(And(_, _)).fold(found)(kept => found.copy(plan = Filter(kept, found.plan)))
+      case Filter(condition, _) => BalancedChains.all(splitConjunctivePredicates(condition).filter(e => there(e) && (JoinRanges.total(e) || simple(e))))
+        .fold(found)(kept => found.copy(plan = Filter(kept, found.plan)))
       case Project(list, _) =>
         val kept = list.filter(e => there(e) && JoinRanges.total(e))
         found.copy(plan = Project(kept ++ Seq(found.least, found.greatest), found.plan))

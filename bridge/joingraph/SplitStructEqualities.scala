@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern
+import org.apache.spark.sql.parquetry.predicates.BalancedChains
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, TableRelation}
 import org.apache.spark.sql.parquetry.versions.ScanRelation
@@ -68,7 +69,7 @@ object SplitStructEqualities extends Rule[LogicalPlan] with PredicateHelper {
   private def nullSafe(condition: Expression): Expression = {
     val parts = splitConjunctivePredicates(condition)
     if (!parts.exists(part => part.exists(concerned))) condition
-    else parts.map(conjunct).reduce[Expression](And(_, _))
+    else BalancedChains.all(parts.map(conjunct)).get
   }
 
   private def conjunct(e: Expression): Expression = e match {

@@ -56,6 +56,5 @@ object ExpandTupleIn extends Rule[LogicalPlan] {
 
   private def byColumns(columns: Seq[Attribute], tuples: Seq[Option[Seq[Literal]]], e: Expression): Expression =
     if (tuples.isEmpty || tuples.length > Bridge.terms.limits.expandedTuples || tuples.exists(!_.exists(_.length == columns.length))) e
-    else tuples.flatten.map(tuple => columns.zip(tuple).map { case (c, l) => EqualNullSafe(c, l) }.reduce[Expression](And(_, _)))
-      .reduce[Expression](Or(_, _))
+    else BalancedChains.any(tuples.flatten.map(tuple => columns.zip(tuple).map { case (c, l) => EqualNullSafe(c, l) }.reduce[Expression](And(_, _)))).get
 }

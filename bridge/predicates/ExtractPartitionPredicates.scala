@@ -19,7 +19,7 @@ object ExtractPartitionPredicates extends Rule[LogicalPlan] {
     case f @ Filter(condition, relation: DataSourceV2Relation) => PartitionPredicates.table(relation).fold(f) { table =>
       val found = parts(condition, relation, table)
       f.copy(
-        condition = found.foldLeft(condition)(And(_, _)),
+        condition = BalancedChains.all(condition +: found).get,
         child = if (table.isArranged) relation.copy(table = table.scanned) else relation)
     }
   }

@@ -58,7 +58,7 @@ object GuardUntranslatablePredicates extends Rule[LogicalPlan] {
     val balancedParts = if (isDeep(e)) parts.map(balanced) else parts
     if (parts.length > longChain) joined(balancedParts, join)
     else if (parts.corresponds(balancedParts)(_ eq _)) e
-    else balancedParts.reduceLeft(join)
+    else joined(balancedParts, join)
   }
 
   private def chain(e: Expression, same: Expression => Boolean): IndexedSeq[Expression] = {
@@ -106,4 +106,12 @@ object BalancedChains {
         val (left, right) = parts.splitAt(n / 2)
         join(balanced(left, join, none), balanced(right, join, none))
     }
+
+  /** Joins conditions by AND; returns None for no conditions. */
+  def all(parts: Seq[Expression]): Option[Expression] =
+    Option.when(parts.nonEmpty)(balanced[Expression](parts, And(_, _), parts.head))
+
+  /** Joins conditions by OR; returns None for no conditions. */
+  def any(parts: Seq[Expression]): Option[Expression] =
+    Option.when(parts.nonEmpty)(balanced[Expression](parts, Or(_, _), parts.head))
 }

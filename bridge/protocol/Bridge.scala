@@ -49,9 +49,11 @@ object Bridge {
   /**
    * Sets the gateway through which the bridge calls the planner. New connections go to `port`, and begin with
    * `token`.
+   *
+   * @param process the id of the Python process, for messages
    */
-  def connect(server: GatewayServer, port: Int, token: String): Unit = {
-    TokenClient.putInto(server, port, token)
+  def connect(server: GatewayServer, port: Int, token: String, process: Long): Unit = {
+    TokenClient.putInto(server, port, new TokenSockets(token, process))
     PlannerInUse.connect(server, token)
   }
 
@@ -110,7 +112,8 @@ object Bridge {
       case Right(text) => text
       case Left(lost) =>
         // it is the process that was asked: another thread may have started a new one by now
-        val ended = asked.endsNow || (asked.isOfDriver && !lost.wasRaised)
+        val ended = asked.endsNow || (asked.isOfDriver && !lost.wasRaised && lost.refusal.isEmpty)
+        if (!ended) lost.refusal.foreach(why => throw new ParquetryException("PLANNER_UNREACHABLE", why))
         if (!ended) throw new ParquetryException("INTERNAL",
           s"The planner did not answer $op (${lost.kind}): look into the log of its Python process, and report it.")
         if (!terms.reading(op)) throw new ParquetryException("PLANNER_ENDED",

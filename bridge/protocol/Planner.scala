@@ -26,15 +26,20 @@ trait Planner {
  *
  * @param kind      the exception's class
  * @param wasRaised whether Python raised an exception, over a connection that works
+ * @param refusal   why no connection could be opened, if so
  */
-private case class LostAnswer(kind: String, wasRaised: Boolean)
+private case class LostAnswer(kind: String, wasRaised: Boolean, refusal: Option[String])
 
 private object LostAnswer {
   /** The beginning of Py4J's message about an exception in Python. */
   private val raised = "An exception was raised by the Python Proxy"
 
   def from(error: Throwable): LostAnswer =
-    LostAnswer(error.getClass.getName, Option(error.getMessage).exists(_.startsWith(raised)) || !isOfPy4J(error))
+    LostAnswer(error.getClass.getName, Option(error.getMessage).exists(_.startsWith(raised)) || !isOfPy4J(error), refusal(error))
+
+  /** Py4J's client without pinned threads wraps the error. */
+  private def refusal(error: Throwable): Option[String] =
+    Iterator.iterate(error)(_.getCause).takeWhile(_ != null).collectFirst { case refused: PlannerConnectException => refused.getMessage }
 
   private def isOfPy4J(error: Throwable): Boolean = error.isInstanceOf[py4j.Py4JException] || error.isInstanceOf[java.io.IOException]
 }

@@ -50,7 +50,7 @@ object EvaluateCommandPredicates extends Rule[LogicalPlan] {
         if (PartitionPredicates.evaluable(c) && !PartitionPredicates.plain(c) && c.references.subsetOf(columns)) scala.Left(c) else scala.Right(c)
       }
       if (functions.isEmpty) condition
-      else (others ++ evaluated(table, relation.output, functions, others)).reduceLeft(And(_, _))
+      else BalancedChains.all(others ++ evaluated(table, relation.output, functions, others)).get
     }
 
   /**
@@ -63,7 +63,7 @@ object EvaluateCommandPredicates extends Rule[LogicalPlan] {
     val known = others.flatMap(DataSourceV2Strategy.translateFilterV2(_)).map(Json.ofExpression)
     val found = EvaluatedPartitionPredicates.values(table, known, functions)
     if (found.forall(_.exact)) found.map(anyOf(_, output))
-    else if (functions.length > 1) evaluated(table, output, Seq(functions.reduceLeft(And(_, _))), others)
+    else if (functions.length > 1) evaluated(table, output, BalancedChains.all(functions).toSeq, others)
     else throw found.head.failure.get
   }
 

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.parquetry.predicates.PartitionPredicates
+import org.apache.spark.sql.parquetry.predicates.{BalancedChains, PartitionPredicates}
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 import org.apache.spark.sql.parquetry.versions.MergeClauses
 import org.apache.spark.sql.types.NullType
@@ -46,7 +46,7 @@ object NarrowMergeFiles extends Rule[LogicalPlan] {
     def exist(condition: Expression): Expression = if (condition == FalseLiteral) FalseLiteral else {
       val (own, others) = PartitionPredicates.conjuncts(and(on, condition))
         .partition(c => c.deterministic && c.references.nonEmpty && c.references.subsetOf(row))
-      own.foldRight(subquery(others.foldLeft[Expression](TrueLiteral)(and)))(and)
+      BalancedChains.balanced(own :+ subquery(BalancedChains.balanced[Expression](others, and, TrueLiteral)), and, TrueLiteral)
     }
     def none: Expression = Not(subquery(on))
 
@@ -80,8 +80,8 @@ object NarrowMergeFiles extends Rule[LogicalPlan] {
    * count.
    */
   private def anyOf(instructions: Seq[MergeRows.Instruction]): Expression =
-    MergeClauses.applied(instructions)
-      .map(_.condition).filter(_.dataType != NullType).foldLeft[Expression](FalseLiteral)(or)
+    BalancedChains.balanced[Expression](
+      MergeClauses.applied(instructions).map(_.condition).filter(_.dataType != NullType), or, FalseLiteral)
 
   private def or(left: Expression, right: Expression): Expression =
     if (left == TrueLiteral || right == FalseLiteral) left else if (right == TrueLiteral || left == FalseLiteral) right else Or(left, right)

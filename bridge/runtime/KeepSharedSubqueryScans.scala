@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.joingraph.{JoinGraph, SharedScans}
+import org.apache.spark.sql.parquetry.predicates.BalancedChains
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 import org.apache.spark.sql.parquetry.versions.ScanRelation
 
@@ -53,7 +54,7 @@ object KeepSharedSubqueryScans extends PredicateHelper {
           case found: DynamicPruningSubquery => !JoinGraph.selective(found.buildQuery) || also(found, scan)
           case _ => false
         }
-        if (found.isEmpty) filter else others.reduceOption(And(_, _)).fold[LogicalPlan](relation)(Filter(_, relation))
+        if (found.isEmpty) filter else BalancedChains.all(others).fold[LogicalPlan](relation)(Filter(_, relation))
     }
 
   private def refuse(plan: LogicalPlan, relation: DataSourceV2ScanRelation, refused: Seq[RuntimeCandidate] => Seq[RuntimeVerdict]): Unit =

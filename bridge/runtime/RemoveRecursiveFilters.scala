@@ -1,7 +1,8 @@
 package org.apache.spark.sql.parquetry.runtime
 
-import org.apache.spark.sql.catalyst.expressions.{And, DynamicPruning, DynamicPruningSubquery, PredicateHelper}
+import org.apache.spark.sql.catalyst.expressions.{DynamicPruning, DynamicPruningSubquery, PredicateHelper}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.parquetry.predicates.BalancedChains
 
 /**
  * Recursions (`WITH RECURSIVE`). For each step Spark copies the plan of the recursion, with the rows of the
@@ -30,7 +31,7 @@ object RemoveRecursiveFilters extends PredicateHelper {
 
   private def without(plan: LogicalPlan): LogicalPlan = plan.transform {
     case filter @ Filter(condition, child) if condition.exists(_.isInstanceOf[DynamicPruning]) =>
-      splitConjunctivePredicates(condition).filterNot(_.exists(_.isInstanceOf[DynamicPruning]))
-        .reduceOption(And(_, _)).fold(child)(kept => filter.copy(condition = kept))
+      BalancedChains.all(splitConjunctivePredicates(condition).filterNot(_.exists(_.isInstanceOf[DynamicPruning])))
+        .fold(child)(kept => filter.copy(condition = kept))
   }
 }

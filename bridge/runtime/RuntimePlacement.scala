@@ -2,9 +2,10 @@ package org.apache.spark.sql.parquetry.runtime
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.catalyst.expressions.{And, DynamicPruningSubquery, Expression}
+import org.apache.spark.sql.catalyst.expressions.{DynamicPruningSubquery, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.parquetry.predicates.BalancedChains
 import org.apache.spark.sql.parquetry.protocol.{Bridge, Outcome}
 
 /**
@@ -49,11 +50,11 @@ class RuntimePlacement(plan: LogicalPlan, wanted: Seq[RuntimeVerdict]) {
 
   private def filtered(
       relation: DataSourceV2ScanRelation, filters: Seq[RuntimeVerdict], build: RuntimeVerdict => LogicalPlan): LogicalPlan =
-    filters.filter(_.candidate.source.scan eq relation.scan)
+    BalancedChains.all(filters.filter(_.candidate.source.scan eq relation.scan)
       .map(w =>
         if (w.verdict.how == Outcome.Ends) w.candidate.betweenEnds(build(w))
-        else w.candidate.filter(build(w), w.verdict.how == Outcome.Shared, alone = withinBroadcast(w)))
-      .reduceOption(And(_, _)).fold[LogicalPlan](relation)(Filter(_, relation))
+        else w.candidate.filter(build(w), w.verdict.how == Outcome.Shared, alone = withinBroadcast(w))))
+      .fold[LogicalPlan](relation)(Filter(_, relation))
 
   /**
    * Whether a filter would be within a side whose broadcast gives values, with values of a join outside of

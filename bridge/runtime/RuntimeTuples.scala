@@ -3,6 +3,7 @@ package org.apache.spark.sql.parquetry.runtime
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.parquetry.joingraph.{KeySource, KeyTuple, LogicalNames}
+import org.apache.spark.sql.parquetry.predicates.BalancedChains
 import org.apache.spark.sql.parquetry.protocol.Outcome
 
 /** Combines candidates whose values the planner wants as tuples. */
@@ -65,7 +66,7 @@ object RuntimeTuples extends PredicateHelper {
         case found: DynamicPruningSubquery => !sparks.exists(_.isOf(found))
         case _ => true
       }
-      kept.map(RuntimePlacement.inSparks(_)(without(_, sparks))).reduceOption(And(_, _))
+      BalancedChains.all(kept.map(RuntimePlacement.inSparks(_)(without(_, sparks))))
         .fold[LogicalPlan](child)(all => if (all fastEquals condition) filter else filter.copy(condition = all))
   }
 

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, DataSourceV2Strategy}
 import org.apache.spark.sql.parquetry.joingraph.KeySource
-import org.apache.spark.sql.parquetry.predicates.EvaluatedPartitionPredicates
+import org.apache.spark.sql.parquetry.predicates.{BalancedChains, EvaluatedPartitionPredicates}
 import org.apache.spark.sql.parquetry.protocol.{JoinsAnswer, Json, Settings, SkewSplitAnswer}
 import org.apache.spark.sql.parquetry.scan.{FewerFiles, ParquetryScan}
 import org.apache.spark.sql.parquetry.versions.ScanRelation
@@ -96,7 +96,7 @@ private class HeavyBranches(candidate: SkewedJoin, answer: SkewSplitAnswer) {
 
   private def among(keys: Seq[Expression]): Expression =
     if (keys.length == 1) In(keys.head, values.map(_.head))
-    else values.map(key => keys.zip(key).map { case (of, value) => EqualTo(of, value): Expression }.reduce(And(_, _))).reduce(Or(_, _))
+    else BalancedChains.any(values.map(key => keys.zip(key).map { case (of, value) => EqualTo(of, value): Expression }.reduce(And(_, _)))).get
   /** TRUE for all other rows, also where the condition is NULL. */
   private def otherwise(condition: Expression): Expression = Not(Coalesce(Seq(condition, Literal.FalseLiteral)))
   /** The same in a form that the planner understands. */

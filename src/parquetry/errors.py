@@ -43,6 +43,12 @@ class WarehouseError(ParquetryError):
     code = "WAREHOUSE"
 
 
+class OpenFilesError(ParquetryError):
+    """The process is at its limit of open files."""
+
+    code = "OPEN_FILES"
+
+
 class LocationTakenError(ParquetryError):
     """A location belongs to another table already."""
 

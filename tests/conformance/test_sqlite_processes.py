@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -147,6 +148,30 @@ def test_forked_child_has_its_own_connection(tmp_path: Path) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     store.put_many([(b"parent", b"3")])
     assert list(store.scan(b"", None)) == [(b"child", b"2"), (b"parent", b"3")]
+    store.close()
+
+
+def test_connections_end_with_their_threads(tmp_path: Path) -> None:
+    """Forty threads that end leave no connection, and a forked child closes none of its parent's."""
+    store = SQLiteStore(tmp_path / "m.sqlite")
+    for number in range(40):
+        thread = threading.Thread(target=store.put_many, args=([(b"%d" % number, b"v")],))
+        thread.start()
+        thread.join()
+    assert len(store._connections.open) == 1
+    asked, over = threading.Barrier(2), threading.Event()
+    other = threading.Thread(target=lambda: (store.get(b"1"), asked.wait(), over.wait()))
+    other.start()
+    asked.wait()
+    parents = store._connections
+    child = os.fork()
+    if not child:
+        own = store.get(b"1") == b"v" and len(parents.open) == 2 and len(store._connections.open) == 1
+        os._exit(0 if own else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    over.set()
+    other.join()
+    assert len(parents.open) == 1
     store.close()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 import traceback
 
 import psycopg
@@ -244,3 +245,12 @@ def test_a_forked_child_has_its_own_connections(store: PostgreSQLStore) -> None:
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert store.get(b"k") == b"2"
+
+
+def test_threads_leave_no_connections(store: PostgreSQLStore) -> None:
+    """Forty threads that ask one after another, and end, share one connection to the server."""
+    for _ in range(40):
+        thread = threading.Thread(target=store.get, args=(b"k",))
+        thread.start()
+        thread.join()
+    assert len(store._connections._pool.idle) == 1

@@ -31,6 +31,7 @@ FLOORS = {
         {"predicate"},
         {"locations", "sqltext", "keys"},
         {"config", "store", "types"},
+        {"open_files"},
         {
             "counters",
             "errors",

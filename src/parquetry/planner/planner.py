@@ -17,6 +17,7 @@ from parquetry.config import HISTORY_STATEMENTS, SESSION_PREFIX
 from parquetry.errors import ParquetryError, UnsupportedError
 from parquetry.locations import use_file_systems
 from parquetry.metastore import Author, Door, author_of_commits
+from parquetry.open_files import open_files_error
 from parquetry.planner import metadata_tables, statements, tracing
 from parquetry.planner.engine import Engine, Failure
 from parquetry.planner.lake import Lake
@@ -174,6 +175,8 @@ class Planner:
             failure = answers.Error(UnsupportedError.code, reason, [], UnsupportedError.sqlstate)
         except Exception as error:  # noqa: BLE001 — any error needs an answer; the log has details
             own = self._engine.failure(error)
+            if own is None and isinstance(error, OSError) and (at_limit := open_files_error(error)):
+                own = Failure(at_limit.code, at_limit.message)
             if own is None:
                 _LOG.exception("A question of the bridge could not be answered: %s", _described(question))
                 own = Failure("INTERNAL", shorten(f"{type(error).__name__}: {error}"))

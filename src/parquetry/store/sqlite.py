@@ -24,7 +24,8 @@ from itertools import chain, islice
 from typing import TypeVar
 
 from parquetry._version import __version__
-from parquetry.errors import MetastoreVersionError, StoreError, WarehouseError
+from parquetry.errors import MetastoreVersionError, ParquetryError, StoreError, WarehouseError
+from parquetry.open_files import open_files_error
 from parquetry.store import sqlite_layout
 from parquetry.store.base import Fields
 from parquetry.store.batches import largest_batch, next_batch
@@ -53,26 +54,41 @@ class _Connections:
     """The connections of one process, each used by one thread.
 
     Attributes:
-        lock: guards `open`.
         local: per thread, its connection, the signature of the file if it is opened as unchanging, and the
             layout.
-        open: the connection of each thread.
+        open: the connections of the threads that have not ended, by numbers.
     """
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
         self.local = threading.local()
-        self.open: dict[threading.Thread, sqlite3.Connection] = {}
+        self.open: dict[int, sqlite3.Connection] = {}
 
     def __del__(self) -> None:
         self.close()
 
     def close(self) -> None:
         """Close the connections of all threads."""
-        with self.lock:
-            for connection in self.open.values():
-                connection.close()
-            self.open.clear()
+        while self.open:
+            with contextlib.suppress(KeyError):  # a thread that ends has just closed its own
+                self.open.popitem()[1].close()
+
+
+class _ThreadConnection:
+    """A thread's hold on its connection. The thread's end deletes its locals, and so closes the connection.
+
+    In a forked child, the parent's threads end, too. Then the connection stays open: SQLite forbids to close
+    it there.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, of: dict[int, sqlite3.Connection]) -> None:
+        self.connection = connection
+        self._open = of
+        self._process = os.getpid()
+        of[id(self)] = connection
+
+    def __del__(self) -> None:
+        if os.getpid() == self._process:
+            self._open.pop(id(self), self.connection).close()
 
 
 class SQLiteStore:
@@ -223,24 +239,18 @@ class SQLiteStore:
         if self._is_in_doubt:
             self._require_kept_file()
         ours = self._connections
-        connection: sqlite3.Connection | None = getattr(ours.local, "connection", None)
-        if connection is not None:
+        held: _ThreadConnection | None = getattr(ours.local, "connection", None)
+        if held is not None:
             frozen = ours.local.frozen
             if frozen is None or frozen == self._signature():
-                return connection
+                return held.connection
         connection, frozen = self._open_file()
         try:
             ours.local.layout = self._layout(connection)
         except BaseException:
             connection.close()
             raise
-        ours.local.connection, ours.local.frozen = connection, frozen
-        with ours.lock:
-            me = threading.current_thread()
-            ended = [thread for thread in ours.open if thread is me or not thread.is_alive()]
-            for thread in ended:
-                ours.open.pop(thread).close()
-            ours.open[me] = connection
+        ours.local.connection, ours.local.frozen = _ThreadConnection(connection, ours.open), frozen
         return connection
 
     def _open_file(self) -> tuple[sqlite3.Connection, tuple[int, int, bool] | None]:
@@ -312,7 +322,9 @@ class SQLiteStore:
         except sqlite3.Error as error:
             raise self._failure(error) from error
 
-    def _failure(self, error: sqlite3.Error) -> StoreError | WarehouseError:
+    def _failure(self, error: sqlite3.Error) -> ParquetryError:
+        if "unable to open" in str(error) and (at_limit := open_files_error(error)):
+            return at_limit
         if "readonly" in str(error):
             return WarehouseError(
                 f"The metastore {self.path} cannot be written: {error}; it is open for reading."

@@ -12,6 +12,7 @@ import pytest
 from tests.spark.doors.conftest import RunningServer
 from tests.support.clients import connect_clients
 from tests.support.effort import examples
+from tests.support.processes import ROOT
 from tests.support.spark import doors
 
 Said = Callable[[str], dict[str, object]]
@@ -234,6 +235,37 @@ def test_reads_go_on_while_planners_are_killed(connect: RunningServer) -> None:
     assert said == {"answers": [10]}
     assert len(set(killed)) == KILLS
     assert len(doors.planners(connect.process)) == 1
+
+
+GROWS = """
+sys.path.insert(0, ROOT)
+import psutil
+from tests.support.growth import growth, process_counts
+from tests.support.spark import doors
+
+spark.sql("CREATE TABLE kept (id BIGINT, v BIGINT, p INT) PARTITIONED BY (p)")
+spark.sql("INSERT INTO kept SELECT id, id * 2, id % 2 FROM range(10)")
+def one_round(number):
+    spark.sql(f"CREATE TABLE t{number} (id BIGINT, v BIGINT, p INT) PARTITIONED BY (p)")
+    spark.sql(f"INSERT INTO t{number} SELECT id, id * 2, id % 2 FROM range(10)")
+    spark.sql(f"UPDATE t{number} SET v = 0 WHERE id = 3")
+    rows(f"SELECT sum(a.v) FROM kept a JOIN t{number} b ON a.id = b.id WHERE b.p = 1")
+    spark.sql(f"MERGE INTO t{number} t USING kept s ON t.id = s.id WHEN MATCHED AND s.p = 0 THEN DELETE")
+    spark.sql(f"DROP TABLE t{number}")
+for number in range(ROUNDS):
+    one_round(number)
+    if number == max(1, ROUNDS // 10):
+        (planner,) = doors.planners(psutil.Process(SERVER))
+        before = process_counts(planner, "planner")
+said["grown"] = growth(before, process_counts(planner, "planner"))
+"""
+
+
+def test_nothing_grows_in_the_planner(connect: RunningServer) -> None:
+    """Each statement is run by a thread of its own. The planner keeps no thread, file or connection."""
+    given = f"ROOT, SERVER, ROUNDS = {str(ROOT)!r}, {connect.process.pid}, {examples(240, 20)}\n"
+    said = connect_clients.answers(connect.port, connect.folder, {"grows": given + GROWS})["grows"]
+    assert said == {"grown": {}}, said
 
 
 @pytest.mark.exhaustive(

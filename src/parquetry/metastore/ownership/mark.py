@@ -17,6 +17,7 @@ from parquetry._version import __version__
 from parquetry.errors import WarehouseError
 from parquetry.locations import join_location, storage_path, take_apart
 from parquetry.metastore.storage.format import OWN_FOLDER
+from parquetry.open_files import open_files_error
 from parquetry.store import EMBEDDED, METASTORE_FOLDER
 
 MARK_FILE = "_parquetry_metastore.json"
@@ -133,6 +134,8 @@ def _access_errors(warehouse: str, done: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if at_limit := open_files_error(error):
+            raise at_limit from None
         location = mark_location(warehouse)
         where = "" if take_apart(location).is_local else f" {_REMOTE_REMEDY}"
         raise WarehouseError(

@@ -23,6 +23,7 @@ from parquetry.metrics import write_in_background
 from parquetry.planner import Lake, Planner, record_process, terms
 from parquetry.planner.protocol import answers, questions
 from parquetry.spark.engine import SparkEngine
+from parquetry.spark.serving.accepting import keep_accepting
 from parquetry.spark.write import insert, rewrite_rows
 
 
@@ -75,7 +76,9 @@ def install(gateway: Any, protocol: Any) -> None:
     server = gateway._callback_server
     server.callback_server_parameters.auth_token = token  # PySpark may have started it with other parameters
     name = gateway.gateway_property.pool.put(PlannerGateway(), force_id=secrets.token_urlsafe(_TOKEN_BYTES))
-    bridge.connect(JavaObject("GATEWAY_SERVER", gateway._gateway_client), server.get_listening_port(), token)
+    keep_accepting(server)
+    java = JavaObject("GATEWAY_SERVER", gateway._gateway_client)
+    bridge.connect(java, server.get_listening_port(), token, os.getpid())
     protocol.Tracing.switch(record_process(os.environ))
     bridge.agree(terms())
     bridge.install(name)

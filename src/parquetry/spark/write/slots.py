@@ -12,14 +12,22 @@ by SQL's `<=>`: NULL equals NULL, and NaN equals NaN. A new kind of part needs i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, functions as sf
 
 from parquetry.data_files import FileRecord
 from parquetry.identifiers import quote_part
-from parquetry.layout import NO_SLOT, BucketSpec, SkewMap, SlotLayout, SlotNumbers
+from parquetry.layout import (
+    NO_SLOT,
+    ArrangementSpec,
+    BucketSpec,
+    SkewMap,
+    SlotLayout,
+    SlotNumbers,
+    SortColumn,
+)
 from parquetry.metastore import TableSnapshot
 from parquetry.planner import Destinations
 from parquetry.spark.write.buckets import RowBuckets
@@ -55,6 +63,8 @@ class RowSlots:
             self.column += "_"
         self._buckets = RowBuckets(snapshot, f"{self.column}.bucket")
         self._default = self.numbers.add(destinations.default)
+        for each in _grouped_by_sort(destinations.own.values()):
+            self.numbers.add(each)
         self._own = {key: self.numbers.add(each) for key, each in destinations.own.items()}
         for layout in self.numbers.firsts:
             self._bucket_number(layout)
@@ -93,13 +103,13 @@ class RowSlots:
         """
         if not self.has_slots:
             return []
-        runs: list[tuple[_Sort, int, int]] = []  # consecutive slots with one sort order
+        runs: list[tuple[_Sort, int, int]] = []  # consecutive slots with one sort order: two of each, at most
         for layout, first in self.numbers.firsts.items():
-            for sort, begin, last in _runs(layout, first, light_sorted=light_sorted):
-                if runs and runs[-1][0] == sort:
-                    runs[-1] = sort, runs[-1][1], last
-                else:
-                    runs.append((sort, begin, last))
+            sort, last = _sort(layout, light_sorted=light_sorted), first + layout.count - 1
+            if runs and runs[-1][0] == sort:
+                runs[-1] = sort, runs[-1][1], last
+            else:
+                runs.append((sort, first, last))
         if len(runs) == 1 and not self._may_be_unassigned:
             return [_sort_order(sf.col(quote_part(name)), descending) for name, descending in runs[0][0]]
         slot = sf.col(quote_part(self.column))
@@ -219,17 +229,29 @@ class RowSlots:
         return comparable(self._types[name], rows[quote_part(name)])
 
 
-def _runs(layout: SlotLayout, first: int, *, light_sorted: bool) -> Iterator[tuple[_Sort, int, int]]:
-    """Yield the sort orders of a layout, each with its first and last slot; `first` is the layout's first."""
-    last = first + layout.count - 1
+def _grouped_by_sort(arrangements: Iterable[ArrangementSpec]) -> list[ArrangementSpec]:
+    """Return arrangements so that those whose slots have the same order are next to each other.
+
+    Partitions may alternate between two orders. Then the condition that a slot has one of them would grow
+    with the partitions.
+    """
+    groups: dict[tuple[SortColumn, ...], list[ArrangementSpec]] = defaultdict(list)
+    for each in dict.fromkeys(arrangements):
+        layout = SlotLayout.from_arrangement(each)
+        groups[() if layout is None else layout.sort].append(each)
+    return [each for group in groups.values() for each in group]
+
+
+def _sort(layout: SlotLayout, *, light_sorted: bool) -> _Sort:
+    """Return the sort order of a layout's slots.
+
+    Light values are sorted by the skewed columns. The rows of a heavy value are equal there, so the order may
+    hold for them, too.
+    """
     skew = layout.part(SkewMap)
     if layout.sort or skew is None or not light_sorted:
-        yield tuple((each.column, each.descending) for each in layout.sort), first, last
-        return
-    heavy = first + layout.slots_of_directory
-    yield tuple((name, False) for name in skew.columns), first, heavy - 1
-    if heavy <= last:
-        yield (), heavy, last
+        return tuple((each.column, each.descending) for each in layout.sort)
+    return tuple((name, False) for name in skew.columns)
 
 
 def _sort_order(values: Column, descending: bool) -> Column:
