@@ -35,13 +35,13 @@ class Listing(Iterator[_T], Generic[_T]):
         return self._ahead.popleft() if self._ahead else next(self._things)
 
     def __repr__(self) -> str:
-        rows, note = self._drawn()
+        rows, note = self._shown_rows()
         return table_text(f"{self._what}, one by one: list() gives them all", rows, note)
 
     def _repr_html_(self) -> str:
-        return table_html(self._what, *self._drawn())
+        return table_html(self._what, *self._shown_rows())
 
-    def _drawn(self) -> tuple[list[Mapping[str, Any]], str]:
+    def _shown_rows(self) -> tuple[list[Mapping[str, Any]], str]:
         """Return the rows of the next things, and a note."""
         self._ahead.extend(islice(self._things, max(0, _MAX_DRAWN_ROWS + 1 - len(self._ahead))))
         rows = [self._row(thing) for thing in islice(self._ahead, _MAX_DRAWN_ROWS)]

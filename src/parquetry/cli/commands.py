@@ -22,7 +22,7 @@ _GROUPS = {
         "plan",
         "history",
     ),
-    "Check": ("doctor", ...),
+    "Check": ("doctor", "audit", ...),
     "Maintain a table": (..., "publish"),
     "Maintain a warehouse": (..., "write-metrics", "serve-metrics"),
     "Other engines": ("serve-iceberg",),

@@ -7,8 +7,9 @@ client. `serve-iceberg` is an Iceberg REST catalog, until it is interrupted.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -73,16 +74,15 @@ def publish(
 ) -> None:
     """Publish a table to a Hive metastore.
 
-    Its partitions are published, too, so that Hive reads its files in place.
-
-    This includes heavy values and buckets. It starts Spark with Hive support; Spark's settings or a
+    Its partitions are published, too, with heavy values and buckets, so that Hive reads its files in place.
+    It starts Spark with Hive support; Spark's settings or a
     hive-site.xml name the metastore. It publishes the table as it is now: publish again after writing.
 
     With --format delta, all versions become a Delta log in the table's folder, without Spark.
     """
-    if read_only and (format is Format.DELTA or follow):
-        raise typer.BadParameter("--read-only is for Hive: a Delta log is for reading anyway.")
     if format is Format.DELTA or follow:
+        if read_only:
+            raise typer.BadParameter("--read-only is for Hive: a Delta log is for reading anyway.")
         _publish_delta(table, hive_table, format, follow, (warehouse, store), as_json)
         return
     import parquetry
@@ -95,7 +95,10 @@ def publish(
     from parquetry.spark import publish_table
 
     source = find_warehouse(warehouse, store)
-    records = publish_table(source, name, hive_table, settings, read_only=read_only)
+    _print_records(publish_table(source, name, hive_table, settings, read_only=read_only), as_json)
+
+
+def _print_records(records: Sequence[Mapping[str, Any]], as_json: bool) -> None:
     if as_json:
         output.print_json(records)
     else:

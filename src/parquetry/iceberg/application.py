@@ -58,8 +58,8 @@ class Application:
             await self._live(receive, send)
             return
         refusal = refuse_caller(scope["headers"], self._token)
-        with self._holding() as hold:
-            body = await _read_body(receive, hold, keep=refusal is None)
+        with self._holding() as reserve:
+            body = await _read_body(receive, reserve, keep=refusal is None)
             if refusal is not None:
                 status, content = encode_error(*refusal)
             elif isinstance(body, int):
@@ -76,7 +76,7 @@ class Application:
         """Yield a function that counts bytes of a request's body; it returns False if all hold too many."""
         held = 0
 
-        def hold(more: int) -> bool:
+        def reserve(more: int) -> bool:
             nonlocal held
             if self._held_bytes + more > _MAX_HELD_BYTES:
                 return False
@@ -85,7 +85,7 @@ class Application:
             return True
 
         try:
-            yield hold
+            yield reserve
         finally:
             self._held_bytes -= held
 

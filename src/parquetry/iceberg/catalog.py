@@ -268,4 +268,4 @@ class IcebergCatalog:
         metastore, epoch = self._opened.current()
         database = database_name(namespace)
         table = metastore.table(database, table_name(database, name))
-        return table, ManifestNames.of(table, metastore.warehouse, epoch)
+        return table, ManifestNames.from_table(table, metastore.warehouse, epoch)

@@ -38,7 +38,7 @@ class ManifestNames:
     place: bytes
 
     @classmethod
-    def of(cls, table: TableSnapshot, warehouse: str, epoch: bytes) -> ManifestNames:
+    def from_table(cls, table: TableSnapshot, warehouse: str, epoch: bytes) -> ManifestNames:
         """Return the names for a table, where its newest version is.
 
         Args:

@@ -187,6 +187,6 @@ class _TaskMaker:
             "file-size-in-bytes": file.bytes,
             "record-count": file.rows,
         }
-        residual = self._residuals.of(selected)
+        residual = self._residuals.encode(selected)
         filtered = {} if residual is None else {"residual-filter": residual}
         return msgspec.Raw(msgspec.json.encode({"data-file": data_file, **filtered}))

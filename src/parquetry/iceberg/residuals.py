@@ -87,7 +87,7 @@ class Residuals:
             }
         self._last: tuple[list[tuple[int, int]], msgspec.Raw] | None = None
 
-    def of(self, selected: SelectedFile) -> msgspec.Raw | None:
+    def encode(self, selected: SelectedFile) -> msgspec.Raw | None:
         """Return the residual of a file, encoded, or None if the scan has no filter."""
         if self._whole is None or not self._lists:
             return self._whole

@@ -131,8 +131,8 @@ def publish(
         for partition in track(progress, "Looking at directories", partitions):
             _require_readable(snapshot, partition, partition.files)
     told = [
-        _hive_partition(snapshot, types, partition, place)
-        for partition, place in zip(partitions, links_of(partitions, linked), strict=True)
+        _hive_partition(snapshot, types, partition, links)
+        for partition, links in zip(partitions, links_of(partitions, linked), strict=True)
     ]
     table = _hive_table(snapshot, types, (database, name), partitions, told)
     if linked is not None and snapshot.metadata.partition_by:
@@ -157,12 +157,12 @@ def _hive_partition(
     snapshot: TableSnapshot,
     types: dict[str, ColumnType],
     partition: PartitionSnapshot,
-    place: LinkedPartition,
+    links: LinkedPartition,
 ) -> HivePartition:
     """Return a partition's record for Hive."""
-    metadata, files, arrangement = snapshot.metadata, place.files, partition.arrangement
+    metadata, files, arrangement = snapshot.metadata, links.files, partition.arrangement
     table = metadata.arrangement if metadata.partition_by else arrangement
-    storage = hive_storage(metadata.format, place.location, types, arrangement, files, table)
+    storage = hive_storage(metadata.format, links.location, types, arrangement, files, table)
     return HivePartition(hive_values(metadata.partition_types, partition.values), statistics(files), storage)
 
 

@@ -65,7 +65,7 @@ class LinkedVersion:
 def link_version(
     snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot], progress: Progress = silent
 ) -> LinkedVersion:
-    """Make the folders of a version, or find them as they were made.
+    """Make the folders of a version, or find them as they were new_folder.
 
     Args:
         snapshot: the version.
@@ -80,24 +80,24 @@ def link_version(
     name = f"{snapshot.version}-{snapshot.commit.id[:_COMMIT_CHARACTERS]}"
     location = join_location(_folder_of(snapshot), name)
     require_place_beside(snapshot, location)
-    linked = {each.key: _linked(snapshot, location, each) for each in partitions}
-    place = _local(snapshot, location)
-    if not _is_whole(snapshot, place, partitions, linked):
-        _remove(place)  # who may do everything has changed it
-        with _made(snapshot, place) as made:
+    linked = {each.key: _link_partition(snapshot, location, each) for each in partitions}
+    folder_path = _local(snapshot, location)
+    if not _is_whole(snapshot, folder_path, partitions, linked):
+        _remove(folder_path)  # who may do everything has changed it
+        with _make_folder(snapshot, folder_path) as new_folder:
             for partition in track(progress, "Linking files", partitions):
-                _link(snapshot, partition, linked[partition.key], made, place)
+                _link(snapshot, partition, linked[partition.key], new_folder, folder_path)
     return LinkedVersion(location, linked)
 
 
 def _is_whole(
     snapshot: TableSnapshot,
-    place: Path,
+    folder_path: Path,
     partitions: Sequence[PartitionSnapshot],
     linked: dict[bytes, LinkedPartition],
 ) -> bool:
     """Return whether a folder has exactly the links that it should have."""
-    if not place.exists():
+    if not folder_path.exists():
         return False
     try:
         for partition in partitions:
@@ -116,9 +116,9 @@ def _is_whole(
 def remove_other_versions(snapshot: TableSnapshot) -> None:
     """Remove the folders of versions that were published before."""
     name = f"{snapshot.version}-{snapshot.commit.id[:_COMMIT_CHARACTERS]}"
-    for place in list(_local(snapshot, _folder_of(snapshot)).iterdir()):
-        if place.name != name:
-            _remove(place)
+    for folder_path in list(_local(snapshot, _folder_of(snapshot)).iterdir()):
+        if folder_path.name != name:
+            _remove(folder_path)
 
 
 def _folder_of(snapshot: TableSnapshot) -> str:
@@ -136,7 +136,7 @@ def _local(snapshot: TableSnapshot, location: str) -> Path:
     return Path(storage_path(location).path)
 
 
-def _linked(snapshot: TableSnapshot, location: str, partition: PartitionSnapshot) -> LinkedPartition:
+def _link_partition(snapshot: TableSnapshot, location: str, partition: PartitionSnapshot) -> LinkedPartition:
     """Return a partition's folder, and its files with names that differ."""
     metadata = snapshot.metadata
     names = [column.physical for column in metadata.partition_columns]
@@ -166,41 +166,45 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 
 @contextlib.contextmanager
-def _made(snapshot: TableSnapshot, place: Path) -> Iterator[Path]:
-    """Yield a folder that appears at a place, whole and read-only, at the end of the block."""
-    made = place.with_name(f".{place.name}.{uuid.uuid4().hex}")
+def _make_folder(snapshot: TableSnapshot, folder_path: Path) -> Iterator[Path]:
+    """Yield a folder that appears at its location, whole and read-only, at the end of the block."""
+    new_folder = folder_path.with_name(f".{folder_path.name}.{uuid.uuid4().hex}")
     try:
-        made.mkdir(parents=True)
-        yield made
-        for folder, _, _ in os.walk(made):
+        new_folder.mkdir(parents=True)
+        yield new_folder
+        for folder, _, _ in os.walk(new_folder):
             os.chmod(folder, os.stat(folder).st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
         with contextlib.suppress(FileExistsError):  # another publication of the same version was faster
-            os.rename(made, place)
+            os.rename(new_folder, folder_path)
     except OSError as error:
-        if place.exists():
+        if folder_path.exists():
             return
         raise WarehouseError(
-            f"Table {snapshot.label} cannot be published read_only: {error.strerror or error} ({error.filename or place})."
+            f"Table {snapshot.label} cannot be published read_only: {error.strerror or error} ({error.filename or folder_path})."
         ) from None
     finally:
-        _remove(made)
+        _remove(new_folder)
 
 
 def _link(
-    snapshot: TableSnapshot, partition: PartitionSnapshot, linked: LinkedPartition, made: Path, place: Path
+    snapshot: TableSnapshot,
+    partition: PartitionSnapshot,
+    linked: LinkedPartition,
+    new_folder: Path,
+    folder_path: Path,
 ) -> None:
-    folder = made / PurePosixPath(storage_path(linked.location).path).relative_to(place)
+    folder = new_folder / PurePosixPath(storage_path(linked.location).path).relative_to(folder_path)
     folder.mkdir(parents=True, exist_ok=True)
     for file, named in zip(partition.files, linked.files, strict=True):
         source = _local(snapshot, join_location(partition.location, file.path))
         os.link(source, folder / named.path)
 
 
-def _remove(place: Path) -> None:
+def _remove(folder_path: Path) -> None:
     """Remove a folder whose folders may not be written."""
-    for folder, _, _ in os.walk(place):
+    for folder, _, _ in os.walk(folder_path):
         os.chmod(folder, 0o700)
-    shutil.rmtree(place, ignore_errors=True)
+    shutil.rmtree(folder_path, ignore_errors=True)
 
 
 def links_of(partitions: Iterable[PartitionSnapshot], linked: LinkedVersion | None) -> list[LinkedPartition]:

@@ -77,6 +77,7 @@ def full_metadata(location: str) -> TableMetadata:
         owner="me",
         created_at=1,
         descending=(True, False),
+        former_types=((("x",), "int"),),
         indexes=(PartitionIndex("by_s", "0123456789abcdef", (1, 0), 1, ready=False),),
         arrangement=TABLES,
         dropped=(("gone",), ("s", "element", "x")),

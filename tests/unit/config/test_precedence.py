@@ -49,6 +49,7 @@ TEXTS = {
     "runtime-pruning-max-wait": ("1s", "none"),
     "native-scans": ("on", "off"),
     "bucket-begin-partition": ("2024-01-01", "ds > '2024-01-01'"),
+    "audit-values": ("on", "off"),
     "audit": ("on", "0.25"),
 }
 OF_TABLES = {
@@ -56,7 +57,7 @@ OF_TABLES = {
     "list-bucketing-rules", "clustered-by", "bucketing-version", "hive-compatible", "bucket-begin-partition",
 }  # fmt: skip
 """Two texts for each setting, of different values."""
-OF_SESSIONS = {"audit"}
+OF_SESSIONS = {"audit", "audit-values"}
 NAMED = {setting.name: setting for setting in TABLE_SETTINGS}
 PAIRS = [
     (setting.name, upper, lower)
@@ -78,7 +79,7 @@ def test_every_setting_is_tested() -> None:
     Each setting but the settings of tables or sessions alone can be given at every level.
     """
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 18 * 6 + 16 * 1 + 1 + 3
+    assert len(PAIRS) == 18 * 6 + 16 * 1 + 2 * 1 + 3
     for setting in TABLE_SETTINGS:
         narrow = {**dict.fromkeys(OF_TABLES, ("property",)), **dict.fromkeys(OF_SESSIONS, ("session",))}
         narrow["history-statements"] = ("session", "property")  # no option of one write decides it
@@ -130,6 +131,7 @@ def test_defaults_hold_where_nothing_is_given() -> None:
         "history-statements": "true",
         "vacuum-grace-hours": "24",
         "audit": "off",
+        "audit-values": "off",
     }
     assert settings["target-file-size"] == 128 << 20
 
@@ -196,7 +198,7 @@ def test_an_option_cannot_give_what_is_fixed_with_the_table() -> None:
         ("parquetry.Target_File_Size", "is unknown: did you mean 'parquetry.target-file-size'?"),
         (
             "parquetry.anything",
-            "is unknown: known are parquetry.audit, parquetry.auto-compact, parquetry.auto-compact-max-bytes, parquetry.auto-compact-min-files, parquetry.bloom-filter-columns, parquetry.bucket-join, parquetry.compression, parquetry.distribution, "
+            "is unknown: known are parquetry.audit, parquetry.audit-values, parquetry.auto-compact, parquetry.auto-compact-max-bytes, parquetry.auto-compact-min-files, parquetry.bloom-filter-columns, parquetry.bucket-join, parquetry.compression, parquetry.distribution, "
             "parquetry.empty-buckets, parquetry.history-statements, parquetry.hot-bucket-rows, parquetry.isolation, parquetry.light-values, parquetry.native-scans, parquetry.runtime-pruning, "
             "parquetry.runtime-pruning-max-build-size, parquetry.runtime-pruning-max-wait, parquetry.skew-join, parquetry.sort-by, parquetry.target-file-size",
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -65,21 +65,25 @@ def _look(
         yield LookedAt(partition, files, [(path, info_of[path]) for path in own])
 
 
-def foreign_files(looked_at: LookedAt, table: bytes, system: FileAccess) -> list[str]:
+def foreign_files(
+    looked_at: LookedAt, table: bytes, system: FileAccess, removed: Collection[StoragePath]
+) -> list[str]:
     """Return the names of files in a partition's folder that another program has written, not this table.
 
     Args:
         looked_at: the partition, and its files.
         table: id of the table.
         system: the file systems.
+        removed: files that a version of the table has removed on purpose.
 
     Raises:
         WarehouseError: the folder cannot be listed.
     """
     own = {path for path, _ in looked_at.infos}
     folder = storage_path(looked_at.partition.location)
-    found = (path for path, info in system.below(folder) if info.bytes and path not in own)
-    names = (path.path.removeprefix(f"{folder.path.rstrip('/')}/") for path in found)
+    own.update(removed)
+    others = (path for path, info in system.below(folder) if info.bytes and path not in own)
+    names = (path.path.removeprefix(f"{folder.path.rstrip('/')}/") for path in others)
     return sorted(
         name for name in names if not is_own(name, table) and not any(map(is_hidden, name.split("/")))
     )

@@ -16,6 +16,7 @@ import msgspec
 
 from parquetry.data_files import FileRecord
 from parquetry.errors import MetastoreDamagedError, ParquetryError, TableNotFoundError
+from parquetry.locations import join_location
 from parquetry.metastore.check.chunk_check import ColumnTypesByTicket, check_chunks
 from parquetry.metastore.check.existing_files import LookedAt, foreign_files, look_at_files
 from parquetry.metastore.check.index_check import check_indexes, check_newest
@@ -26,7 +27,7 @@ from parquetry.metastore.cleanup import recovery, upkeep_record
 from parquetry.metastore.cleanup.retention import Need, retire, stored_rows, unneeded_chunks
 from parquetry.metastore.cleanup.upkeep_record import read_record, write_record
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.removed_files import decode_removed
+from parquetry.metastore.commits.removed_files import decode_removed, files_removed
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.deletion.file_access import FileAccess
 from parquetry.metastore.manifest.chunks import chunk_position
@@ -401,7 +402,9 @@ class _Check:
 
 def _foreign(table: TableSnapshot, looked_at: LookedAt, system: FileAccess) -> Iterator[Finding]:
     """Yield what another program has put in the place of missing files, as Hive's INSERT OVERWRITE does."""
-    names = foreign_files(looked_at, table.id, system)
+    location = table.metadata.location
+    removed = {system.storage_path(join_location(location, file.path)) for file in files_removed(table)}
+    names = foreign_files(looked_at, table.id, system, removed)
     if names:
         text = (
             f"another program has written {quantity(len(names), 'file')} in the place of missing ones, such as {names[0]}: CALL system.sync "

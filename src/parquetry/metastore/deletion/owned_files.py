@@ -426,17 +426,17 @@ class DroppedTableFiles:
             raise TableNotFoundError("The rows of a dropped table were deleted while they were read.")
         return dropped
 
-    def unneeded(self) -> dict[StoragePath, Info]:
+    def list_unneeded(self) -> dict[StoragePath, Info]:
         """Return the files that `delete` would delete now.
 
         Raises:
             WarehouseError: the table's folder cannot be listed.
         """
-        own = self._owned(None)
+        own = self._own_files(None)
         infos = dict(self._files.below(own.root)) | dict(own.own_files_elsewhere())
         return {path: infos[path] for path in self._deletable(own, set(infos))}
 
-    def _owned(self, read_claims: Callable[[], Iterable[Claim]] | None) -> OwnedFiles:
+    def _own_files(self, read_claims: Callable[[], Iterable[Claim]] | None) -> OwnedFiles:
         table = self._snapshot
         return OwnedFiles(
             table.store, table.id, table.metadata, self._files, read_claims, elsewhere=self._elsewhere
@@ -460,7 +460,7 @@ class DroppedTableFiles:
         head = read_head(table.store, table.id)
         if head is not None and not head.is_deleted:
             return []
-        own = self._owned(read_claims)
+        own = self._own_files(read_claims)
         try:
             there = {path for path, _ in self._files.below(own.root)}
             there |= {path for path, _ in own.own_files_elsewhere()}
@@ -502,7 +502,7 @@ def purge_replaced(before: Iterable[PartitionSnapshot], table: TableSnapshot) ->
         A message for each file that could not be deleted.
     """
 
-    def unneeded() -> set[str]:
+    def list_unneeded() -> set[str]:
         gone: set[str] = set()
         for partition in before:
             gone.update(join_location(partition.location, file.path) for file in partition.files)
@@ -513,7 +513,7 @@ def purge_replaced(before: Iterable[PartitionSnapshot], table: TableSnapshot) ->
                 gone.difference_update(join_location(now.location, file.path) for file in now.files)
         return gone
 
-    return _purge(table, unneeded, everything=True)
+    return _purge(table, list_unneeded, everything=True)
 
 
 def purge(table: TableSnapshot, locations: Iterable[str]) -> list[str]:

@@ -341,7 +341,7 @@ def _remove_dropped(
         dropped = DroppedTableFiles.from_dropped(store, table, head)
     except (TableNotFoundError, MetastoreDamagedError):  # the DROP was about to delete the rows
         return []
-    unneeded = dropped.unneeded()
+    unneeded = dropped.list_unneeded()
     for failure in () if dry_run else dropped.delete():
         raise WarehouseError(failure)
     return [(files.name(path), info.bytes) for path, info in unneeded.items()]

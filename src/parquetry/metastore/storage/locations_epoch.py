@@ -12,15 +12,15 @@ import secrets
 from parquetry.metastore.storage.keyspace import IDENTITY, LOCATIONS_EPOCH
 from parquetry.store import Store
 
-_BYTES = 8
+_EPOCH_BYTES = 8
 
 
 def locations_epoch(store: Store) -> bytes:
     """Return bytes that differ after each call of `relocate`, after a restore, and after a claim."""
     rewritten, identity = store.get_many([LOCATIONS_EPOCH, IDENTITY])
-    return (rewritten or bytes(_BYTES)) + (identity or b"")
+    return (rewritten or bytes(_EPOCH_BYTES)) + (identity or b"")
 
 
 def renew_locations_epoch(store: Store) -> None:
     """Say that locations are rewritten. Of two writers at once, either may be the last."""
-    store.put_many([(LOCATIONS_EPOCH, secrets.token_bytes(_BYTES))])
+    store.put_many([(LOCATIONS_EPOCH, secrets.token_bytes(_EPOCH_BYTES))])
