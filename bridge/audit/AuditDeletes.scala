@@ -1,8 +1,8 @@
 package org.apache.spark.sql.parquetry.audit
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Coalesce, Expression, Literal, SubqueryExpression}
-import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable
+import org.apache.spark.sql.catalyst.expressions.{And, Attribute, Coalesce, Expression, Literal, SubqueryExpression}
+import org.apache.spark.sql.catalyst.plans.logical.{DeleteFromTable, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.datasources.v2.{DeleteFromTableExec, LeafV2CommandExec}
@@ -16,7 +16,10 @@ import org.apache.spark.sql.types.StructType
 object AuditDeletes extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = plan match {
     case delete: DeleteFromTableExec if AuditMode.isOn && StartAudit.isDrawn => (delete.table, delete.logicalLink) match {
-      case (table: ParquetryTable, Some(of: DeleteFromTable)) if !SubqueryExpression.hasSubquery(of.condition) => AuditedDeleteExec(delete, table, of)
+      case (table: ParquetryTable, Some(of: DeleteFromTable)) if !SubqueryExpression.hasSubquery(of.condition) =>
+        AuditedDeleteExec(delete, table, of, of.condition)
+      case (table: ParquetryTable, Some(of)) => table.audited.flatMap(_.reduceOption(And(_, _)))
+        .fold[SparkPlan](delete)(AuditedDeleteExec(delete, table, of, _))
       case _ => delete
     }
     case other => other
@@ -27,17 +30,18 @@ object AuditDeletes extends Rule[SparkPlan] {
  * Compares the rows before a DELETE and after it. It must remove the rows that satisfy its condition, and no
  * others.
  */
-case class AuditedDeleteExec(delete: DeleteFromTableExec, table: ParquetryTable, statement: DeleteFromTable) extends LeafV2CommandExec {
+case class AuditedDeleteExec(delete: DeleteFromTableExec, table: ParquetryTable, statement: LogicalPlan, condition: Expression)
+  extends LeafV2CommandExec {
   override def output: Seq[Attribute] = Nil
 
   override protected def run(): Seq[InternalRow] = {
-    val (all, matching) = count(table, statement.condition)
+    val (all, matching) = count(table, condition)
     val done = delete.executeCollect().toSeq
     session.catalog.refreshTable(name)
     // a DELETE that removes nothing makes no version; with another writer's commit in between, nothing is compared
     newest.filter(_.version().toLong <= table.version().toLong + 1).foreach { after =>
-      val (left, remaining) = count(after, statement.condition)
-      if (remaining > 0 || all - left != matching) throw AuditFailure.ofDelete(statement, table, statement.condition, all - left, matching)
+      val (left, remaining) = count(after, condition)
+      if (remaining > 0 || all - left != matching) throw AuditFailure.ofDelete(statement, table, condition, all - left, matching)
     }
     done
   }

@@ -6,7 +6,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, SortOrder, SubqueryExpression}
-import org.apache.spark.sql.catalyst.plans.logical.{Command, CommandResult, Filter, LogicalPlan, ReturnAnswer, UnaryNode}
+import org.apache.spark.sql.catalyst.plans.logical.{Command, CommandResult, Filter, LogicalPlan, ReplaceData, ReturnAnswer, UnaryNode}
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
@@ -59,10 +59,18 @@ case class Audited(child: LogicalPlan, audit: Audit) extends UnaryNode {
  */
 case class StartAudit(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+    case rows: ReplaceData if AuditMode.isOn => withCondition(rows)
     case _: Command | _: CommandResult | _: Audited => plan
     case streaming if streaming.isStreaming => plan
     case _ if AuditMode.isOn && readsOurs(plan) && StartAudit.isDrawn => Audited(plan, new Audit(session.asInstanceOf[ClassicSession], plan))
     case _ => plan
+  }
+
+  /** Notes the condition of a statement on rows: if it drops whole files, only forms for sources are left of it. */
+  private def withCondition(rows: ReplaceData): ReplaceData = rows.originalTable match {
+    case relation @ TableRelation(table: ParquetryTable) if !SubqueryExpression.hasSubquery(rows.condition) =>
+      rows.copy(originalTable = relation.copy(table = table.auditedBy(Seq(rows.condition))))
+    case _ => rows
   }
 
   private def readsOurs(plan: LogicalPlan): Boolean = plan.collectWithSubqueries {

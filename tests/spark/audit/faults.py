@@ -216,14 +216,12 @@ FAULTS = (
         ),
     ),
     Fault(
-        "ranges for row groups end where they begin",
-        "joins.runtime.row_group_ranges",
-        "ranges_for_readers",
-        "(values[low], values[high]) for low, high in",
-        "(values[low], values[low]) for low, high in",
-        (
-            "SELECT /*+ BROADCAST(d) */ r.* FROM {db}.rows r JOIN {db}.dim d ON r.id = d.k * 300 WHERE d.m > 0",
-        ),
+        "files with a better value are taken for files without one",
+        "prune.rules.results.answered",
+        "_no_better",
+        "else [each <= best for each in bound]",
+        "else [each >= best for each in bound]",
+        ("SELECT max(id) FROM {db}.t WHERE id < 90",),
     ),
     Fault(
         "a box has no upper end",
@@ -255,7 +253,7 @@ FAULTS = (
         "_placed",
         "arranged[1] % place.held, -1)",
         "(arranged[1] + 1) % place.held, -1)",
-        ("SELECT * FROM {db}.b x JOIN {db}.b2 y ON x.k = y.k",),
+        ("SELECT /*+ MERGE(y) */ * FROM {db}.b x JOIN {db}.b2 y ON x.k = y.k",),
     ),
     Fault(
         "Spark is told that files are sorted the other way round",
