@@ -13,8 +13,8 @@ import org.apache.spark.sql.parquetry.table.ParquetryTable
  * Computes once more, from rows, what the metastore has answered without them.
  *
  * @param answer of the metastore
- * @param calls the functions of the answer's columns, as the planner was asked for them
- * @param groupBy columns before those of the functions
+ * @param calls the functions of the answer's columns, as the question has them
+ * @param groupBy columns before the columns of the functions
  */
 private class AnswerAudit(
     session: ClassicSession, audit: Audit, table: ParquetryTable, answer: AggregateAnswer, calls: Seq[JValue], groupBy: Seq[String]) {

@@ -38,7 +38,7 @@ case class AuditedDeleteExec(delete: DeleteFromTableExec, table: ParquetryTable,
     val (all, matching) = count(table, condition)
     val done = delete.executeCollect().toSeq
     session.catalog.refreshTable(name)
-    // a DELETE that removes nothing makes no version; with another writer's commit in between, nothing is compared
+    // a DELETE of no rows makes no version; another writer's commit in between would count as its work
     newest.filter(_.version().toLong <= table.version().toLong + 1).foreach { after =>
       val (left, remaining) = count(after, condition)
       if (remaining > 0 || all - left != matching) throw AuditFailure.ofDelete(statement, table, condition, all - left, matching)

@@ -18,9 +18,9 @@ import org.apache.spark.sql.parquetry.scan.{ParquetryScan, SplitBuckets}
 import org.apache.spark.sql.parquetry.versions.{Bucketing, BucketTransform}
 
 /**
- * Puts a check above each node that tells Spark where its rows are, and above each node whose rows another
- * node relies on to be there: a join without an exchange, or a sort that was left out. The second finds
- * claims that were true of a scan, and are not true any more of what a join or a UNION has made of its rows.
+ * Puts a check above each node that tells Spark where its rows are. Another check is above each node whose
+ * rows a parent relies on: a join without an exchange, or a sort that was left out. The second finds claims
+ * that were true of a scan, and no longer hold for the rows that a join or a UNION has made of them.
  *
  * {{{
  * SortMergeJoin                     SortMergeJoin
@@ -93,7 +93,7 @@ object CheckRowLocations extends Rule[SparkPlan] {
     case other => other.children.exists(isSorted)
   }
 
-  /** Whether rows, other than those of broadcasts, have been moved since they were read. */
+  /** Whether rows have been moved since they were read; broadcasts do not count. */
   private def isShuffled(plan: SparkPlan): Boolean = plan match {
     case _: BroadcastExchangeLike | _: BroadcastQueryStageExec => false
     case _: Exchange | _: QueryStageExec | _: InMemoryTableScanExec => true

@@ -86,8 +86,8 @@ object Comparable {
     }
 
     /**
-     * Marks all columns of a LIMIT but the keys of the sort below it. The keys are the same in both runs. Other
-     * columns may come from other rows with equal keys.
+     * Marks all columns of a LIMIT but the keys of the sort below it. The keys are the same in both runs.
+     * Other columns may come from other rows with equal keys.
      */
     private def limited(limit: LogicalPlan): Unit = {
       def sorted(plan: LogicalPlan): Option[Sort] = plan match {

@@ -8,12 +8,12 @@ import org.apache.spark.sql.parquetry.joingraph.LogicalNames
 import org.apache.spark.sql.types.StringType
 
 /**
- * Where the rows of a node are, as Spark was told: in which partition, or in which order.
+ * A claim to Spark about the rows of a node: their partition, or their order.
  *
  * A claim is checked over the rows that flow out of the node, and not over the rows that it was made of.
  */
 sealed trait RowClaim extends Serializable {
-  /** What is counted in a report: joins by buckets, or orders. */
+  /** The word for it in a report: `buckets` or `orders`. */
   def kind: String
   /** The claim in words. */
   def text: String

@@ -20,8 +20,8 @@ class AuditScans(scan: ParquetryScan, more: Set[String]) {
   private val own = scan.plans.request
 
   /**
-   * The columns of the audit's scans. A column that conditions use is whole, also where the scan reads some of
-   * its fields.
+   * The columns of the audit's scans. A column that conditions use is whole, also where the scan reads some
+   * of its fields.
    */
   val columns: StructType = {
     val read = own.required.fields.filterNot(field => own.hidden.names(field.name))

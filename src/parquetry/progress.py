@@ -28,8 +28,8 @@ def track(progress: Progress, name: str, things: Sequence[_T]) -> Iterator[_T]:
 def progress_bar() -> Iterator[Progress]:
     """Yield a callback that shows a bar on standard error while the work runs.
 
-    Without a terminal there is no bar: in a pipe or a log it leaves an empty line, and in a notebook advice to
-    install a widget.
+    Without a terminal there is no bar: in a pipe or a log it leaves an empty line, and in a notebook advice
+    to install a widget.
     """
     if not sys.stderr.isatty():
         yield silent

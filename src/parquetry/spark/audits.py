@@ -40,7 +40,7 @@ class FailedAudit(msgspec.Struct, frozen=True):
         id: the identity of the table.
         version: the version that was read.
         file: the path of the file that the claim is about.
-        conditions: the conditions, as SQL. Values that joins found are counted, unless they were asked for.
+        conditions: the conditions, as SQL. Values that joins found are counted, unless a setting shows them.
         statement: the SQL of the query, or None if it was made by methods of DataFrames.
         plan: the query's plan.
         settings: of the session.

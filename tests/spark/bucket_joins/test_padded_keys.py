@@ -95,8 +95,9 @@ def test_a_key_that_is_null_for_null_still_needs_no_shuffle(
 def test_columns_of_a_union_that_say_nothing_of_the_other_tables_rows(
     spark: SparkSession, tables: dict[str, Twins]
 ) -> None:
-    """A column of a UNION ALL that is read bucket by bucket is in buckets only if it is for all tables. It may
-    be the bucket column of one table, and something else of the other.
+    """A column of a UNION ALL read bucket by bucket is in buckets only if it is for all tables.
+
+    It may be the bucket column of one table, and something else of the other.
     """
     union = "SELECT k AS x, k AS y FROM {a} UNION ALL SELECT k, 9 - k FROM {few}"
     query = f"SELECT u.x, u.y, c.v FROM ({union}) u LEFT JOIN {{c}} c ON u.x = c.k AND u.y = 9 - c.k"

@@ -481,5 +481,5 @@ def test_other_verbs_know_files_in_directories(tree: Tree, tmp_path_factory: pyt
         assert tree.cells(1) == cells
         assert catalog.fsck("t") == []
         (tree.path / "ds=1" / "x=1" / "f").unlink()
-        # another file is there that this version does not list: a sync would take it in again
+        # a sync would adopt the other file again, which this version does not list
         assert [each.kind for each in catalog.fsck("t")] == ["missing file", "foreign file"]

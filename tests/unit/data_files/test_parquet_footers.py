@@ -254,7 +254,7 @@ def test_texts_of_old_arrow_are_not_known(tmp_path: Path, version: str, believed
     ("codec", "trust"), [("snappy", Trust.EXACT), ("zstd", Trust.EXACT), ("brotli", Trust.BOUNDS)]
 )
 def test_a_codec_that_spark_lacks_answers_nothing(tmp_path: Path, codec: str, trust: Trust) -> None:
-    """Spark's reader fails at such a column. So its statistics leave the file out, and answer no aggregate."""
+    """Spark's reader fails at such a column, so its statistics only leave files out."""
     pq.write_table(pa.table({"v": [1, 2]}), tmp_path / "f.parquet", compression=codec)
     (record,) = ArrowFooters("UTC").data_files("parquet", f"file:{tmp_path}", ["f.parquet"])
     assert record.columns is not None

@@ -1,4 +1,4 @@
-"""A Delta log with a torn last commit, and followers that fail: the table's own commits hold, and catch up."""
+"""A Delta log with a torn last commit, and followers that fail: the table's own commits hold."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def rows(lake: PythonLake) -> list[int]:
 
 
 def test_a_torn_last_commit_is_written_anew(lake: PythonLake) -> None:
-    """Whatever part of the last commit a killed publication left, the next one completes the log."""
+    """The next publication completes the log, for each part of a commit that a killed one can leave."""
     whole = [path.read_bytes() for path in log(lake)]
     for length in range(len(whole[-1])):
         log(lake)[-1].write_bytes(whole[-1][:length])

@@ -339,8 +339,8 @@ class _FooterColumns:
     def _is_readable(self, leaf: Leaf) -> bool:
         """Return whether Spark has the codecs of a column.
 
-        If it lacks one, its readers fail. So nothing is answered from the statistics, which may still leave
-        the file out.
+        If it lacks one, its readers fail. So the statistics answer no aggregate. They may still leave the
+        file out.
         """
         positions = range(leaf.position, leaf.position + leaf.leaves)
         chunks = (chunk for position in positions for chunk in self._footer.chunks(position))

@@ -421,7 +421,7 @@ class DroppedTableFiles:
             TableNotFoundError: rows were deleted, so the files were, too.
         """
         dropped = cls(load(store, table, head))
-        # The metadata are deleted first. While they are there, no row was missing that was read before.
+        # The metadata are deleted first. If they still exist, all rows read before were complete.
         if store.get(metadata_key(table, head.commit.metadata)) is None:
             raise TableNotFoundError("The rows of a dropped table were deleted while they were read.")
         return dropped

@@ -107,7 +107,7 @@ def dump(metastore: Metastore, folder: str | os.PathLike[str], progress: Progres
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Delete what dumps into a folder left that were killed. A dump of another machine counts so after a week."""
+    """Delete what killed dumps into a folder left. A dump of another machine counts so after a week."""
     for path in folder.glob(f".*{_UNFINISHED}*"):
         if (name := _UNFINISHED_NAME.fullmatch(path.name)) is None:
             continue

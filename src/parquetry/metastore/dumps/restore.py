@@ -257,7 +257,7 @@ def _verify(source: Path, table: DumpedTable) -> None:
 
 @contextlib.contextmanager
 def _damage_errors(source: Path, table: DumpedTable) -> Iterator[None]:
-    """Say that a table's file is damaged, whatever error its lines lead to: someone may have made it by hand."""
+    """Say that a table's file is damaged, for any error of its lines. A person may have made the file."""
     try:
         yield
     except (ParquetryError, OSError):

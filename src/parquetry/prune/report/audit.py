@@ -16,7 +16,9 @@ _SINGULAR: Mapping[str, str] = {
 
 
 class AuditReport(ReportPart, frozen=True):
-    """What the audit of a query has checked. A claim that does not hold is an error, so all of these hold.
+    """The claims that the audit of a query has checked.
+
+    A claim that does not hold is an error, so all of these hold.
 
     Attributes:
         held: the number of claims of each kind.

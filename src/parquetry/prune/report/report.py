@@ -35,7 +35,7 @@ class Report(ReportPart, frozen=True):
     heavy_keys: tuple[HeavyKeysReport, ...] = ()
     """The joins of tables with heavy keys: whether these are joined apart, or why not."""
     audited: AuditReport | None = None
-    """What the query's audit has checked, or None if it was not audited."""
+    """The outcome of the query's audit, or None without an audit."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain lists and dicts, for JSON.

@@ -1,4 +1,4 @@
-"""A DROP that dies between its halves, or meets a full disk: the table is gone, and a vacuum ends the rest."""
+"""A DROP that dies between its halves, or meets a full disk: a vacuum ends the rest."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def lake(tmp_path: Path, request: pytest.FixtureRequest) -> TableLake:
 
 
 def test_a_vacuum_ends_a_drop_that_died(lake: TableLake) -> None:
-    """It deletes what the DROP would have deleted: all of a managed table, old versions of an external one."""
+    """It deletes all of a managed table, and the old versions of an external one."""
     external = lake.table().metadata.external
     before, table = lake.on_disk(), lake.table()
     drop_without_files(lake)
@@ -104,7 +104,7 @@ def test_a_full_disk_after_the_drop(
 
 
 def test_logs_for_other_readers_go_along(tmp_path: Path) -> None:
-    """A DROP deletes the table's Delta log and its manifests for Iceberg, and those of no other table."""
+    """A DROP deletes the Delta log and the manifests for Iceberg of this table alone."""
     lake = TableLake(tmp_path)
     lake.append(KEY, "live")
     id = lake.table().id.hex()

@@ -1,4 +1,4 @@
-"""Dumps that somebody made by hand, and dumps that were killed: errors of ours, nothing changed, nothing left."""
+"""Dumps that somebody made by hand, and killed dumps: both raise errors of ours and change nothing."""
 
 from __future__ import annotations
 
