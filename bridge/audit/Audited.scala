@@ -66,7 +66,7 @@ case class StartAudit(session: SparkSession) extends Rule[LogicalPlan] {
     case _ => plan
   }
 
-  /** Notes the condition of a statement on rows. If it drops whole files, Spark keeps only forms for sources. */
+  /** Notes the condition of a statement on rows. If it drops whole files, Spark drops it. */
   private def withCondition(rows: ReplaceData): ReplaceData = rows.originalTable match {
     case relation @ TableRelation(table: ParquetryTable) if !SubqueryExpression.hasSubquery(rows.condition) =>
       rows.copy(originalTable = relation.copy(table = table.auditedBy(Seq(rows.condition))))
