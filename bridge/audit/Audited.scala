@@ -114,7 +114,7 @@ object AuditExec {
 }
 
 /** Checks the claims of the plan below it when that has run. */
-case class AuditExec(child: SparkPlan, audit: Audit) extends UnaryExecNode {
+case class AuditExec(child: SparkPlan, @transient audit: Audit) extends UnaryExecNode { // nodes above it may take it to their tasks
   override def nodeName: String = "ParquetryAudit"
   override def stringArgs: Iterator[Any] = Iterator.empty
   override def output: Seq[Attribute] = child.output
