@@ -1,7 +1,7 @@
 package org.apache.spark.sql.parquetry.audit
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{And, Attribute, Coalesce, Expression, Literal, SubqueryExpression}
+import org.apache.spark.sql.catalyst.expressions.{And, Attribute, Coalesce, Expression, Literal, SubqueryExpression, TryEval}
 import org.apache.spark.sql.catalyst.plans.logical.{DeleteFromTable, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.SparkPlan
@@ -57,7 +57,7 @@ case class AuditedDeleteExec(delete: DeleteFromTableExec, table: ParquetryTable,
     val names = condition.references.map(_.name).toSet
     val scan = AuditScans.whole(version, StructType(version.logical.filter(field => names(field.name))))
     val rows = ScanAudit.frame(ReadRows(session, scan, scan.listed), scan.readSchema())
-    val matches = org.apache.spark.sql.classic.ExpressionUtils.column(Coalesce(Seq(ScanAudit.bound(condition, rows), Literal(false))))
+    val matches = org.apache.spark.sql.classic.ExpressionUtils.column(Coalesce(Seq(TryEval(ScanAudit.bound(condition, rows)), Literal(false))))
     val found = rows.agg(functions.count(functions.lit(1)), functions.count_if(matches)).head()
     (found.getLong(0), found.getLong(1))
   }

@@ -53,6 +53,12 @@ case class Audited(child: LogicalPlan, audit: Audit) extends UnaryNode {
   override protected def withNewChildInternal(newChild: LogicalPlan): Audited = copy(child = newChild)
 }
 
+object Audited {
+  /** The rows of a statement that changes rows, whose scans are audited if the statement is. */
+  def rowsOf(query: LogicalPlan): LogicalPlan =
+    if (AuditMode.isOn && StartAudit.isDrawn) Audited(query, new Audit(SparkSession.active.asInstanceOf[ClassicSession], query, isWhole = false)) else query
+}
+
 /**
  * Puts the node above a query that is audited. It runs when all tables of a query are known, and before the
  * optimizer changes the plan: so this plan can run again, without Parquetry's rules.
@@ -115,14 +121,8 @@ object AuditStrategy extends SparkStrategy {
   }
 }
 
-object AuditExec {
-  /** The rows of a statement that changes rows, whose scans are audited if the statement is. */
-  def above(plan: SparkPlan, query: LogicalPlan): SparkPlan =
-    if (AuditMode.isOn && StartAudit.isDrawn) AuditExec(plan, new Audit(plan.session, query, isWhole = false)) else plan
-}
-
 /** Checks the claims of the plan below it when that has run. */
-case class AuditExec(child: SparkPlan, audit: Audit) extends UnaryExecNode {
+case class AuditExec(child: SparkPlan, @transient audit: Audit) extends UnaryExecNode { // nodes above it may take it to their tasks
   override def nodeName: String = "ParquetryAudit"
   override def stringArgs: Iterator[Any] = Iterator.empty
   override def output: Seq[Attribute] = child.output

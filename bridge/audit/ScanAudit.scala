@@ -66,8 +66,9 @@ class ScanAudit(session: ClassicSession, audit: Audit, scan: ParquetryScan, filt
   private def checkKept(scans: AuditScans, conditions: Seq[Expression], kept: ScanAnswer, files: Map[String, String]): Unit = {
     val asRead = frame(ReadRows(session, scans.same, kept), scans.columns)
     def byFile(found: DataFrame): Map[String, (Long, Long, Long)] = {
-      val hash = functions.xxhash64(scans.columns.fieldNames.toSeq.filterNot(name => isUnhashed(scans.columns(name).dataType))
-        .flatMap(name => Seq(found.col(quoted(name)), found.col(quoted(name)).isNull)): _*)
+      val hashed = scans.columns.fieldNames.toSeq.filterNot(name => isUnhashed(scans.columns(name).dataType))
+        .flatMap(name => Seq(found.col(quoted(name)), found.col(quoted(name)).isNull))
+      val hash = functions.xxhash64(functions.lit(0) +: hashed: _*) // a query of `_file` alone reads no column
       found.groupBy(found.col(filePath)).agg(functions.count(functions.lit(1)), functions.bit_xor(hash), functions.sum(functions.pmod(hash, functions.lit(modulus))))
         .collect().map(row => row.getString(0) -> (row.getLong(1), row.getLong(2), row.getLong(3))).toMap
     }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.{LogicalRDD, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.v2.V2CommandExec
 import org.apache.spark.sql.execution.metric.SQLMetric
-import org.apache.spark.sql.parquetry.audit.AuditExec
+import org.apache.spark.sql.parquetry.audit.Audited
 import org.apache.spark.sql.parquetry.table.Cached
 import org.apache.spark.sql.parquetry.versions.WriteNodes.SupportsCustomDriverMetrics
 import org.apache.spark.sql.parquetry.write.StatementReads
@@ -65,7 +65,7 @@ object RowsStrategy extends SparkStrategy {
       }
       // Spark 4.0 writes hidden columns, too, if the statement names one of them; they come last
       val places = projections.rowProjection.colOrdinals.take(write.operation.table.logical.length)
-      RewriteRowsExec(AuditExec.above(planLater(rows), rows), changed, places, write, StatementReads.of(query)) :: Nil
+      RewriteRowsExec(planLater(Audited.rowsOf(rows)), changed, places, write, StatementReads.of(query)) :: Nil
     case RowsOfChangedFiles(rows, _) => planLater(rows) :: Nil // of a statement that is explained and not run
     case _ => Nil
   }

@@ -13,6 +13,7 @@ import org.apache.spark.sql.connector.read.streaming._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.audit.{AuditFailure, ReadRows, ScanAudit, StartAudit}
 import org.apache.spark.sql.parquetry.protocol.{AuditMode, Json, ParquetryException, PlannerAnswer, PositionAnswer, ScanAnswer, Settings}
+import org.apache.spark.sql.parquetry.readers.FileSplits
 import org.apache.spark.sql.parquetry.scan.AuditScans
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
@@ -111,9 +112,9 @@ class TableStream(scan: StreamScan, checkpoint: String, of: Option[TableStream])
     val plain = new StreamScan(table, CharVarcharUtils.replaceCharVarcharWithStringInSchema(
       StructType(table.logical.filter(field => names(field.name)))), Nil, options)
     val all = files(start, end, plain, Nil)
-    val kept = answer.files.paths.toSet
+    val kept = FileSplits.paths(answer).toSet
     val leftOut = plain.partitions(all).map(part =>
-      part.copy(files = part.files.filterNot(file => kept(file.toPath.toString)))).filter(_.files.nonEmpty)
+      part.copy(files = part.files.filterNot(file => kept(file.filePath)))).filter(_.files.nonEmpty)
     val rows = ScanAudit.frame(new ReadRows(session, leftOut.toArray[InputPartition], plain.readerFactory), plain.readSchema())
     if (leftOut.nonEmpty) ScanAudit.among(rows, conditions).limit(1).collect().headOption.foreach { row =>
       throw AuditFailure.ofFile(LocalRelation(), table, row.getAs[String](ScanAudit.filePath), conditions, row, AuditScans.steps(answer.report))

@@ -187,6 +187,7 @@ def test_without_the_look_for_files_all_are_written_anew(spark: SparkSession, st
     assert rewritten(stock_of) == "6 of 6"
 
 
+@pytest.mark.unaudited("it counts the scans of a plan")
 def test_what_is_told_of_a_merge(spark: SparkSession, stock_of: Model) -> None:
     """Before a MERGE runs, EXPLAIN and `explain` show the files that it may read; afterwards a report shows
     the files that it read.
