@@ -179,7 +179,7 @@ def test_show_create_table_makes_the_same_table(
     """The text of SHOW CREATE TABLE, executed again, makes a table with the same text."""
     definitions = [
         "(id bigint NOT NULL COMMENT 'it''s \"x\"', s string, `a.b c` array<struct<`x y`:int COMMENT 'i'>>, m map<string,int>) "
-        f"USING {file_format} COMMENT 'a ''b'' \\\\ c' TBLPROPERTIES ('k''1'='v', 'compression'='zlib')",
+        f"USING {file_format} COMMENT 'a ''b'' \\\\ c' TBLPROPERTIES ('k''1'='v', 'compression'='snappy')",
         f"(id int, `p q` date, `r``s` string) USING {file_format} PARTITIONED BY (`r``s`, `p q`) "
         "OPTIONS ('compression'='none') TBLPROPERTIES ('partition-order'='`p q` desc', 'sort-by'='id')",
         f"(id int, v varchar(7), c char(3)) PARTITIONED BY (p string) STORED AS {file_format} LOCATION '{tmp_path}/a b%20c#d'",

@@ -198,7 +198,7 @@ def test_what_is_told_of_a_merge(spark: SparkSession, stock_of: Model) -> None:
     )
     assert "RewriteRows" in spark.sql(f"EXPLAIN {merge}").first()[0]
     files = [step.kept for scan in parquetry.explain(merge).scans if (step := scan.step("files"))]
-    assert files == [4, 4, 4]  # to read, to look for those, and for what is written anew
+    assert files == [4, 4]  # to read, and to look for those
     (scan,) = parquetry.report(spark.sql(merge)).scans
     step = scan.step("files")
     assert step is not None

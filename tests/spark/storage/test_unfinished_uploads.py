@@ -86,12 +86,12 @@ def test_vacuum_ends_old_uploads_of_the_table(s3: Storage, uploads: Uploads) -> 
         uploads.begin(f"{location}2/{own}-aa.parquet", 2 * DAY),
         uploads.begin(f"{other_location}/p=1/{other}-aa.parquet", 2 * DAY),
     }
-    expected = [("abandoned upload", path, count, None) for path, count in ((bucket, 1), (twice, 2))]
+    expected = [("abandoned upload", path, count, None, None) for path, count in ((bucket, 1), (twice, 2))]
     assert _vacuumed(s3, dry_run=True) == expected
     assert uploads.there() == {twice, bucket, *kept}
     assert _vacuumed(s3) == expected
     assert uploads.there() == kept
-    assert [row[0] for row in _vacuumed(s3)] == ["kept versions"]
+    assert _vacuumed(s3) == []
 
 
 def test_vacuum_ends_uploads_to_partitions_elsewhere(s3: Storage, uploads: Uploads) -> None:
