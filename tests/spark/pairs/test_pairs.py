@@ -19,7 +19,7 @@ from tests.support.pairs.contradictions import contradictions, files_opened
 from tests.support.pairs.files_read import PATH, FilesRead
 from tests.support.pairs.statements import MECHANISMS, MEETINGS, PAIRS, Pair
 from tests.support.pairs.tables import PairTables
-from tests.support.spark import plans
+from tests.support.spark import audit, plans
 from tests.support.tables.bucketed_tables import plainly, settings
 
 DATABASE = "lake.pairs"
@@ -76,6 +76,8 @@ def read(
         with OpenedFiles(folder) as files:
             rows = run(frame, pair)
         assert rows == expected, pair.text
+        if audit.is_on():
+            return ""  # it opens files of its own
         opened = files.by_table()
         if pair.meeting.kind == "stream":
             return " · ".join(
@@ -106,7 +108,8 @@ def check(spark: SparkSession, tables: PairTables, folder: Path, name: str, turn
     for adaptive in turns:
         with settings(spark, {**pair.mechanism.settings, "spark.sql.adaptive.enabled": adaptive}):
             found[adaptive] = read(spark, pair, tables, folder, expected)
-    GOLDEN.check(pair.mechanism.name, pair.meeting.name, found.get(True), found.get(False))
+    if not audit.is_on():
+        GOLDEN.check(pair.mechanism.name, pair.meeting.name, found.get(True), found.get(False))
 
 
 @pytest.mark.parametrize("name", PAIRS)
