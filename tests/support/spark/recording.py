@@ -58,9 +58,11 @@ class StandInNames:
 
     def with_names(self, value: Any) -> Any:
         """Return a question or an answer with names in place of what differs."""
-        if isinstance(value, dict) and value.get("origin"):
-            origin = value["origin"]
-            self._authors.update({origin[key]: name for key, name in _AUTHOR_FIELDS.items() if origin[key]})
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, dict) and (origin := part.get("origin")):
+                self._authors.update(
+                    {origin[key]: name for key, name in _AUTHOR_FIELDS.items() if origin[key]}
+                )
         return _walk(value, self._named_text, self._table_name)
 
     def with_values(self, value: Any) -> Any:
