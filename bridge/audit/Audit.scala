@@ -84,7 +84,7 @@ class Audit(session: ClassicSession, val query: LogicalPlan, val isWhole: Boolea
         Checksum.of(plain.execute(), Checksum.Compared(plain.output, columns))
       })
       other match {
-        // a row that the query does not read may raise an error: SQL leaves open which condition is evaluated first
+        // a row that the query does not read may raise an error: SQL leaves the order of conditions open
         case Failure(NonFatal(e)) => skip(s"the whole query: without Parquetry, it raises ${e.getClass.getSimpleName}: ${firstLine(e)}")
         case Failure(e) => throw e
         case Success(found) =>

@@ -72,7 +72,9 @@ def test_the_page_and_then_the_old_nightly_job(
             two = write(team, "two")
         monkeypatch.setenv(VARIABLE, str(lake))
         monkeypatch.delenv(STORE_VARIABLE, raising=False)
-        code, out, error = run("vacuum", "t", "--older-than", datetime.now(UTC).isoformat(timespec="seconds"), "--allow-recent")
+        code, out, error = run(
+            "vacuum", "t", "--older-than", datetime.now(UTC).isoformat(timespec="seconds"), "--allow-recent"
+        )
         assert (code, out) == (1, "")
         assert re.search(
             r"given to the metastore in postgresql://\S+: name that store \(--store", error.replace("\n", " ")
@@ -86,7 +88,12 @@ def test_the_page_and_then_the_old_nightly_job(
     (lake / "_parquetry").rename(tmp_path / "lake-metastore-of-before")
     assert run("vacuum", "t")[0] == 1  # no store is named, and there is none in the folder
     monkeypatch.setenv(STORE_VARIABLE, url)
-    assert run("vacuum", "t", "--older-than", datetime.now(UTC).isoformat(timespec="seconds"), "--allow-recent")[0] == 0
+    assert (
+        run("vacuum", "t", "--older-than", datetime.now(UTC).isoformat(timespec="seconds"), "--allow-recent")[
+            0
+        ]
+        == 0
+    )
     with open_metastore(str(lake), url) as team:
         assert files(team) == ["one", "two"]
         assert fsck(team.table("default", "t"), footers=False) == []
