@@ -28,6 +28,9 @@ GOLDEN = FilesRead(
 )
 
 
+pytestmark = pytest.mark.newest("the files that the newest plans read")
+
+
 @pytest.fixture(scope="module")
 def folder(warehouse: Path) -> Path:
     """The folder of the database."""
