@@ -30,9 +30,16 @@ class ScanAudit(session: ClassicSession, audit: Audit, scan: ParquetryScan, filt
 
   def check(): Unit = scan.conditionsAsEvaluated match {
     case None => audit.skip(s"files of ${scan.table.name()}: its conditions have no form that Spark evaluates")
+    case Some(own) if !namesAll(own) => audit.skip(s"files of ${scan.table.name()}: Spark has no form for some conditions of its scan")
     case Some(own) =>
       if (runtime.isEmpty) audit.skip(s"values of joins with ${scan.table.name()}: Spark has no form for them")
       checkFiles(own ++ runtime.toSeq.flatten, if (runtime.isDefined) filters else Nil)
+  }
+
+  /** Whether conditions are on all columns that the scan's own predicates are on. */
+  private def namesAll(conditions: Seq[Expression]): Boolean = {
+    val names = conditions.flatMap(_.references.map(_.name)).toSet
+    scan.predicates.forall(_.references().forall(reference => names(reference.fieldNames.head)))
   }
 
   private def checkFiles(conditions: Seq[Expression], filters: Seq[Expression]): Unit = {
@@ -64,7 +71,7 @@ class ScanAudit(session: ClassicSession, audit: Audit, scan: ParquetryScan, filt
    * file. Both must give the same rows.
    */
   private def checkKept(scans: AuditScans, conditions: Seq[Expression], kept: ScanAnswer, files: Map[String, String]): Unit = {
-    val asRead = frame(ReadRows(session, scans.same, kept), scans.columns)
+    val asRead = frame(ReadRows(session, scans.same, kept), scans.same.readSchema())
     def byFile(found: DataFrame): Map[String, (Long, Long, Long)] = {
       val hashed = scans.columns.fieldNames.toSeq.filterNot(name => isUnhashed(scans.columns(name).dataType))
         .flatMap(name => Seq(found.col(quoted(name)), found.col(quoted(name)).isNull))
@@ -116,7 +123,7 @@ class ScanAudit(session: ClassicSession, audit: Audit, scan: ParquetryScan, filt
 
   private def rows(scans: AuditScans, files: Map[String, String]): DataFrame = {
     val answer = scans.whole.listedAt(files.values.toSeq)
-    frame(ReadRows(session, scans.whole, answer), scans.columns)
+    frame(ReadRows(session, scans.whole, answer), scans.whole.readSchema())
   }
 }
 
