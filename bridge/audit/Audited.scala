@@ -66,7 +66,9 @@ object Audited {
 case class StartAudit(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case rows: ReplaceData if AuditMode.isOn => withCondition(rows)
-    case _: Command | _: CommandResult | _: Audited => plan
+    case Audited(child, audit) if child eq audit.query => plan
+    case Audited(child, _) => apply(child) // cached data is computed anew, of later versions of its tables
+    case _: Command | _: CommandResult => plan
     case streaming if streaming.isStreaming => plan
     case _ if AuditMode.isOn && readsOurs(plan) && StartAudit.isDrawn => Audited(plan, new Audit(session.asInstanceOf[ClassicSession], plan))
     case _ => plan

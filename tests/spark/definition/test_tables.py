@@ -268,7 +268,7 @@ def test_create_table_as_select(spark: SparkSession, rows: Rows, db: str, file_f
         ),
         (
             "(a int) TBLPROPERTIES ('parquetry.x'='1')",
-            "'parquetry.x' is unknown; known are auto-skew-share, ",
+            "'parquetry.x' is unknown; known are auto-compact, ",
         ),
         ("(a int) TBLPROPERTIES ('compression'='best')", "'compression' is 'best': not one of none"),
         ("(a int) TBLPROPERTIES ('sort-by'='a, nope')", "'sort-by': Column 'nope' is not in the table"),

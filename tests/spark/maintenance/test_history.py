@@ -47,6 +47,7 @@ def test_who_and_how_much(spark: SparkSession, rows: Rows, db: str) -> None:
     assert replaced == (f"CREATE OR REPLACE TABLE {table} AS SELECT 1 AS x", 1, 3, 2)
 
 
+@pytest.mark.unaudited("an audited write says so in the history")
 def test_a_static_overwrite_says_what_it_takes_out(
     spark: SparkSession, rows: Rows, db: str, caplog: pytest.LogCaptureFixture
 ) -> None:

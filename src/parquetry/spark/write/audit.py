@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
+import msgspec
 from pyspark.sql import Column, DataFrame, SparkSession, Window, functions as sf
 
 from parquetry.config import AUDIT, Settings
@@ -25,7 +26,7 @@ from parquetry.data_files import FileBounds, FileRecord, TableColumn
 from parquetry.errors import AuditError
 from parquetry.identifiers import quote_part
 from parquetry.layout import ArrangementSpec, BucketSpec, SkewMap, SortColumn, physical_schema
-from parquetry.locations import is_absolute, join_location
+from parquetry.locations import is_absolute, join_location, path_within
 from parquetry.metastore import TableSnapshot
 from parquetry.spark.active import bridge_class
 from parquetry.spark.write.committed_files import WrittenPartition
@@ -67,8 +68,8 @@ def audit_files(
         return {}
     groups: dict[ArrangementSpec | None, list[tuple[str, FileRecord]]] = defaultdict(list)
     for part in written:
-        for file in part.files:
-            groups[part.arrangement].append((part.location, file))
+        own_folder = snapshot.placement.default_location(part.values)
+        groups[part.arrangement] += (_in_folder(part.location, own_folder, file) for file in part.files)
     count = 0
     for arrangement, files in groups.items():
         group = _WrittenFiles(spark, snapshot, arrangement or ArrangementSpec(), files, options)
@@ -81,6 +82,16 @@ def audit_files(
     text = f"{quantity(count, 'file')} written, all hold"
     _LOG.info("audited: %s (table %s)", text, snapshot.label)
     return {"audited": text}
+
+
+def _in_folder(location: str, own_folder: str, file: FileRecord) -> tuple[str, FileRecord]:
+    """Return a folder, and a file with its path below it, if it is below.
+
+    A partition at a location of others has its new files in the table's own folder.
+    """
+    path = join_location(location, file.path)
+    folder = own_folder if path_within(own_folder, path) != path else location
+    return folder, msgspec.structs.replace(file, path=path_within(folder, path))
 
 
 class _Stray(NamedTuple):
