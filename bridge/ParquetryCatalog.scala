@@ -1,6 +1,7 @@
 package org.apache.spark.sql.parquetry
 
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.parquetry.audit.RowElsewhere
 import org.apache.spark.sql.parquetry.catalog.PlannerCatalog
 import org.apache.spark.sql.parquetry.reports.FinishedQueries
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -10,6 +11,9 @@ class ParquetryCatalog extends PlannerCatalog {
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
     SparkSeries.require()
     super.initialize(name, options)
-    SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession).foreach(session => FinishedQueries.watch(session.sparkContext))
+    SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession).map(_.sparkContext).foreach { context =>
+      FinishedQueries.watch(context)
+      RowElsewhere.watch(context)
+    }
   }
 }

@@ -2,6 +2,7 @@ package org.apache.spark.sql.parquetry.audit
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path, Paths}
+import java.util.UUID
 
 import org.json4s._
 import org.json4s.jackson.JsonMethods.{pretty, render}
@@ -57,10 +58,24 @@ object AuditFailure {
     of(query, "delete", s"A DELETE from ${table.name()} removed $removed rows, and $matching rows satisfied ${text(Seq(condition))}: " +
       s"CALL ${table.ref.name}.system.rollback('${table.path.mkString(".")}', ${table.version()}) takes it back.", Some(table), None, Seq(condition))
 
+  /** The file of a row that is elsewhere than Spark was told. The row was found in a task. */
+  def writeLocation(query: LogicalPlan, failed: RowElsewhere): Unit =
+    write(content(query, "location", failed.words, None, None, Nil, Nil), Paths.get(failed.replay))
+
   private def of(
       query: LogicalPlan, claim: String, words: String, table: Option[ParquetryTable], file: Option[String], conditions: Seq[Expression],
       steps: Seq[String] = Nil): ParquetryException = {
-    val path = write(JObject(
+    val path = write(content(query, claim, words, table, file, conditions, steps), newPath)
+    new ParquetryException("AUDIT", s"$words ${remedy(path.toString)} " +
+      s"The setting ${AuditMode.setting} audits queries; without it, this query would have returned its rows.")
+  }
+
+  /** What to do about a failure. */
+  def remedy(path: String): String = s"Parquetry is wrong here: report it, with $path; `parquetry audit $path` tries it again."
+
+  private def content(
+      query: LogicalPlan, claim: String, words: String, table: Option[ParquetryTable], file: Option[String], conditions: Seq[Expression],
+      steps: Seq[String]): JObject = JObject(
       "format" -> JInt(1),
       "parquetry" -> JString(BridgeVersion.version),
       "spark" -> JString(SPARK_VERSION_SHORT),
@@ -76,17 +91,18 @@ object AuditFailure {
       "statement" -> statement(query).fold[JValue](JNull)(JString(_)),
       "plan" -> JString(query.toString),
       "settings" -> Json.strings(SQLConf.get.getAllConfs.filter { case (name, _) =>
-        name.startsWith("parquetry.") || settings.contains(name) })))
-    new ParquetryException("AUDIT", s"$words Parquetry is wrong here: report it, with $path; `parquetry audit $path` tries it again. " +
-      s"The setting ${AuditMode.setting} audits queries; without it, this query would have returned its rows.")
-  }
+        name.startsWith("parquetry.") || settings.contains(name) }))
 
   private def showsValues: Boolean = Set("on", "true")(SQLConf.get.getConfString(valuesSetting, "off").trim.toLowerCase)
 
-  private def write(content: JObject): Path = {
-    val folder = Files.createDirectories(Paths.get(System.getProperty("java.io.tmpdir"), "parquetry-audit"))
-    val file = Files.createTempFile(folder, "", ".json") // only its owner may read it
+  /** The name of a file for a failure; the file is not there yet. */
+  def newPath: Path = Paths.get(System.getProperty("java.io.tmpdir"), "parquetry-audit", s"${UUID.randomUUID}.json")
+
+  private def write(content: JObject, path: Path): Path = {
+    Files.createDirectories(path.getParent)
+    val file = Files.createTempFile(path.getParent, "", ".part") // only its owner may read it
     Files.write(file, pretty(render(content)).getBytes(UTF_8))
+    Files.move(file, path)
   }
 
   private def statement(plan: LogicalPlan): Option[String] = plan.collectFirst { case of if of.origin.sqlText.nonEmpty => of.origin.sqlText.get.trim }

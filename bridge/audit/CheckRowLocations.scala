@@ -52,7 +52,7 @@ object CheckRowLocations extends Rule[SparkPlan] {
   }
 
   private def checked(visited: SparkPlan, claims: Seq[RowClaim], of: SparkPlan): SparkPlan =
-    if (claims.isEmpty || visited.isInstanceOf[CheckedRowsExec]) visited else CheckedRowsExec(claims, tables(of), visited)
+    if (claims.isEmpty || visited.isInstanceOf[CheckedRowsExec]) visited else CheckedRowsExec(claims, tables(of), AuditFailure.newPath.toString, visited)
 
   private def tables(plan: SparkPlan): String = plan.collectWithSubqueries { case ScanNode(scan: ParquetryScan, _) => scan.table.name() }
     .distinct.mkString(", ") match {

@@ -8,15 +8,15 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, SortOrder}
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
-import org.apache.spark.sql.parquetry.protocol.ParquetryException
 
 /**
  * Checks where the rows of its child are, and gives them on. It stops at the first row that is elsewhere. For
  * Spark it is what its child is.
  *
  * @param tables the tables that the rows come from, for the message
+ * @param replay the file that a failure leaves on the driver
  */
-case class CheckedRowsExec(claims: Seq[RowClaim], tables: String, child: SparkPlan) extends UnaryExecNode {
+case class CheckedRowsExec(claims: Seq[RowClaim], tables: String, replay: String, child: SparkPlan) extends UnaryExecNode {
   override def nodeName: String = "CheckedRows"
   override def output: Seq[Attribute] = child.output
   override def outputPartitioning: Partitioning = child.outputPartitioning
@@ -29,14 +29,14 @@ case class CheckedRowsExec(claims: Seq[RowClaim], tables: String, child: SparkPl
   override lazy val metrics: Map[String, SQLMetric] = Map("rows" -> SQLMetrics.createMetric(sparkContext, "rows checked"))
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val (rows, each, columns, of, node) = (longMetric("rows"), claims, child.output, tables, child.nodeName)
+    val (rows, each, columns, of, node, file) = (longMetric("rows"), claims, child.output, tables, child.nodeName, replay)
     child.execute().mapPartitionsWithIndexInternal { (partition, iterator) =>
       val checks = each.map(_.check(partition, columns)).toArray
       iterator.map { row =>
         rows += 1
         var i = 0
         while (i < checks.length) {
-          checks(i)(row).foreach(found => throw CheckedRowsExec.failure(of, node, found))
+          checks(i)(row).foreach(found => throw CheckedRowsExec.failure(of, node, found, file))
           i += 1
         }
         row
@@ -45,23 +45,19 @@ case class CheckedRowsExec(claims: Seq[RowClaim], tables: String, child: SparkPl
   }
 
   /** Equal to others with an equal child: the claims follow from it. So Spark reuses exchanges. */
-  override protected def doCanonicalize(): SparkPlan = CheckedRowsExec(Nil, "", child.canonicalized)
+  override protected def doCanonicalize(): SparkPlan = CheckedRowsExec(Nil, "", "", child.canonicalized)
   override protected def withNewChildInternal(newChild: SparkPlan): CheckedRowsExec = copy(child = newChild)
 }
 
 private object CheckedRowsExec {
-  def failure(tables: String, node: String, found: String): ParquetryException = {
+  def failure(tables: String, node: String, found: String, replay: String): RowElsewhere = {
     val path = InputFileBlockHolder.getInputFilePath.toString
     val file = if (path.isEmpty) "" else s" It is in file $path."
-    new ParquetryException("AUDIT", s"Spark was told that rows of $tables are $found.$file The claim is of the node $node. " +
-      "Run CALL system.verify for the table, and report the plan of the query if that finds nothing.", "XX000")
+    new RowElsewhere(s"Spark was told that rows of $tables are $found.$file The claim is of the node $node.", replay)
   }
 
   /** Raises the failure of a check as it is, and not as the cause of a subquery's failure. */
   def unwrapped[T](body: => T): T = try body catch {
-    case NonFatal(e) => throw Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).take(MAX_CAUSES).collectFirst {
-      case failed: ParquetryException if failed.code == "AUDIT" => failed
-    }.getOrElse(e)
+    case NonFatal(e) => throw RowElsewhere.causeOf(e).getOrElse(e)
   }
-  private final val MAX_CAUSES = 20
 }

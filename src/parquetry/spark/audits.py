@@ -32,7 +32,7 @@ class FailedAudit(msgspec.Struct, frozen=True):
         format: 1.
         parquetry: the version of the library.
         spark: the version of Spark.
-        claim: the kind of claim: `files`, `rows`, `settled`, `first rows`, `answer`, `query` or `delete`.
+        claim: the kind of claim: `files`, `rows`, `settled`, `first rows`, `answer`, `query`, `location` or `delete`.
         words: what was claimed, and what the rows say.
         rules: the steps of pruning that left something out.
         catalog: the name of the catalog in the session, or None if the claim is about a whole query.
@@ -120,12 +120,13 @@ def replay_audit(warehouse: Warehouse, failed: FailedAudit, conf: Mapping[str, s
     try:
         for key, value in failed.settings.items():
             spark.conf.set(key, value)
-        return _replay(spark, failed)
+        return check_again(spark, failed)
     finally:
         spark.stop()
 
 
-def _replay(spark: SparkSession, failed: FailedAudit) -> Replay:
+def check_again(spark: SparkSession, failed: FailedAudit) -> Replay:
+    """Check a claim again in a session that has the settings of the query."""
     if failed.is_of_file and failed.table is not None:
         return _check_file(spark, failed)
     if failed.statement is None or failed.claim == "delete":
@@ -137,7 +138,7 @@ def _replay(spark: SparkSession, failed: FailedAudit) -> Replay:
     try:
         spark.sql(failed.statement).collect()
     except PySparkException as error:
-        if error.getCondition() == "PARQUETRY_AUDIT":
+        if "[PARQUETRY_AUDIT]" in str(error):  # Spark wraps what a task has found
             return Replay(failed.words, True, str(error))
         return Replay(failed.words, None, f"The statement fails otherwise now: {error}")
     return Replay(failed.words, False, "All claims of the statement hold now.")
@@ -150,7 +151,10 @@ def _check_file(spark: SparkSession, failed: FailedAudit) -> Replay:
     condition = " AND ".join(f"({each})" for each in failed.conditions) or "true"
     read = _count(spark, rows, condition, failed.file)
     spark.conf.set(_REFERENCE, "true")
-    there = _count(spark, rows, condition, failed.file)
+    try:
+        there = _count(spark, rows, condition, failed.file)
+    finally:
+        spark.conf.unset(_REFERENCE)
     outcome = f"{there} rows of the file satisfy the conditions, and a query returns {read} of them."
     return Replay(failed.words, read != there, outcome)
 
