@@ -10,7 +10,7 @@ import org.apache.spark.sql.parquetry.filescans.PlanNodes
 /** The outcome of a query's audit, for its report. */
 object AuditOutcome {
   /** The number of claims that this JVM has checked. */
-  private[audit] val checked = new AtomicLong
+  private[parquetry] val checked = new AtomicLong
   def claims: Long = checked.get
 
   /** The checked and the unchecked claims of a plan, or JNothing if it was not audited. */

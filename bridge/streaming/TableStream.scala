@@ -11,7 +11,7 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
 import org.apache.spark.sql.connector.read.streaming._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.parquetry.audit.{AuditFailure, ReadRows, ScanAudit, StartAudit}
+import org.apache.spark.sql.parquetry.audit.{AuditFailure, AuditOutcome, ReadRows, ScanAudit, StartAudit}
 import org.apache.spark.sql.parquetry.protocol.{AuditMode, Json, ParquetryException, PlannerAnswer, PositionAnswer, ScanAnswer, Settings}
 import org.apache.spark.sql.parquetry.readers.FileSplits
 import org.apache.spark.sql.parquetry.scan.AuditScans
@@ -119,6 +119,7 @@ class TableStream(scan: StreamScan, checkpoint: String, of: Option[TableStream])
     if (leftOut.nonEmpty) ScanAudit.among(rows, conditions).limit(1).collect().headOption.foreach { row =>
       throw AuditFailure.ofFile(LocalRelation(), table, row.getAs[String](ScanAudit.filePath), conditions, row, AuditScans.steps(answer.report))
     }
+    AuditOutcome.checked.addAndGet(leftOut.map(_.files.length).sum)
   }
   override def createReaderFactory(): PartitionReaderFactory = scan.readerFactory
 

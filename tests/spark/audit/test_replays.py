@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from parquetry.spark.audits import check_again, read_failed_audit
+from tests.support.exchanged_files import alike, exchange
 from tests.support.tables.bucketed_tables import settings, spare_classes
 
 pytestmark = pytest.mark.unaudited("its tables have files that are not as recorded")
@@ -21,25 +22,6 @@ pytestmark = pytest.mark.unaudited("its tables have files that are not as record
 AUDITED = {"parquetry.audit": "on", "spark.sql.autoBroadcastJoinThreshold": -1}
 DEADLINE = 20.0
 """Seconds until a file is there that Spark's listeners write."""
-
-
-def exchange(first: Path, second: Path) -> None:
-    """Exchange the content of two files."""
-    contents = first.read_bytes(), second.read_bytes()
-    for path, content in zip((second, first), contents, strict=True):
-        path.write_bytes(content)
-        (path.parent / f".{path.name}.crc").unlink(missing_ok=True)
-
-
-def alike(spark: SparkSession, table: str) -> tuple[Path, Path]:
-    """Return two files of equal size: each can stand under the other's record."""
-    sizes: dict[int, Path] = {}
-    for row in spark.sql(f"SELECT DISTINCT _file FROM {table}").collect():
-        path = Path(row[0].removeprefix("file:"))
-        other = sizes.setdefault(path.stat().st_size, path)
-        if other != path:
-            return other, path
-    raise AssertionError(f"{table} has no two files of equal size")
 
 
 def failed(spark: SparkSession, query: str) -> Path:
@@ -61,7 +43,9 @@ def test_a_file_that_was_left_out(spark: SparkSession, db: str, warehouse: Path)
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} (id INT, v STRING)")
     for first in (100, 200):
-        spark.sql(f"INSERT INTO {table} SELECT /*+ COALESCE(1) */ id, 'secret' FROM range({first}, {first + 9})")
+        spark.sql(
+            f"INSERT INTO {table} SELECT /*+ COALESCE(1) */ id, 'secret' FROM range({first}, {first + 9})"
+        )
     files = alike(spark, table)
     exchange(*files)
     path = failed(spark, f"SELECT * FROM {table} WHERE id = 105 AND v = 'secret'")

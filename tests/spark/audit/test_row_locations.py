@@ -12,6 +12,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.support.exchanged_files import alike, exchange, replace
 from tests.support.spark import plans
 from tests.support.tables.bucketed_tables import Twins, make, plainly, settings, spare_classes
 
@@ -106,12 +107,6 @@ def data_files(spark: SparkSession, table: str) -> list[Path]:
     return sorted(map(Path, paths), key=lambda path: (path.stat().st_size, path.name))
 
 
-def replace(path: Path, content: bytes) -> None:
-    """Give a file other bytes, without a checksum of the old ones."""
-    path.write_bytes(content)
-    (path.parent / f".{path.name}.crc").unlink(missing_ok=True)
-
-
 def refusal(spark: SparkSession, query: str) -> str:
     """Return the error of a query that is audited; without the audit it gives rows."""
     with settings(spark, {**AUDITED, "parquetry.audit": "off"}):
@@ -136,14 +131,8 @@ def test_a_file_of_another_bucket(spark: SparkSession, tables: dict[str, Twins],
         rows,
         version=version,
     ).table
-    sizes: dict[int, Path] = {}
-    for path in data_files(spark, table):
-        other = sizes.setdefault(path.stat().st_size, path)
-        if other != path:
-            first, second = other.read_bytes(), path.read_bytes()
-            break
-    replace(other, second)
-    replace(path, first)
+    files = alike(spark, table)
+    exchange(*files)
     for query in (
         f"SELECT l.v, r.v FROM {table} l LEFT JOIN {tables['plain'].table} r ON l.k = r.k",
         f"SELECT k, count(*) FROM {table} GROUP BY k",
@@ -152,7 +141,7 @@ def test_a_file_of_another_bucket(spark: SparkSession, tables: dict[str, Twins],
         assert "[PARQUETRY_AUDIT]" in error
         words = r"rows of lake\.located\.swapped_\w+ are in bucket \d of 8 by hash of k, and the row with k = \d belongs in"
         assert re.search(words, error), error
-        assert other.name in error or path.name in error
+        assert any(path.name in error for path in files)
 
 
 def test_a_file_in_another_order(spark: SparkSession, tables: dict[str, Twins]) -> None:

@@ -34,7 +34,11 @@ def left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
     }
 
 
+def claims(session: SparkSession) -> int:
+    """Return how many claims audits have checked so far."""
+    return int(session._jvm.org.apache.spark.sql.parquetry.audit.AuditOutcome.claims())
+
+
 def count_claims(session: SparkSession) -> None:
     """Have the run tell how many claims its audits have checked."""
-    outcome = session._jvm.org.apache.spark.sql.parquetry.audit.AuditOutcome
-    METER.claims = lambda: int(outcome.claims())
+    METER.claims = lambda: claims(session)
