@@ -1,7 +1,7 @@
 package org.apache.spark.sql.parquetry
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.parquetry.audit.RowElsewhere
+import org.apache.spark.sql.parquetry.audit.AuditedRuns
 import org.apache.spark.sql.parquetry.catalog.PlannerCatalog
 import org.apache.spark.sql.parquetry.reports.FinishedQueries
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -13,7 +13,7 @@ class ParquetryCatalog extends PlannerCatalog {
     super.initialize(name, options)
     SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession).map(_.sparkContext).foreach { context =>
       FinishedQueries.watch(context)
-      RowElsewhere.watch(context)
+      AuditedRuns.watch(context)
     }
   }
 }

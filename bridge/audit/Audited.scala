@@ -6,16 +6,16 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, SortOrder, SubqueryExpression}
-import org.apache.spark.sql.catalyst.plans.logical.{Command, CommandResult, Filter, LogicalPlan, ReplaceData, ReturnAnswer, UnaryNode}
+import org.apache.spark.sql.catalyst.plans.logical.{Command, CommandResult, Filter, LogicalPlan, ReplaceData, ReturnAnswer, UnaryNode, V2WriteCommand}
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnaryExecNode}
+import org.apache.spark.sql.execution.command.DataWritingCommand
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.parquetry.predicates.PartitionPredicates
 import org.apache.spark.sql.parquetry.protocol.AuditMode
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, TableRelation}
-import org.apache.spark.storage.StorageLevel
 
 /**
  * A query that is audited: what Parquetry claims about rows is checked by the rows themselves, before the
@@ -66,12 +66,23 @@ object Audited {
 case class StartAudit(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case rows: ReplaceData if AuditMode.isOn => withCondition(rows)
-    case Audited(child, audit) if child eq audit.query => plan
-    case Audited(child, _) => apply(child) // cached data is computed anew, of later versions of its tables
-    case _: Command | _: CommandResult => plan
-    case streaming if streaming.isStreaming => plan
-    case _ if AuditMode.isOn && readsOurs(plan) && StartAudit.isDrawn => Audited(plan, new Audit(session.asInstanceOf[ClassicSession], plan))
-    case _ => plan
+    case write: DataWritingCommand => write.withNewChildren(Seq(audited(write.query)))
+    case write: V2WriteCommand if !isOurs(write.table) => write.withNewQuery(audited(write.query))
+    case _: Command | _: CommandResult => plan // other commands run their queries on their own
+    case _ => audited(plan)
+  }
+
+  private def audited(query: LogicalPlan): LogicalPlan = query match {
+    case Audited(child, audit) if child eq audit.query => query
+    case Audited(child, _) => audited(child) // cached data is computed anew, of later versions of its tables
+    case _ if AuditMode.isOn && !query.isStreaming && readsOurs(query) && StartAudit.isDrawn =>
+      Audited(query, new Audit(session.asInstanceOf[ClassicSession], query))
+    case _ => query
+  }
+
+  private def isOurs(table: LogicalPlan): Boolean = table match {
+    case TableRelation(_: ParquetryTable) => true
+    case _ => false
   }
 
   /** Notes the condition of a statement on rows. If it drops whole files, Spark drops it. */
@@ -140,12 +151,12 @@ case class AuditExec(child: SparkPlan, @transient audit: Audit) extends UnaryExe
   }
 
   /**
-   * Computes the rows once, and keeps them until the caller takes them: a second run would count twice for
-   * `observe`.
+   * Computes the rows once, and keeps them until the caller has taken them: a second run would count twice
+   * for `observe`.
    */
   override protected def doExecute(): RDD[InternalRow] = {
     val found = CheckedRowsExec.unwrapped(child.execute())
-    val rows = if (audit.isWhole) found.map(_.copy()).persist(StorageLevel.MEMORY_AND_DISK) else found
+    val rows = if (audit.isWhole) AuditedRuns.keep(found.map(_.copy())) else found
     audit.check(child, Checksum.of(rows, _))
     rows
   }

@@ -1,10 +1,5 @@
 package org.apache.spark.sql.parquetry.audit
 
-import java.nio.file.{Files, Paths}
-
-import org.apache.spark.SparkContext
-import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
-import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 import org.apache.spark.sql.parquetry.protocol.ParquetryException
 
 /**
@@ -21,25 +16,4 @@ object RowElsewhere {
       case failed: ParquetryException if failed.code == "AUDIT" => failed
     }
   private val maxCauses = 20
-
-  private var watched = Option.empty[SparkContext]
-
-  /** Writes the files of an application's failures from now on: a task cannot, it may be on another machine. */
-  def watch(context: SparkContext): Unit = synchronized {
-    if (!watched.exists(_ eq context)) {
-      context.addSparkListener(new FailuresOfTasks)
-      watched = Some(context)
-    }
-  }
-
-  private class FailuresOfTasks extends SparkListener {
-    override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
-      case end: SparkListenerSQLExecutionEnd => end.executionFailure.flatMap(causeOf) match {
-        case Some(failed: RowElsewhere) if end.qe != null && !Files.exists(Paths.get(failed.replay)) => // an outer statement fails, too
-          end.qe.sparkSession.withActive(AuditFailure.writeLocation(end.qe.logical, failed))
-        case _ =>
-      }
-      case _ =>
-    }
-  }
 }
