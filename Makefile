@@ -57,8 +57,9 @@ demo: java $(READY) ## ask TPC-DS beside plain Spark: what each side reads, and 
 test: java $(READY) ## run all tests (PYTEST_ARGS=… for some; SPARK=4.2: those of Spark, on Spark 4.2; AUDIT=1: those of Spark, audited; CHANGED=main: those that changes since then can reach)
 	@PARQUETRY_CHANGED="$(CHANGED)" PARQUETRY_TEST_AUDIT="$(AUDIT)" $(RUN) -m pytest $(PYTEST_ARGS) $(OF_SERIES)
 
-test-all: java $(READY) $(DBT)/.parquetry ## run all tests with all cases of the exhaustive ones, of which the others run a sample
+test-all: java $(READY) $(DBT)/.parquetry ## run all tests with all cases of the exhaustive ones, of which the others run a sample; then those of Spark, audited
 	@PARQUETRY_TEST_SAMPLE=1 PARQUETRY_DBT="$(DBT)" $(RUN) -m pytest $(PYTEST_ARGS) $(OF_SERIES)
+	@PARQUETRY_TEST_AUDIT=1 $(RUN) -m pytest $(PYTEST_ARGS) tests/spark
 
 test-core: java $(READY) ## run a core of the tests that need Spark (SPARK=4.2, PYTHON=python3.14; PART=1/2: half of it)
 	@PARQUETRY_PART="$(PART)" $(RUN) -m pytest $(PYTEST_ARGS) -m core tests/spark

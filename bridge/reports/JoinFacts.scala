@@ -14,6 +14,7 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.parquetry.audit.CheckedRowsExec
 import org.apache.spark.sql.parquetry.filescans.ScanNode
 import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ReusedExchangeExec, ShuffleExchangeLike}
 import org.apache.spark.sql.execution.joins.{BaseJoinExec, BroadcastHashJoinExec, BroadcastNestedLoopJoinExec}
@@ -81,7 +82,7 @@ object JoinFacts {
     }))
   /** The node that gives a side's rows to the join. */
   private def arrives(plan: SparkPlan): SparkPlan = plan match {
-    case _: InputAdapter | _: WholeStageCodegenExec => arrives(plan.children.head)
+    case _: InputAdapter | _: WholeStageCodegenExec | _: CheckedRowsExec => arrives(plan.children.head)
     case other => other
   }
   private def typeOf(join: BaseJoinExec): String = LogicalNames.of(join.joinType)

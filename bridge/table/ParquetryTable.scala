@@ -9,7 +9,7 @@ import org.json4s._
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis._
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, ExprId, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.Project
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.connector.catalog._
@@ -91,7 +91,12 @@ abstract class ParquetryTable(
     like(answer, TableUse(scanned = isScanned, past = isPast, onDirectories = conditions))
   /** The query's conditions on the table, if the query is audited. */
   def audited: Option[Seq[Expression]] = use.audited
-  def auditedBy(conditions: Seq[Expression]): ParquetryTable = like(answer, use.copy(audited = Some(conditions)))
+  def auditedBy(conditions: Seq[Expression]): ParquetryTable = like(answer, use.copy(audited = Some(conditions.map(numbered))))
+  /** A condition with its columns by their positions: it is the same in each place of a query. */
+  private def numbered(condition: Expression): Expression = condition.transform {
+    case a: AttributeReference if logical.fieldNames.contains(a.name) =>
+      a.withExprId(ExprId(logical.fieldIndex(a.name), new util.UUID(0, 0))).withQualifier(Nil)
+  }
   /** The same version, named by a query. */
   def past: ParquetryTable = like(answer, use.copy(past = true))
   /** The same table without the properties that clauses express. */
