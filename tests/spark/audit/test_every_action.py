@@ -90,3 +90,20 @@ def test_rows_are_kept_until_the_query_ends(spark: SparkSession, query: str, tmp
     spark._jsc.sc().listenerBus().waitUntilEmpty()
     held = spark._jsc.sc().getRDDStorageInfo()
     assert sum(each.numCachedPartitions() for each in held) <= 2  # of the iterator
+
+
+def test_a_share_of_the_queries(spark: SparkSession, query: str) -> None:
+    """About half of the queries are audited with the share 0.5; a share that is none is refused by its name."""
+    failed = 0
+    spark.conf.set("parquetry.audit", "0.5")
+    for _ in range(40):
+        try:
+            assert spark.sql(query).collect() == []
+        except PySparkException as error:
+            assert "PARQUETRY_AUDIT" in str(error)
+            failed += 1
+    assert 5 <= failed <= 35  # outside by chance once in a million runs
+    for share in ("sometimes", "2", "-1", "nan"):
+        with pytest.raises(PySparkException, match=rf"'parquetry\.audit' is '{share}'"):
+            spark.conf.set("parquetry.audit", share)
+    spark.conf.set("parquetry.audit", "on")
