@@ -1,12 +1,13 @@
 package org.apache.spark.sql.parquetry.audit
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{And, Attribute, Coalesce, Expression, Literal, SubqueryExpression, TryEval}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Coalesce, Expression, Literal, SubqueryExpression, TryEval}
 import org.apache.spark.sql.catalyst.plans.logical.{DeleteFromTable, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.datasources.v2.{DeleteFromTableExec, LeafV2CommandExec}
 import org.apache.spark.sql.functions
+import org.apache.spark.sql.parquetry.predicates.BalancedChains
 import org.apache.spark.sql.parquetry.protocol.AuditMode
 import org.apache.spark.sql.parquetry.scan.AuditScans
 import org.apache.spark.sql.parquetry.table.ParquetryTable
@@ -18,7 +19,7 @@ object AuditDeletes extends Rule[SparkPlan] {
     case delete: DeleteFromTableExec if AuditMode.isOn && StartAudit.isDrawn => (delete.table, delete.logicalLink) match {
       case (table: ParquetryTable, Some(of: DeleteFromTable)) if !SubqueryExpression.hasSubquery(of.condition) =>
         AuditedDeleteExec(delete, table, of, of.condition)
-      case (table: ParquetryTable, Some(of)) => table.audited.flatMap(_.reduceOption(And(_, _)))
+      case (table: ParquetryTable, Some(of)) => table.audited.flatMap(BalancedChains.all(_))
         .fold[SparkPlan](delete)(AuditedDeleteExec(delete, table, of, _))
       case _ => delete
     }

@@ -9,6 +9,7 @@ import org.apache.spark.sql.execution.{BaseSubqueryExec, ExecSubqueryExpression,
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Strategy
 import org.apache.spark.sql.functions
 import org.apache.spark.sql.parquetry.joingraph.KeyTuple
+import org.apache.spark.sql.parquetry.predicates.BalancedChains
 import org.apache.spark.sql.parquetry.protocol.{Json, ScanAnswer}
 import org.apache.spark.sql.parquetry.runtime.{TimedSubquery, TupleSubquery}
 import org.apache.spark.sql.parquetry.scan.{AuditScans, ParquetryScan}
@@ -93,7 +94,7 @@ class ScanAudit(session: ClassicSession, audit: Audit, scan: ParquetryScan, filt
     val settled = conditions.filter(e => DataSourceV2Strategy.translateFilterV2(e).exists(found => exact(Json.ofExpression(found))))
     if (settled.nonEmpty) {
       val others = Dataset.ofRows(session, Filter(
-        Not(Coalesce(Seq(bound(settled.reduce(And(_, _)), read), Literal(false)))), read.queryExecution.analyzed))
+        Not(Coalesce(Seq(bound(BalancedChains.all(settled).get, read), Literal(false)))), read.queryExecution.analyzed))
       others.limit(1).collect().headOption.foreach { row =>
         val path = row.getAs[String](filePath)
         throw AuditFailure.ofSettled(audit.query, scan.table, files.getOrElse(path, path), settled, row)
@@ -158,7 +159,7 @@ object ScanAudit {
   /** The rows that satisfy all conditions. A condition that raises an error for a row does not count. */
   def among(found: DataFrame, conditions: Seq[Expression]): DataFrame =
     if (conditions.isEmpty) found
-    else Dataset.ofRows(found.sparkSession, Filter(conditions.map(e => TryEval(bound(e, found)): Expression).reduce(And(_, _)), found.queryExecution.analyzed))
+    else Dataset.ofRows(found.sparkSession, Filter(BalancedChains.all(conditions.map(e => TryEval(bound(e, found)): Expression)).get, found.queryExecution.analyzed))
 
   /**
    * A runtime filter with its values. It is None if the values have not arrived, so that nothing was left out
