@@ -2,6 +2,8 @@ package org.apache.spark.sql.parquetry.hash
 
 import java.util.TimeZone
 
+import org.apache.hadoop.conf.Configuration
+import org.apache.orc.OrcConf
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow, UnaryExpression}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodeGenerator, ExprCode}
@@ -82,6 +84,16 @@ case object OrcTimes extends FileTimes {
       if (millis < 0 && nanos > 999999) millis -= 1000
       RebaseDateTime.rebaseJulianToGregorianMicros(zone, millis * 1000 + nanos / 1000 % 1000)
     }
+
+  /**
+   * Has ORC's writers and readers keep to this calendar. Spark gives its writer days of the Julian calendar,
+   * and expects them of its reader, whatever the settings say. With a setting of `orc.proleptic.gregorian`,
+   * ORC takes them for other days, or makes other days of them.
+   */
+  def setCalendar(conf: Configuration): Unit = calendar.foreach { case (name, value) => conf.set(name, value) }
+  /** The settings by which ORC's writers and readers keep to this calendar. */
+  val calendar: Map[String, String] =
+    Seq(OrcConf.PROLEPTIC_GREGORIAN, OrcConf.PROLEPTIC_GREGORIAN_DEFAULT).map(_.getAttribute -> "false").toMap
 }
 
 /** Parquet's values after `spark.sql.parquet.datetimeRebaseModeInWrite` = `LEGACY`, in the session's zone. */

@@ -154,3 +154,44 @@ def test_times_in_zones_with_gaps(spark: SparkSession, db: str, rows: Rows, writ
     finally:
         zones.setDefault(default)
         spark.conf.set("spark.sql.session.timeZone", session_zone)
+
+
+PROLEPTIC = "orc.proleptic.gregorian"
+"""With this setting, ORC takes the days that Spark gives it for others, and gives Spark others than it has."""
+
+
+@pytest.fixture(params=["property", "OPTIONS", "writer", "session", "Hadoop"])
+def proleptic(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
+    """Set the setting for a session or a process, if it is one of these, and return where it is set."""
+    hadoop = spark._jsc.hadoopConfiguration()
+    if request.param == "session":
+        spark.conf.set(PROLEPTIC, "true")
+    if request.param == "Hadoop":
+        hadoop.set(PROLEPTIC, "true")
+    yield request.param
+    spark.conf.unset(PROLEPTIC)
+    hadoop.unset(PROLEPTIC)
+
+
+@pytest.mark.every_case
+def test_orc_has_one_calendar(spark: SparkSession, db: str, rows: Rows, proleptic: str) -> None:
+    """However `orc.proleptic.gregorian` is set, an old date or time is read as it was written, and found by
+    its bucket.
+    """
+    clause = {
+        "property": f"TBLPROPERTIES ('{PROLEPTIC}' = 'true')",
+        "OPTIONS": f"OPTIONS ('{PROLEPTIC}' 'true')",
+    }.get(proleptic, "")
+    spark.sql(
+        f"CREATE TABLE {db}.t (d DATE, t TIMESTAMP) USING orc {clause} CLUSTERED BY (d, t) INTO 7 BUCKETS"
+    )
+    written = spark.sql(
+        "SELECT make_date(y, 3, 4) AS d, make_timestamp(y, 3, 4, 5, 6, 7) AS t FROM VALUES (1), (999), (1500) AS v (y)"
+    ).writeTo(f"{db}.t")
+    (written.option(PROLEPTIC, "true") if proleptic == "writer" else written).append()
+    condition = "d = DATE'0999-03-04' AND t = TIMESTAMP'0999-03-04 05:06:07'"
+    found = f"SELECT count(*), count_if({condition}), string(min(d + INTERVAL 0 DAYS)) FROM {db}.t"
+    assert rows(found) == [(3, 1, "0001-03-04")]
+    assert rows(f"SELECT count(*) FROM {db}.t WHERE {condition}") == [(1,)]
+    joined = f"SELECT count(*) FROM {db}.t a JOIN (SELECT DISTINCT d, t FROM {db}.t) b ON a.d = b.d AND a.t = b.t"
+    assert rows(joined) == [(3,)]
