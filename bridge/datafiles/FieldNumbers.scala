@@ -89,7 +89,7 @@ class NumberedWriteSupport extends ParquetWriteSupport {
   }
 }
 
-/** Spark's ORC files, with field ids as attributes of their columns, and in the calendar that `OrcTimes` expects. */
+/** Spark's ORC files, with field ids as attributes of their columns, in the calendar of `OrcTimes`. */
 class NumberedOrc extends OrcFileFormat {
   override def prepareWrite(session: SparkSession, job: Job, options: Map[String, String], schema: StructType): OutputWriterFactory = {
     val factory = new NumberedOrcFactory(super.prepareWrite(session, job, options, schema))

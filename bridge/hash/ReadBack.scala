@@ -86,12 +86,12 @@ case object OrcTimes extends FileTimes {
     }
 
   /**
-   * Has ORC's writers and readers keep to this calendar. Spark gives its writer days of the Julian calendar,
-   * and expects them of its reader, whatever the settings say. With a setting of `orc.proleptic.gregorian`,
-   * ORC takes them for other days, or makes other days of them.
+   * Has ORC's writers and readers keep to this calendar. Spark always gives the writer days of the Julian
+   * calendar, and takes what the reader gives for such days. With the setting `orc.proleptic.gregorian`, the
+   * writer takes them for other days, and the reader makes other days of them.
    */
   def setCalendar(conf: Configuration): Unit = calendar.foreach { case (name, value) => conf.set(name, value) }
-  /** The settings by which ORC's writers and readers keep to this calendar. */
+  /** The settings for this calendar, which ORC's writers and readers follow. */
   val calendar: Map[String, String] =
     Seq(OrcConf.PROLEPTIC_GREGORIAN, OrcConf.PROLEPTIC_GREGORIAN_DEFAULT).map(_.getAttribute -> "false").toMap
 }

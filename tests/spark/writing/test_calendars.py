@@ -157,7 +157,7 @@ def test_times_in_zones_with_gaps(spark: SparkSession, db: str, rows: Rows, writ
 
 
 PROLEPTIC = "orc.proleptic.gregorian"
-"""With this setting, ORC takes the days that Spark gives it for others, and gives Spark others than it has."""
+"""With this setting, ORC takes the days that Spark gives it for other days."""
 
 
 @pytest.fixture(params=["property", "OPTIONS", "writer", "session", "Hadoop"])
@@ -193,5 +193,7 @@ def test_orc_has_one_calendar(spark: SparkSession, db: str, rows: Rows, prolepti
     found = f"SELECT count(*), count_if({condition}), string(min(d + INTERVAL 0 DAYS)) FROM {db}.t"
     assert rows(found) == [(3, 1, "0001-03-04")]
     assert rows(f"SELECT count(*) FROM {db}.t WHERE {condition}") == [(1,)]
-    joined = f"SELECT count(*) FROM {db}.t a JOIN (SELECT DISTINCT d, t FROM {db}.t) b ON a.d = b.d AND a.t = b.t"
+    joined = (
+        f"SELECT count(*) FROM {db}.t a JOIN (SELECT DISTINCT d, t FROM {db}.t) b ON a.d = b.d AND a.t = b.t"
+    )
     assert rows(joined) == [(3,)]
