@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from parquetry.errors import TableNotFoundError
-from parquetry.metastore import FileRecord, Metastore, TableColumn, Transaction, dump, restore
+from parquetry.errors import CommitConflictError, TableNotFoundError
+from parquetry.metastore import FileRecord, Metastore, TableColumn, TableSnapshot, Transaction, dump, restore
 from parquetry.metastore.commits.committer import commit
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.lake import Lake, table_ref
@@ -54,3 +54,29 @@ def test_a_number_of_a_lost_version(tmp_path: Path) -> None:
     fresh = Lake("lake", lake.metastore, NoEngine("UTC"))
     with pytest.raises(TableNotFoundError, match="restored from a dump"):
         fresh.snapshot(ref)
+
+
+@pytest.mark.parametrize("versions_after", [0, 1, 2])
+def test_a_change_that_was_prepared_on_a_lost_version(tmp_path: Path, versions_after: int) -> None:
+    """It is refused, whether the restored table has fewer versions, as many or more. An append would bring the
+    lost files back.
+    """
+    store = MemoryStore()
+    metastore = Metastore(store, str(tmp_path))
+    table = metastore.create_table("default", "t", metadata(location=str(tmp_path / "t")))
+    dump(metastore, tmp_path / "dump")
+
+    def append(file: str, base: TableSnapshot | None = None) -> Transaction:
+        made = Transaction(base or metastore.table("default", "t"), "append")
+        made.append((1, "a"), [FileRecord(file, 1, 1)])
+        return made
+
+    late = append("late", commit(append("lost", table)))
+    store.delete_many([key for key, _ in store.scan(b"", None)])
+    restore(Metastore(store, str(tmp_path)), tmp_path / "dump")
+    for number in range(versions_after):
+        commit(append(f"won {number}"))
+    with pytest.raises(CommitConflictError, match="restored from a dump"):
+        commit(late)
+    found = [file.path for part in metastore.table("default", "t").partitions() for file in part.files]
+    assert found == [f"won {number}" for number in range(versions_after)]

@@ -232,6 +232,8 @@ class _Committer:
         task, base, store = self._task, self._task.base, self._task.store
         latest, version, moves = task.prepared.before, base.version, 0
         removed_rows: dict[bytes, PartitionRow] = {}
+        if self._head.commit.id != base.commit.id:
+            self._conflicts.require_same_history(self._head)
         if any(read.version.version < version for read in task.transaction.requirements.reads):
             self._conflicts.check_reads(base)
         while True:
