@@ -58,8 +58,8 @@ def test_a_number_of_a_lost_version(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("versions_after", [0, 1, 2])
 def test_a_change_that_was_prepared_on_a_lost_version(tmp_path: Path, versions_after: int) -> None:
-    """It is refused, whether the restored table has fewer versions, as many or more. An append would bring the
-    lost files back.
+    """It is refused, whether the restored table has fewer versions, as many or more. An append would bring
+    the lost files back.
     """
     store = MemoryStore()
     metastore = Metastore(store, str(tmp_path))
