@@ -70,7 +70,7 @@ from parquetry.metastore.storage.format import require_format
 from parquetry.metastore.storage.head import Head, pause, read_head
 from parquetry.metastore.storage.model import CommitRecord, TableMetadata, Totals
 from parquetry.metastore.storage.owner import Owner, active_owner, uptime_s
-from parquetry.metastore.versions.snapshot import TableSnapshot, load
+from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_metadata
 from parquetry.metastore.versions.visible_rows import PartitionRow, VisibleRows
 
 _LOG = logging.getLogger("parquetry")
@@ -269,6 +269,9 @@ class _Committer:
         task = self._task
         commit = own_commit(task, head)
         with contextlib.suppress(ParquetryError):  # the next writer finds what remains
+            load_metadata(
+                task.store, task.table, head.commit, self._head.commit
+            )  # so that no one reads them again
             recovery.sweep(task.store, task.table, head)
         try:
             return load(task.store, task.table, head, commit)

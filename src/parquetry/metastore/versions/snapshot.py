@@ -321,7 +321,7 @@ _COMMITS_PER_RECORD = 1024
 
 
 def load_metadata(
-    store: Store, table: bytes, commit: CommitRecord, before: CommitRecord | None = None
+    store: Store, table: bytes, commit: CommitRecord, other: CommitRecord | None = None
 ) -> TableMetadata:
     """Return the metadata of a commit.
 
@@ -333,14 +333,14 @@ def load_metadata(
         store: store of the metastore.
         table: id of the table.
         commit: the commit.
-        before: a commit that this one is known to follow, or None.
+        other: a commit of the same history, or None. If the two have one ticket, they have the same metadata.
     """
     cached = _cache.setdefault(store, {})
     key = table, commit.metadata
     found = cached.get(key)
     if found is None or not (
         commit.id in found.commits
-        or (before is not None and before.metadata == commit.metadata and before.id in found.commits)
+        or (other is not None and other.metadata == commit.metadata and other.id in found.commits)
     ):
         value = store.get(metadata_key(*key))
         if value is None:
@@ -369,7 +369,7 @@ def load(
     table: bytes,
     head: Head,
     commit: CommitRecord | None = None,
-    before: CommitRecord | None = None,
+    other: CommitRecord | None = None,
 ) -> TableSnapshot:
     """Return a version of a table; by default the newest.
 
@@ -378,11 +378,11 @@ def load(
         table: id of the table.
         head: head of the table.
         commit: the commit of the version, or None for the newest.
-        before: see `load_metadata`.
+        other: a commit of the same history whose metadata were loaded, or None for the head's.
     """
     commit = commit or head.commit
     try:
-        metadata = load_metadata(store, table, commit, before)
+        metadata = load_metadata(store, table, commit, other or head.commit)
     except TableNotFoundError:
         now = read_head(store, table)
         if now is None or now.is_deleted or now.commit.metadata != commit.metadata:
@@ -401,7 +401,7 @@ def load_again(before: TableSnapshot, head: Head) -> TableSnapshot:
     of the change, so the metadata of `before` are used.
     """
     try:
-        return load(before.store, before.id, head, before=before.commit)
+        return load(before.store, before.id, head, other=before.commit)
     except TableNotFoundError:
         about = head.database, head.name, head.commit
         return TableSnapshot(before.store, before.id, *about, before.metadata, head.newest)
