@@ -206,17 +206,12 @@ def test_orc_has_one_calendar(spark: SparkSession, db: str, rows: Rows, prolepti
 
 def test_days_that_javas_calendar_lacks(spark: SparkSession, db: str, rows: Rows) -> None:
     """Parquet's files have 5 to 14 October 1582, and conditions on these days lose no row group."""
-    listed = ", ".join(f"(DATE'{time[:10]}', TIMESTAMP'{time}')" for time in TIMES[:5])
+    listed = ", ".join(f"(DATE'{time[:10]}', TIMESTAMP'{time}')" for time in TIMES[1:3])
     spark.sql(
         f"CREATE TABLE {db}.t USING parquet AS SELECT /*+ COALESCE(1) */ * FROM VALUES {listed} v (d, t)"
     )
     for time in TIMES[1:3]:
-        of = {"d": f"DATE'{time[:10]}'", "t": f"TIMESTAMP'{time}'"}
-        for column, value in of.items():
-            spark.sql(
-                f"CREATE OR REPLACE TABLE {db}.one USING parquet AS SELECT * FROM {db}.t WHERE {column} <=> {value}"
-            )
-            found = f"SELECT count(*) FROM {db}.one WHERE"
+        for column, value in {"d": f"DATE'{time[:10]}'", "t": f"TIMESTAMP'{time}'"}.items():
+            found = f"SELECT count(*) FROM {db}.t WHERE"
             assert rows(f"{found} {column} = {value}") == [(1,)]
             assert rows(f"{found} {column} IN ({value}, {value} + INTERVAL 400 DAYS)") == [(1,)]
-            assert rows(f"{found} {column} <= {value} AND {column} >= {value}") == [(1,)]
