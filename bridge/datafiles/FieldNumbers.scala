@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.{OutputWriter, OutputWriterFactory}
 import org.apache.spark.sql.execution.datasources.orc.{OrcFileFormat, OrcSerializer, OrcUtils}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetWriteSupport
+import org.apache.spark.sql.parquetry.hash.OrcTimes
 import org.apache.spark.sql.types.StructType
 
 /**
@@ -88,10 +89,13 @@ class NumberedWriteSupport extends ParquetWriteSupport {
   }
 }
 
-/** Spark's ORC files, with field ids as attributes of their columns. */
+/** Spark's ORC files, with field ids as attributes of their columns, in the calendar of `OrcTimes`. */
 class NumberedOrc extends OrcFileFormat {
-  override def prepareWrite(session: SparkSession, job: Job, options: Map[String, String], schema: StructType): OutputWriterFactory =
-    new NumberedOrcFactory(super.prepareWrite(session, job, options, schema))
+  override def prepareWrite(session: SparkSession, job: Job, options: Map[String, String], schema: StructType): OutputWriterFactory = {
+    val factory = new NumberedOrcFactory(super.prepareWrite(session, job, options, schema))
+    OrcTimes.setCalendar(job.getConfiguration)
+    factory
+  }
 }
 
 class NumberedOrcFactory(inner: OutputWriterFactory) extends OutputWriterFactory {

@@ -11,6 +11,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.orc.{Reader, _}
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.parquetry.hash.OrcTimes
 import org.apache.spark.sql.parquetry.storage.ManyFiles
 
 /**
@@ -29,6 +30,7 @@ object OrcStatistics {
     compact(JArray(ManyFiles.read(session, paths.asScala.map(new Path(_)).toSeq)(readOne).toList))
 
   private def readOne(path: Path, conf: Configuration): JValue = try {
+    OrcTimes.setCalendar(conf)
     val status = path.getFileSystem(conf).getFileStatus(path)
     val reader = OrcFile.createReader(path, OrcFile.readerOptions(conf).maxLength(status.getLen))
     try {

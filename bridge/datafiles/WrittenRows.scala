@@ -16,6 +16,7 @@ import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.functions.monotonically_increasing_id
+import org.apache.spark.sql.parquetry.hash.OrcTimes
 import org.apache.spark.sql.types.{DataType, IntegerType, StructField, StructType}
 
 /** Reads files that no commit names yet, as Spark's own readers do: an audit compares rows with records. */
@@ -41,7 +42,7 @@ object WrittenRows {
       new FileStatus(bytes, false, 1, bytes, 0, path.makeQualified(system.getUri, system.getWorkingDirectory))
     }
     val columns = CharVarcharUtils.replaceCharVarcharWithStringInSchema(DataType.fromJson(schema).asInstanceOf[StructType])
-    val strict = options.asScala.toMap ++ Map("ignoreCorruptFiles" -> "false", "ignoreMissingFiles" -> "false")
+    val strict = options.asScala.toMap ++ Map("ignoreCorruptFiles" -> "false", "ignoreMissingFiles" -> "false") ++ OrcTimes.calendar
     val index = new NumberedFiles(statuses, StructType(Seq(StructField(number, IntegerType, nullable = false))))
     val reader = if (format == "orc") new OrcFileFormat else new ParquetFileFormat
     val rows = own.baseRelationToDataFrame(HadoopFsRelation(index, index.partitionSchema, columns, None, reader, strict)(own))

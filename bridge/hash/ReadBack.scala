@@ -2,6 +2,8 @@ package org.apache.spark.sql.parquetry.hash
 
 import java.util.TimeZone
 
+import org.apache.hadoop.conf.Configuration
+import org.apache.orc.OrcConf
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow, UnaryExpression}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodeGenerator, ExprCode}
@@ -82,6 +84,16 @@ case object OrcTimes extends FileTimes {
       if (millis < 0 && nanos > 999999) millis -= 1000
       RebaseDateTime.rebaseJulianToGregorianMicros(zone, millis * 1000 + nanos / 1000 % 1000)
     }
+
+  /**
+   * Has ORC's writers and readers keep to this calendar. Spark always gives the writer days of the Julian
+   * calendar, and takes what the reader gives for such days. With the setting `orc.proleptic.gregorian`, the
+   * writer takes them for other days, and the reader makes other days of them.
+   */
+  def setCalendar(conf: Configuration): Unit = calendar.foreach { case (name, value) => conf.set(name, value) }
+  /** The settings for this calendar, which ORC's writers and readers follow. */
+  val calendar: Map[String, String] =
+    Seq(OrcConf.PROLEPTIC_GREGORIAN, OrcConf.PROLEPTIC_GREGORIAN_DEFAULT).map(_.getAttribute -> "false").toMap
 }
 
 /** Parquet's values after `spark.sql.parquet.datetimeRebaseModeInWrite` = `LEGACY`, in the session's zone. */

@@ -2,13 +2,14 @@ package org.apache.spark.sql.parquetry.predicates
 
 import scala.collection.mutable
 
+import org.apache.spark.sql.catalyst.util.DateTimeUtils
 import org.apache.spark.sql.connector.expressions.{Expression, GeneralScalarExpression, Literal, LiteralValue, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.internal.connector.PredicateUtils
 import org.apache.spark.sql.sources
 import org.apache.spark.sql.parquetry.protocol.{FoundRanges, Json, RowGroupPart}
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate, Schemas}
-import org.apache.spark.sql.types.{BooleanType, StringType, VarcharType}
+import org.apache.spark.sql.types.{BooleanType, DateType, StringType, TimestampType, VarcharType}
 
 /**
  * Translates the predicates that readers may apply to row groups to the readers' form, with columns' names in
@@ -57,9 +58,25 @@ object RowGroupFilters {
   }
 
   private def leaf(e: Expression, table: ParquetryTable): Option[sources.Filter] = e match {
-    case p: Predicate => PredicateUtils.toV1(new Predicate(p.name, p.children.map(renamed(_, table))))
+    case p: Predicate if !p.children.exists(isChanged) => PredicateUtils.toV1(new Predicate(p.name, p.children.map(renamed(_, table))))
     case _ => None
   }
+
+  /**
+   * Whether readers would be given another date or time. Java's calendar for them has no 5 to 14 October
+   * 1582, and Parquet's files may have these days.
+   */
+  private def isChanged(e: Expression): Boolean = e match {
+    case l: Literal[_] => (l.dataType, l.value) match {
+      case (DateType, days: Int) => days < SafeDays && DateTimeUtils.fromJavaDate(DateTimeUtils.toJavaDate(days)) != days
+      case (TimestampType, micros: Long) =>
+        micros < SafeMicros && DateTimeUtils.fromJavaTimestamp(DateTimeUtils.toJavaTimestamp(micros)) != micros
+      case _ => false
+    }
+    case _ => false
+  }
+  private val SafeDays = -25567 // 1900-01-01
+  private val SafeMicros = SafeDays * 86400000000L
 
   /** The leaves below ANDs, ORs and NOTs, from the left: the planner names a leaf by its index. */
   private def leaves(predicate: Predicate): IndexedSeq[Expression] = {

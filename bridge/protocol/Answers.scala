@@ -20,10 +20,10 @@ case class RowsAnswer(rows: Array[Array[String]])
 case class PositionAnswer(position: String)
 case class WrittenAnswer(files: Long, partitions: Long, rows: Long, bytes: Long)
 
-/** Names a version of a table in questions. */
-case class TableRef(id: String, version: Long, database: String, table: String) {
+/** Names a version of a table in questions. A restored metastore may have its number for another commit. */
+case class TableRef(id: String, version: Long, commit: String, database: String, table: String) {
   def json: JObject = JObject(
-    "id" -> JString(id), "version" -> JInt(version), "database" -> JString(database), "table" -> JString(table))
+    "id" -> JString(id), "version" -> JInt(version), "commit" -> JString(commit), "database" -> JString(database), "table" -> JString(table))
 }
 
 /** One version of a table. */

@@ -17,6 +17,7 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetOptions
 import org.apache.spark.sql.execution.datasources.v2.orc.{OrcPartitionReaderFactory, OrcScan}
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.parquetry.hash.OrcTimes
 import org.apache.spark.sql.sources
 import org.apache.spark.sql.parquetry.table.{HiddenColumns, ParquetryTable, Schemas}
 import org.apache.spark.sql.parquetry.versions.{Bucketing, Capabilities, ParquetReaders}
@@ -64,6 +65,7 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
   private def sparkReaders(): PartitionReaderFactory = {
     val index: PartitioningAwareFileIndex = null // a reader factory needs no list of files
     val hadoop = ReaderSettings.fromSession(session)
+    OrcTimes.setCalendar(hadoop)
     val readers = table.format match {
       case "orc" => OrcScan(session, hadoop, index, whole, read, inPath, options, None, Array.empty, Nil, Nil).createReaderFactory() match {
         case orc: OrcPartitionReaderFactory => orc.copy(sqlConf = conf)

@@ -409,7 +409,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
 
   // Equal scans let Spark reuse exchanges; Spark itself compares the runtime filters.
   private def key =
-    (table.id(), table.version(), predicates.toSet, planTimeValues, needed, readSchema(), options, table.ref, buckets, mode.wholeFiles,
+    (table.versionKey, predicates.toSet, planTimeValues, needed, readSchema(), options, table.ref, buckets, mode.wholeFiles,
       mode.merging, mode.split, mode.part)
   /** Whether another scan reads the same; one of them may be a node's own and the other shared. */
   def readsSame(other: ParquetryScan): Boolean = key == other.key

@@ -122,7 +122,9 @@ abstract class ParquetryTable(
   override def id(): String = answer.table.id
   override def version(): String = answer.table.version.toString
   /** The name of this version among all versions of all tables. */
-  def versioned: String = s"${name()} ${id()} ${version()}"
+  def versioned: String = s"${name()} $versionKey"
+  /** The identity of this version, which a renaming of the table leaves as it is. */
+  def versionKey: (String, Long, String) = (answer.table.id, answer.table.version, answer.table.commit)
   override def schema(): StructType = logical // older code of Spark calls it instead of `columns`
   override def columns(): Array[Column] =
     if (FieldIds.areCompared) Columns.of(FieldIds.added(logical, physical), withIds = true)
@@ -167,12 +169,12 @@ abstract class ParquetryTable(
   // is loaded.
   override def equals(other: Any): Boolean = other match {
     case t: ParquetryTable => t.isStreamed == isStreamed && t.isScanned == isScanned && t.isPast == isPast && t.ref == ref &&
-      t.id() == id() && t.version() == version() &&
+      t.versionKey == versionKey &&
       t.onDirectories.map(_.canonicalized) == onDirectories.map(_.canonicalized) && // Spark merges scans of equal tables
       t.audited.map(_.map(_.canonicalized)) == audited.map(_.map(_.canonicalized))
     case _ => false
   }
-  override def hashCode(): Int = (id(), version()).hashCode()
+  override def hashCode(): Int = versionKey.hashCode()
 
   protected def ask(op: String, fields: JField*): PlannerAnswer = ref.ask(op, identity ++ fields: _*)
   /** Asks a question about this version that changes nothing, unless the session has its answer. */

@@ -39,6 +39,8 @@ from parquetry.store import others_nearby, passwords_among
 
 _LOG = logging.getLogger("parquetry")
 _MAX_CACHED_SNAPSHOTS = 256
+_Version = tuple[str, int, str]
+"""The id of a table, the number of a version, and the id of its commit."""
 HIDDEN_PREFIX = "parquetry-hidden:"
 """Beginning of a reference to an option's value (`bridge/protocol/CatalogRef.scala`)."""
 
@@ -71,9 +73,9 @@ class Lake:
         self.metastore = metastore
         self.locations = TableLocations(metastore)
         self.engine = engine
-        self._snapshots: OrderedDict[tuple[str, int], TableSnapshot] = OrderedDict()
-        self._pinned: dict[tuple[str, int], TableSnapshot] = {}
-        self._described: OrderedDict[tuple[str, int], tuple[TableRef, TableMetadata]] = OrderedDict()
+        self._snapshots: OrderedDict[_Version, TableSnapshot] = OrderedDict()
+        self._pinned: dict[_Version, TableSnapshot] = {}
+        self._described: OrderedDict[_Version, tuple[TableRef, TableMetadata]] = OrderedDict()
         self._lock = threading.Lock()
         self.recent = PartitionCache()
         self.touched = TouchedPartitions()
@@ -139,7 +141,7 @@ class Lake:
     def cache(self, snapshot: TableSnapshot) -> TableSnapshot:
         """Cache a version for later questions about it."""
         with self._lock:
-            self._snapshots[snapshot.id.hex(), snapshot.version] = snapshot
+            self._snapshots[_version(table_ref(snapshot))] = snapshot
             while len(self._snapshots) > _MAX_CACHED_SNAPSHOTS:
                 self._snapshots.popitem(last=False)
         return snapshot
@@ -152,14 +154,15 @@ class Lake:
         """
         if (staged := self.staged.get(ref.id)) is not None and isinstance(staged.table, Replacement):
             return staged.table.snapshot
-        held = self._snapshots.get((ref.id, ref.version)) or self._pinned.get((ref.id, ref.version))
-        if held is None:
-            held = self.cache(self.metastore.table(ref.database, ref.table, version=ref.version))
-            if held.id.hex() != ref.id:
-                raise TableNotFoundError(
-                    f"Table {self.name}.{ref.database}.{ref.table} was replaced since this query was planned: run it again."
-                )
-        return held
+        held = self._snapshots.get(_version(ref)) or self._pinned.get(_version(ref))
+        if held is not None:
+            return held
+        found = self.cache(self.metastore.table(ref.database, ref.table, version=ref.version))
+        if _version(table_ref(found)) != _version(ref):
+            raise TableNotFoundError(
+                f"Table {self.name}.{ref.database}.{ref.table} was replaced, or restored from a dump, since this query was planned: run it again."
+            )
+        return found
 
     def pinned(self, ref: TableRef) -> TableSnapshot:
         """Return the version that a question names, and keep it for longer than `snapshot` does.
@@ -169,7 +172,7 @@ class Lake:
         Raises:
             TableNotFoundError: it was dropped since.
         """
-        key = ref.id, ref.version
+        key = _version(ref)
         pinned = self._pinned.get(key) or self.snapshot(ref)
         with self._lock:
             self._pinned.pop(key, None)
@@ -231,9 +234,9 @@ class Lake:
     def described(self, snapshot: TableSnapshot) -> LoadedTable:
         """Return a table as the bridge reads it, and cache it."""
         self.cache(snapshot)
-        ref = TableRef(snapshot.id.hex(), snapshot.version, snapshot.database, snapshot.name)
+        ref = table_ref(snapshot)
         with self._lock:
-            self._described[ref.id, ref.version] = ref, snapshot.metadata
+            self._described[_version(ref)] = ref, snapshot.metadata
             while len(self._described) > _MAX_CACHED_SNAPSHOTS:
                 self._described.popitem(last=False)
         return self.described_as(ref, snapshot)
@@ -243,9 +246,8 @@ class Lake:
 
         A version's metadata are the same object, unless locations were rewritten.
         """
-        ref, metadata = self._described.get((known.id, known.version), (None, None))
-        now = TableRef(snapshot.id.hex(), snapshot.version, snapshot.database, snapshot.name)
-        return ref == known == now and metadata is snapshot.metadata
+        ref, metadata = self._described.get(_version(known), (None, None))
+        return ref == known == table_ref(snapshot) and metadata is snapshot.metadata
 
     def described_as(self, ref: TableRef, snapshot: TableSnapshot) -> LoadedTable:
         """Return a table as the bridge reads it, with the reference that later questions name it by."""
@@ -275,6 +277,16 @@ class Lake:
             details=[list(row) for row in metadata.arrangement.describe(metadata.data_columns)],
             directories=may_have_directories(snapshot),
         )
+
+
+def table_ref(snapshot: TableSnapshot) -> TableRef:
+    """Return how later questions name a version."""
+    return TableRef(snapshot.id.hex(), snapshot.version, snapshot.commit.id, snapshot.database, snapshot.name)
+
+
+def _version(ref: TableRef) -> _Version:
+    """Return what does not change if the table is renamed."""
+    return ref.id, ref.version, ref.commit
 
 
 def _resolved(value: str, engine: Engine) -> str:

@@ -36,7 +36,7 @@ _MAX_CACHED_FILE_BYTES = 32 << 20
 _BYTES_PER_FILE, _BYTES_PER_COLUMN = 200, 60
 """Estimated bytes of a file's path and numbers, and of one column's statistics in it."""
 
-_FileKey = tuple[bytes, int, tuple[tuple[Predicate, str, str, frozenset[str]], ...]]
+_FileKey = tuple[tuple[bytes, int, str], tuple[tuple[Predicate, str, str, frozenset[str]], ...]]
 
 
 class PrunedFiles(NamedTuple):
@@ -116,7 +116,7 @@ class FileCache:
 
 def _key(snapshot: TableSnapshot, conditions: Sequence[Condition]) -> _FileKey:
     identity = ((each.filter.node, each.text, each.origin, each.about) for each in conditions)
-    return snapshot.id, snapshot.version, tuple(identity)
+    return snapshot.identity, tuple(identity)
 
 
 def _covers(projected: frozenset[str] | None, wanted: frozenset[str] | None) -> bool:
@@ -162,7 +162,7 @@ class _CacheEntry(NamedTuple):
     seeks: int
 
 
-_PartitionKey = tuple[bytes, int, frozenset[Predicate]]
+_PartitionKey = tuple[tuple[bytes, int, str], frozenset[Predicate]]
 
 
 class PartitionCache:
@@ -192,11 +192,11 @@ class PartitionCache:
         with self._lock:
             best = None
             for key, entry in self._entries.items():
-                if key[:2] != (snapshot.id, snapshot.version):
+                if key[0] != snapshot.identity:
                     continue
-                same = key[2] == wanted
+                same = key[1] == wanted
                 if not same and (
-                    len(entry.partitions) > MAX_NARROWED_PARTITIONS or not _implied(key[2], wanted)
+                    len(entry.partitions) > MAX_NARROWED_PARTITIONS or not _implied(key[1], wanted)
                 ):
                     continue
                 if best is None or len(entry.partitions) < len(best[1].partitions):
@@ -205,7 +205,7 @@ class PartitionCache:
                 return None
             self._entries.move_to_end(best[0])
         snapshot.check_kept()
-        return CachedPartitions(best[1].partitions, best[0][2] == wanted, best[1].seeks)
+        return CachedPartitions(best[1].partitions, best[0][1] == wanted, best[1].seeks)
 
     def keep(
         self,
@@ -218,7 +218,7 @@ class PartitionCache:
         size = sum([partition.record_bytes for partition in partitions])
         if size > _MAX_CACHED_PARTITION_BYTES:
             return
-        key = (snapshot.id, snapshot.version, _conjuncts(filters))
+        key = (snapshot.identity, _conjuncts(filters))
         with self._lock:
             self._drop(key)
             self._entries[key] = _CacheEntry(tuple(partitions), size, seeks)

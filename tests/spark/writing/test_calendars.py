@@ -154,3 +154,64 @@ def test_times_in_zones_with_gaps(spark: SparkSession, db: str, rows: Rows, writ
     finally:
         zones.setDefault(default)
         spark.conf.set("spark.sql.session.timeZone", session_zone)
+
+
+PROLEPTIC = "orc.proleptic.gregorian"
+"""With this setting, ORC takes the days that Spark gives it for other days."""
+
+
+@pytest.fixture(params=["property", "OPTIONS", "writer", "session", "Hadoop"])
+def proleptic(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
+    """Set the setting for a session or a process, if it is one of these, and return where it is set."""
+    hadoop = spark._jsc.hadoopConfiguration()
+    if request.param == "session":
+        spark.conf.set(PROLEPTIC, "true")
+    if request.param == "Hadoop":
+        hadoop.set(PROLEPTIC, "true")
+    yield request.param
+    spark.conf.unset(PROLEPTIC)
+    hadoop.unset(PROLEPTIC)
+
+
+@pytest.mark.every_case
+def test_orc_has_one_calendar(spark: SparkSession, db: str, rows: Rows, proleptic: str) -> None:
+    """However `orc.proleptic.gregorian` is set, an old date or time is read as it was written, and is in the
+    bucket of the value that readers see.
+    """
+    clause = {
+        "property": f"TBLPROPERTIES ('{PROLEPTIC}' = 'true')",
+        "OPTIONS": f"OPTIONS ('{PROLEPTIC}' 'true')",
+    }.get(proleptic, "")
+    early = [f"{year}-03-04" for year in ("0001", "0999", "1500")]
+    days = [f"(DATE'{day}', TIMESTAMP'{day} 05:06:07')" for day in early]
+    days += [f"(DATE'{TIMES[n][:10]}', TIMESTAMP'{TIMES[n]}')" for n in range(len(TIMES))]
+    days += [f"(DATE'{day}', TIMESTAMP'{day} 00:00:00.000001')" for day in DATES]
+    for column in "dt":
+        table = f"{db}.by_{column}"
+        spark.sql(
+            f"CREATE TABLE {table} (d DATE, t TIMESTAMP) USING orc {clause} CLUSTERED BY ({column}) INTO 7 BUCKETS"
+        )
+        written = spark.sql(f"SELECT * FROM VALUES {', '.join(days)} AS v (d, t)").writeTo(table)
+        (written.option(PROLEPTIC, "true") if proleptic == "writer" else written).append()
+        given = rows(f"SELECT string(d), string(t) FROM {table}")
+        assert {(day, f"{day} 05:06:07") for day in early} <= set(given)
+        seen = ", ".join(f"(DATE'{day}', TIMESTAMP'{time}')" for day, time in set(given))
+        for hint in ("MERGE", "BROADCAST"):
+            joined = (
+                f"SELECT /*+ {hint}(b) */ string(a.d), string(a.t) FROM {table} a "
+                f"JOIN (VALUES {seen} AS v (d, t)) b ON a.{column} <=> b.{column} AND a.d = b.d AND a.t = b.t"
+            )
+            assert sorted(rows(joined)) == sorted(given)
+
+
+def test_days_that_javas_calendar_lacks(spark: SparkSession, db: str, rows: Rows) -> None:
+    """Parquet's files have 5 to 14 October 1582, and conditions on these days lose no row group."""
+    listed = ", ".join(f"(DATE'{time[:10]}', TIMESTAMP'{time}')" for time in TIMES[1:3])
+    spark.sql(
+        f"CREATE TABLE {db}.t USING parquet AS SELECT /*+ COALESCE(1) */ * FROM VALUES {listed} v (d, t)"
+    )
+    for time in TIMES[1:3]:
+        for column, value in {"d": f"DATE'{time[:10]}'", "t": f"TIMESTAMP'{time}'"}.items():
+            found = f"SELECT count(*) FROM {db}.t WHERE"
+            assert rows(f"{found} {column} = {value}") == [(1,)]
+            assert rows(f"{found} {column} IN ({value}, {value} + INTERVAL 400 DAYS)") == [(1,)]

@@ -2,6 +2,7 @@
 
 python -m tests.support.random_histories --seconds 7200 --seed 1
 python -m tests.support.random_histories --seed 17 --cases 1
+PARQUETRY_TEST_AUDIT=1 python -m tests.support.random_histories  # each query is audited, here and in random_joins
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pyspark.sql import SparkSession
 import parquetry
 from tests.support.jvm import quick_start
 from tests.support.random_histories.case import Case
+from tests.support.spark import audit
 
 SECONDS_PER_PROGRESS = 60
 """Seconds between two lines about how far it has come."""
@@ -42,6 +44,8 @@ def session(folder: Path) -> SparkSession:
     )
     found = parquetry.configure(builder, "lake", folder / "lake").getOrCreate()
     found.sparkContext.setLogLevel("OFF")
+    if audit.is_on():
+        found.sql("SET `parquetry.audit` = on")
     logging.disable()  # PySpark logs each error, and many are meant
     return found
 

@@ -5,6 +5,7 @@ or a question that it led to with its answer. Names replace the parts that diffe
 
 - `<folder>`: the folder of warehouse and files,
 - `<table 1>`: the first table that is mentioned,
+- `<commit>`: the id of the commit of a table's version,
 - `<time>`: microseconds since the epoch,
 - `<user>`: the user,
 - `<application>`: the application's id, and its name,
@@ -30,8 +31,9 @@ _FILES = Path(__file__).parents[2] / "fixtures" / "recorded"
 _WRITTEN = 1_772_000_000
 _TIME = re.compile(r"1[0-9]{15}")
 _ERROR = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_COMMIT = re.compile(r'("commit":")[0-9a-f]+"')
 _TABLE = re.compile(r"<table (\d+)>")
-_TABLE_FIELDS = {"id", "version", "database", "table"}
+_TABLE_FIELDS = {"id", "version", "commit", "database", "table"}
 _AUTHOR_FIELDS = {"user": "<user>", "application": "<application>", "application_name": "<application>"}
 
 Exchange = tuple[dict[str, Any], dict[str, Any]]
@@ -54,6 +56,8 @@ class StandInNames:
     def __init__(self, folder: Path) -> None:
         self._folder = str(folder)
         self._tables: list[str] = []
+        self._commits: dict[tuple[str, int], str] = {}
+        self._positions: dict[str, str] = {}
         self._authors: dict[str, str] = {}
 
     def with_names(self, value: Any) -> Any:
@@ -63,23 +67,36 @@ class StandInNames:
                 self._authors.update(
                     {origin[key]: name for key, name in _AUTHOR_FIELDS.items() if origin[key]}
                 )
-        return _walk(value, self._named_text, self._table_name)
+        return _walk(value, self._named_text, self._named_table)
 
     def with_values(self, value: Any) -> Any:
         """Return a question with the values that its names have here."""
-        return _walk(value, self._original_text, self._table_id)
+        return _walk(value, self._original_text, self._original_table)
 
     def _named_text(self, text: str) -> str:
+        original = text
         if _TIME.fullmatch(text):
             return "<time>"
         if text in self._authors:
             return self._authors[text]
         for number, id in enumerate(self._tables, 1):  # in how far a stream is, for one
             text = text.replace(id, f"<table {number}>")
-        return _ERROR.sub("<error>", text.replace(self._folder, "<folder>"))
+        named = _COMMIT.sub(r'\1<commit>"', text)
+        self._positions[named] = original
+        return _ERROR.sub("<error>", named.replace(self._folder, "<folder>"))
 
     def _original_text(self, text: str) -> str:
+        if "<commit>" in text:  # a stream's position, which an answer has given
+            return self._positions[text]
         return _TABLE.sub(lambda found: self._table_id(found[0]), text.replace("<folder>", self._folder))
+
+    def _named_table(self, ref: dict[str, Any]) -> dict[str, Any]:
+        self._commits[ref["id"], ref["version"]] = ref["commit"]
+        return {**ref, "id": self._table_name(ref["id"]), "commit": "<commit>"}
+
+    def _original_table(self, ref: dict[str, Any]) -> dict[str, Any]:
+        id = self._table_id(ref["id"])
+        return {**ref, "id": id, "commit": self._commits[id, ref["version"]]}
 
     def _table_name(self, id: str) -> str:
         if id not in self._tables:
@@ -92,14 +109,16 @@ class StandInNames:
         return self._tables[int(found[1]) - 1]
 
 
-def _walk(value: Any, map_text: Callable[[str], str], map_table: Callable[[str], str]) -> Any:
+def _walk(
+    value: Any, map_text: Callable[[str], str], map_table: Callable[[dict[str, Any]], dict[str, Any]]
+) -> Any:
     match value:
         case str():
             return map_text(value)
         case list():
             return [_walk(each, map_text, map_table) for each in value]
         case dict() if set(value) == _TABLE_FIELDS:
-            return {**value, "id": map_table(value["id"])}
+            return map_table(value)
         case dict():
             return {
                 key: "<user>" if key == "owner" else _walk(each, map_text, map_table)

@@ -10,11 +10,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from parquetry.metastore import open_metastore
 from parquetry.operations import OPERATIONS
 from parquetry.planner.engine import NoEngine
+from parquetry.planner.lake import table_ref
 from parquetry.planner.planner import Planner
 from parquetry.planner.protocol.codec import PROTOCOL
 from tests.support.spark.asked_lake import BridgeLake
@@ -135,7 +137,7 @@ def test_every_question_that_changes_is_refused(tmp_path: Path, caplog: pytest.L
     """
     folder, url = tmp_path / "lake", f"sqlite://{tmp_path}/other.sqlite"
     other = open_metastore(str(folder), url, create=True)
-    table = make(other)
+    make(other)
     write(other, "one")
     (folder / "_parquetry_metastore.json").unlink()
     with open_metastore(str(folder), create=True) as owner:
@@ -149,7 +151,7 @@ def test_every_question_that_changes_is_refused(tmp_path: Path, caplog: pytest.L
         answer = json.loads(planner.ask(text))
         return answer.get("ok", answer.get("error"))
 
-    ref = {"id": table.id.hex(), "version": 1, "database": "default", "table": "t"}
+    ref = msgspec.to_builtins(table_ref(other.table("default", "t")))
     schema = {
         "type": "struct",
         "fields": [{"name": "x", "type": "integer", "nullable": True, "metadata": {}}],

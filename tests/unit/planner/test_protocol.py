@@ -21,7 +21,7 @@ from parquetry.planner.protocol.terms import Terms
 from parquetry.prune.reader_filters import Usable
 
 BASE = {"protocol": codec.PROTOCOL, "catalog": "lake", "options": {"warehouse": "/w"}}
-TABLE = {"id": "ab", "version": 3, "database": "db", "table": "t"}
+TABLE = {"id": "ab", "version": 3, "commit": "cd", "database": "db", "table": "t"}
 
 
 def test_a_question() -> None:
@@ -36,7 +36,7 @@ def test_a_question() -> None:
         )
     )
     assert isinstance(asked, questions.DropPartitions)
-    assert asked.table == questions.TableRef("ab", 3, "db", "t")
+    assert asked.table == questions.TableRef("ab", 3, "cd", "db", "t")
     assert asked.partitions == [["1", None]]
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 from parquetry.metastore import FileRecord, Metastore, Replacement, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.planner.engine import NoEngine
-from parquetry.planner.lake import Lake, Staged
-from parquetry.planner.protocol.questions import TableRef
+from parquetry.planner.lake import Lake, Staged, table_ref
 from parquetry.store import MemoryStore
 from tests.support.stores.metastores import metadata
 
@@ -21,10 +22,10 @@ def test_queries_go_on_with_the_version_that_they_began_with(tmp_path: Path) -> 
     transaction.append((1, "a"), [FileRecord("a", 1, 1)])
     table = commit(transaction)
     lake = Lake("lake", metastore, NoEngine("UTC"))
-    query = TableRef(table.id.hex(), table.version, "default", "t")
+    query = table_ref(table)
     replacement = Replacement(metastore.table("default", "t"), metadata(location=str(tmp_path / "t")))
     lake.staged[replacement.id.hex()] = Staged(replacement, "default", "t")
-    writer = TableRef(replacement.id.hex(), table.version, "default", "t")
+    writer = msgspec.structs.replace(query, id=replacement.id.hex())
     assert list(lake.snapshot(writer).partitions()) == []
     filled = Transaction(lake.snapshot(writer), "append")
     filled.append((2, "b"), [FileRecord("b", 1, 1)])

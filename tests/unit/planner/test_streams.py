@@ -98,7 +98,9 @@ def test_the_table_as_it_stands_and_what_comes(lake: BridgeLake) -> None:
     """A stream reads each file once, in the order of partitions, even if others commit between batches."""
     commit_files(lake, p2=["c"], p1=["a", "b"])
     stream = Stream(lake)
-    assert stream.begin() == {"table": lake.table().id.hex(), "version": 1, "whole": True}
+    now = lake.table()
+    expected = {"table": now.id.hex(), "version": 1, "whole": True, "commit": now.commit.id}
+    assert stream.begin() == expected
     assert stream.all() == [["1:a", "1:b", "2:c"]]
     commit_files(lake, p1=["d"])
     commit_files(lake, p3=["e"], p1=["f"])
@@ -156,7 +158,9 @@ def test_directories_of_heavy_values(tmp_path: Path) -> None:
 def test_an_empty_table_has_nothing_to_begin_with(lake: BridgeLake) -> None:
     """No batch is made of no files."""
     stream = Stream(lake)
-    assert (stream.begin(), stream.all()) == ({"table": lake.table().id.hex(), "version": 1}, [])
+    now = lake.table()
+    expected = {"table": now.id.hex(), "version": 1, "commit": now.commit.id}
+    assert (stream.begin(), stream.all()) == (expected, [])
     commit_files(lake, p1=["a"])
     assert stream.all() == [["1:a"]]
 
@@ -284,6 +288,12 @@ def test_a_checkpoint_of_something_else(lake: BridgeLake) -> None:
         "Version 8 of table lake.default.t, which the stream is to go on from, is not there: the newest is 0"
         in stream.next()
     )
+    commit_files(lake, p1=["a"])
+    for lost in ({"version": 2}, {"version": 1, "files": 1}, {"version": 1, "whole": True}):
+        stream.at = json.dumps({"table": lake.table().id.hex(), **lost, "commit": "ab"})
+        assert "Version 1 of table lake.default.t is another one" in stream.next()
+    stream.at = json.dumps({"table": lake.table().id.hex(), "version": 1})  # of an older library
+    assert stream.next() == ["1:a"]
     stream.at = json.dumps({"table": "00" * 8, "version": 1})
     assert "is another one than the stream has read so far" in stream.next()
 

@@ -43,7 +43,7 @@ def sweep(store: Store, table: bytes, head: Head) -> None:
         table: id of the table.
         head: the table's head, now or a short time ago. Its pending tickets and later tickets are left alone.
     """
-    indexes = load_metadata(store, table, head.commit.metadata).indexes
+    indexes = load_metadata(store, table, head.commit).indexes
     journal = list(store.scan(*prefix_range(JOURNAL + table)))
     for ticket, rows in itertools.groupby(journal, key=lambda row: journal_ticket(row[0])):
         if ticket >= head.next_ticket or ticket in head.pending:

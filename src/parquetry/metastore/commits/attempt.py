@@ -200,7 +200,7 @@ class Attempt:
             latest: the rows of the partitions to change in that version.
         """
         table, metadata = self._task.table, self._task.prepared.metadata
-        self.metadata = metadata or load_metadata(self._task.store, table, head.commit.metadata)
+        self.metadata = metadata or load_metadata(self._task.store, table, head.commit)
         age = complement(self.ticket)
         # The newest commit is only in the head. It must be in the log before this commit takes its place.
         rows = [(commit_key(table, head.commit.version), encode(head.commit))]

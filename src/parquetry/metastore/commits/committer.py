@@ -70,7 +70,7 @@ from parquetry.metastore.storage.format import require_format
 from parquetry.metastore.storage.head import Head, pause, read_head
 from parquetry.metastore.storage.model import CommitRecord, TableMetadata, Totals
 from parquetry.metastore.storage.owner import Owner, active_owner, uptime_s
-from parquetry.metastore.versions.snapshot import TableSnapshot, load
+from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_metadata
 from parquetry.metastore.versions.visible_rows import PartitionRow, VisibleRows
 
 _LOG = logging.getLogger("parquetry")
@@ -232,6 +232,8 @@ class _Committer:
         task, base, store = self._task, self._task.base, self._task.store
         latest, version, moves = task.prepared.before, base.version, 0
         removed_rows: dict[bytes, PartitionRow] = {}
+        if self._head.commit.id != base.commit.id:
+            self._conflicts.require_same_history(self._head)
         if any(read.version.version < version for read in task.transaction.requirements.reads):
             self._conflicts.check_reads(base)
         while True:
@@ -267,6 +269,9 @@ class _Committer:
         task = self._task
         commit = own_commit(task, head)
         with contextlib.suppress(ParquetryError):  # the next writer finds what remains
+            load_metadata(
+                task.store, task.table, head.commit, self._head.commit
+            )  # so that no one reads them again
             recovery.sweep(task.store, task.table, head)
         try:
             return load(task.store, task.table, head, commit)

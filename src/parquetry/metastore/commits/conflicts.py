@@ -15,6 +15,8 @@ In this table, *placement* is the partition columns, the location, the format an
 | gives a column another type          | changed how partitions are arranged                             |
 | puts files into buckets by a column  | given the column another type: the hash depends on the type     |
 
+And any change conflicts with a restore of an older dump, which lacks its base.
+
 An append does not depend on the files that a partition already has, so appends do not conflict with each
 other. The exception is files with an arrangement: see `arrangement_rules`. Any other change of a partition
 was decided by looking at it, so the partition must still be the one that was looked at.
@@ -39,7 +41,7 @@ from parquetry.metastore.commits.changes import Add, Append, Change, ReadScope, 
 from parquetry.metastore.commits.prepared import PreparedCommit
 from parquetry.metastore.storage.head import Head
 from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.versions.snapshot import TableSnapshot, load
+from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_commit
 from parquetry.metastore.versions.visible_rows import PartitionRow
 
 
@@ -55,6 +57,23 @@ class Conflicts:
         self._transaction = prepared.transaction
         self._base = prepared.base
         self._metadata = prepared.metadata
+
+    def require_same_history(self, head: Head) -> None:
+        """Make sure that the base is a version of the table, and no lost one of the same number.
+
+        Args:
+            head: the table's head now.
+
+        Raises:
+            CommitConflictError: the store was emptied and restored from an older dump since.
+        """
+        base = self._base
+        found = load_commit(base.store, base.id, head, base.version)
+        if head.commit.version < base.version or (found is not None and found.id != base.commit.id):
+            raise CommitConflictError(
+                f"Table {base.label}: the metastore was restored from a dump, which lacks version {base.version}, while "
+                f"{self._transaction.operation!r} was being prepared on it; nothing was written: run it again."
+            )
 
     def check(
         self, head: Head, latest: Mapping[bytes, PartitionRow], removed_rows: Mapping[bytes, PartitionRow]

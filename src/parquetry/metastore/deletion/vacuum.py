@@ -313,7 +313,7 @@ def _remove_files(
             else ([], [])
         )
     try:
-        metadata = load_metadata(store, orphan.id, orphan.head.commit.metadata)
+        metadata = load_metadata(store, orphan.id, orphan.head.commit)
     except TableNotFoundError:  # interrupted before the metadata were written
         return [], []
     own = OwnedFiles(store, orphan.id, metadata, files)

@@ -101,8 +101,10 @@ def _changes(
     for key, row in last.visible.rows_since(touched, min(each.ticket for each in commits)):
         written.setdefault(row.ticket, []).append((key, row))
     (base or last).check_kept()  # no row was missing
+    previous = commits[-1]
     for each in commits:
-        version = load(store, table, head, each)
+        version = load(store, table, head, each, previous)
+        previous = each
         brought, takes_away = [], False
         for key, row in written.get(each.ticket, ()):
             now = _partition(version, key, row)

@@ -11,6 +11,7 @@ import functools
 import weakref
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError, UnsupportedError
 from parquetry.key_schema import KeySchema
@@ -134,6 +135,14 @@ class TableSnapshot:
     def version(self) -> int:
         """Return the number of the version. The creation is version 0."""
         return self.commit.version
+
+    @property
+    def identity(self) -> tuple[bytes, int, str]:
+        """Return what a cache names this version by: the table, the number, and the random id of the commit.
+
+        A store that was restored from an older dump gives the numbers of its lost versions again.
+        """
+        return self.id, self.commit.version, self.commit.id
 
     @property
     def totals(self) -> Totals:
@@ -297,21 +306,54 @@ class TableSnapshot:
         return f"TableSnapshot({self.label}, version={self.version}, partitions={self.totals.partitions})"
 
 
-_cache: weakref.WeakKeyDictionary[Store, dict[tuple[bytes, int], TableMetadata]] = weakref.WeakKeyDictionary()
+class _CachedMetadata(NamedTuple):
+    """Metadata, and the ids of commits that are known to have them."""
+
+    metadata: TableMetadata
+    commits: set[str]
+
+
+_cache: weakref.WeakKeyDictionary[Store, dict[tuple[bytes, int], _CachedMetadata]] = (
+    weakref.WeakKeyDictionary()
+)
 _CACHED_RECORDS = 1024
+_COMMITS_PER_RECORD = 1024
 
 
-def load_metadata(store: Store, table: bytes, ticket: int) -> TableMetadata:
-    """Return the metadata that a ticket wrote. The rows are immutable, so each is read once."""
+def load_metadata(
+    store: Store, table: bytes, commit: CommitRecord, other: CommitRecord | None = None
+) -> TableMetadata:
+    """Return the metadata of a commit.
+
+    The row is immutable, so it is read once for each commit. It is read again for other commits of the same
+    ticket, since a store that was restored from a dump may give a ticket to other metadata. Equal metadata
+    are the same object.
+
+    Args:
+        store: store of the metastore.
+        table: id of the table.
+        commit: the commit.
+        other: a commit of the same history, or None. If the two have one ticket, they have the same metadata.
+    """
     cached = _cache.setdefault(store, {})
-    if (table, ticket) not in cached:
-        value = store.get(metadata_key(table, ticket))
+    key = table, commit.metadata
+    found = cached.get(key)
+    if found is None or not (
+        commit.id in found.commits
+        or (other is not None and other.metadata == commit.metadata and other.id in found.commits)
+    ):
+        value = store.get(metadata_key(*key))
         if value is None:
             raise TableNotFoundError("The table was dropped while it was being loaded.")
-        if len(cached) >= _CACHED_RECORDS:
-            cached.clear()
-        cached[table, ticket] = decoder(TableMetadata).decode(value)
-    return cached[table, ticket]
+        metadata = decoder(TableMetadata).decode(value)
+        if found is None or found.metadata != metadata:
+            if len(cached) >= _CACHED_RECORDS:
+                cached.clear()
+            found = cached[key] = _CachedMetadata(metadata, set())
+    if len(found.commits) >= _COMMITS_PER_RECORD:
+        found.commits.clear()
+    found.commits.add(commit.id)
+    return found.metadata
 
 
 def forget_metadata(store: Store) -> None:
@@ -322,11 +364,25 @@ def forget_metadata(store: Store) -> None:
     _cache.pop(store, None)
 
 
-def load(store: Store, table: bytes, head: Head, commit: CommitRecord | None = None) -> TableSnapshot:
-    """Return a version of a table; by default the newest."""
+def load(
+    store: Store,
+    table: bytes,
+    head: Head,
+    commit: CommitRecord | None = None,
+    other: CommitRecord | None = None,
+) -> TableSnapshot:
+    """Return a version of a table; by default the newest.
+
+    Args:
+        store: store of the metastore.
+        table: id of the table.
+        head: head of the table.
+        commit: the commit of the version, or None for the newest.
+        other: a commit of the same history whose metadata were loaded, or None for the head's.
+    """
     commit = commit or head.commit
     try:
-        metadata = load_metadata(store, table, commit.metadata)
+        metadata = load_metadata(store, table, commit, other or head.commit)
     except TableNotFoundError:
         now = read_head(store, table)
         if now is None or now.is_deleted or now.commit.metadata != commit.metadata:
@@ -345,7 +401,7 @@ def load_again(before: TableSnapshot, head: Head) -> TableSnapshot:
     of the change, so the metadata of `before` are used.
     """
     try:
-        return load(before.store, before.id, head)
+        return load(before.store, before.id, head, other=before.commit)
     except TableNotFoundError:
         about = head.database, head.name, head.commit
         return TableSnapshot(before.store, before.id, *about, before.metadata, head.newest)

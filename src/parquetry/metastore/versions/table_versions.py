@@ -60,6 +60,11 @@ class TableVersions:
         commit = load_commit(self._store, self._table, self._head, number)
         return None if commit is None else load(self._store, self._table, self._head, commit)
 
+    def commit_id(self, number: int) -> str | None:
+        """Return the random id of the commit that made a version, or None if there is no such version."""
+        commit = load_commit(self._store, self._table, self._head, number)
+        return None if commit is None else commit.id
+
     def as_of(self, time: int) -> int | None:
         """Return the number of the newest version until a time, or None if all are later.
 

@@ -167,7 +167,7 @@ class _CandidateRequest:
         if not _has(small, key) or not all(map(is_not_null, self.build.conditions)):
             return None
         return self._lake.estimates.get_or_make(
-            ("nearly all", small.id, small.version, key, large.id, large.version, column),
+            ("nearly all", small.identity, key, large.identity, column),
             lambda: dense_key_count(small, key, large, column),
         )
 
@@ -193,9 +193,9 @@ def _rows(request: ScanRequest) -> int | None:
     )
 
 
-def _identity(request: ScanRequest) -> tuple[bytes, int, bytes]:
+def _identity(request: ScanRequest) -> tuple[bytes, int, str, bytes]:
     """Return a key that identifies a version of a table and the conditions on it."""
-    return request.snapshot.id, request.snapshot.version, msgspec.json.encode(request.predicates)
+    return *request.snapshot.identity, msgspec.json.encode(request.predicates)
 
 
 def _has(table: TableSnapshot, name: str) -> bool:

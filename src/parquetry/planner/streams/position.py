@@ -28,12 +28,20 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
         version: the first version with files to read; it may not exist yet.
         files: how many of its files have been read, in their order.
         whole: whether the stream reads all files of the version, not only the files that it added.
+        commit: the random id of the commit that made `last`, or an empty text if it is not known. After a
+            restore of an older dump, another commit may have made a version of that number.
     """
 
     table: str
     version: int
     files: int = 0
     whole: bool = False
+    commit: str = ""
+
+    @property
+    def last(self) -> int:
+        """Return the last version that the stream has begun to read, or -1."""
+        return self.version if self.files or self.whole else self.version - 1
 
     @property
     def text(self) -> str:
@@ -54,6 +62,29 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
                 f"The checkpoint says {text!r}, which is no position in a table of Parquetry: another source wrote it. Start the query "
                 "with a new checkpoint."
             ) from None
+
+
+def position_at(table: StreamedTable, version: int, files: int = 0, *, whole: bool = False) -> Position:
+    """Return a position in a table; see `Position` for its fields."""
+    position = Position(table.newest.id.hex(), version, files, whole)
+    commit = table.versions.commit_id(position.last)
+    return position if commit is None else msgspec.structs.replace(position, commit=commit)
+
+
+def require_same_history(table: StreamedTable, position: Position) -> None:
+    """Make sure that a table still has the version that a stream has read last.
+
+    A version that was vacuumed cannot be compared.
+
+    Raises:
+        StreamError: another commit has made it.
+    """
+    commit = table.versions.commit_id(position.last)
+    if position.commit and commit is not None and position.commit != commit:
+        raise StreamError(
+            f"Version {position.last} of table {table.name} is another one than the stream has read: the metastore was restored from an older "
+            "dump, and versions were made anew. Start the query with a new checkpoint."
+        )
 
 
 class StreamOptions:
@@ -105,22 +136,22 @@ def first_position(table: StreamedTable, options: StreamOptions, starting_at: in
         PropertyError: the options name both a version and a time.
         StreamError: there is no such version, or the time is in the future.
     """
-    id, oldest, newest = table.newest.id.hex(), table.versions.oldest, table.versions.number
+    oldest, newest = table.versions.oldest, table.versions.number
     if starting_at is not None:
         if options.version is not None:
             raise PropertyError(
                 f"Both {STARTING_VERSION} and {STARTING_TIMESTAMP} are given of the stream of table {table.name}: give one of them."
             )
-        return Position(id, _version_at(table, starting_at))
+        return position_at(table, _version_at(table, starting_at))
     match options.version:
         case None if not table.newest.totals.files:
-            return Position(id, newest + 1)
+            return position_at(table, newest + 1)
         case None:
-            return Position(id, newest, whole=True)
+            return position_at(table, newest, whole=True)
         case "latest":
-            return Position(id, newest + 1)
+            return position_at(table, newest + 1)
         case "earliest":
-            return Position(id, oldest, whole=True)
+            return position_at(table, oldest, whole=True)
         case version:
             assert isinstance(version, int)
             if version > newest + 1:
@@ -133,7 +164,7 @@ def first_position(table: StreamedTable, options: StreamOptions, starting_at: in
                     f"What version {version} of table {table.name} brought is not known any more: the versions before {oldest} have been vacuumed "
                     f"away. Start with {oldest + 1} or later, or with {STARTING_VERSION} = earliest, which reads all of version {oldest} first."
                 )
-            return Position(id, version)
+            return position_at(table, version)
 
 
 _TOLERANCE_MS = 60_000

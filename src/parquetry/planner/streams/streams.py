@@ -20,7 +20,13 @@ from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans.scan_answer import file_list, statistics
 from parquetry.planner.streams.pieces import Piece, StreamedTable
-from parquetry.planner.streams.position import Position, StreamOptions, first_position
+from parquetry.planner.streams.position import (
+    Position,
+    StreamOptions,
+    first_position,
+    position_at,
+    require_same_history,
+)
 from parquetry.predicate import match
 from parquetry.prune import Condition, FileKnowledge, files_by_arrangement
 
@@ -38,7 +44,8 @@ def advance(lake: Lake, q: questions.AdvanceStream) -> answers.StreamPosition:
     table = StreamedTable(lake, q.table, q.table.id if start is None else start.table)
     newest = table.versions.number
     if start is None:
-        return answers.StreamPosition(Position(q.table.id, newest + 1).text)
+        return answers.StreamPosition(position_at(table, newest + 1).text)
+    require_same_history(table, start)
     until = newest if q.until is None else min(newest, Position.from_text(q.until).version - 1)
     if start.whole:
         # the stream begins with this version, even if it was committed after the question for `until`
@@ -72,8 +79,8 @@ def _end(
                     piece, done, budget, any_yet=budget != (options.most_files, options.most_bytes)
                 )
                 if done + taken < piece.count:
-                    return Position(start.table, version, done + taken, whole)
-            at = Position(start.table, version + 1)
+                    return position_at(table, version, done + taken, whole=whole)
+            at = position_at(table, version + 1)
     except StreamError:
         if at == start:
             raise
@@ -97,6 +104,8 @@ def plan(lake: Lake, q: questions.PlanBatch) -> answers.PlannedScan:
     """Return the files of a batch."""
     start, end = Position.from_text(q.start), Position.from_text(q.end)
     table = StreamedTable(lake, q.table, start.table)
+    for position in (start, end):
+        require_same_history(table, position)
     begun = table.begun
     asked = conditions(begun, q.predicates)
     until = end.version if end.files else end.version - 1

@@ -26,7 +26,7 @@ from parquetry.metastore import (
     purge_replaced,
     staged_deletion,
 )
-from parquetry.planner.lake import Lake, Staged
+from parquetry.planner.lake import Lake, Staged, table_ref
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.tables.alter import alter, can_alter
 from parquetry.planner.tables.create import new_database, new_metadata
@@ -58,7 +58,7 @@ def stage(lake: Lake, q: questions.StageTable) -> answers.LoadedTable:
     current = None if q.mode == "create" else _to_replace(lake, database, q)
     if current is not None:
         replacement = Replacement(current, new_metadata(lake, database, q, current.metadata))
-        ref = questions.TableRef(replacement.id.hex(), current.version, current.database, current.name)
+        ref = msgspec.structs.replace(table_ref(current), id=replacement.id.hex())
         lake.staged[ref.id] = Staged(replacement, database, q.name)
         return lake.described_as(ref, replacement.snapshot)
     lake.metastore.database(database)

@@ -19,6 +19,7 @@ from parquetry.layout.part import SortColumn
 from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
 from parquetry.planner.engine import NoEngine
+from parquetry.planner.lake import table_ref
 from parquetry.planner.planner import Planner
 from parquetry.planner.protocol import codec
 
@@ -57,14 +58,14 @@ def scan(
         arrangement=ArrangementSpec(buckets=table),
         properties=properties or {},
     )
-    created = metastore.create_table("db", "t", metadata)
+    metastore.create_table("db", "t", metadata)
     for p, (spec, files) in enumerate(partitions):
         transaction = Transaction(metastore.table("db", "t"), "append")
         transaction.replace((p,), files, arrangement=PLAIN if spec is None else ArrangementSpec(buckets=spec))
         commit(transaction)
     planner = Planner(NoEngine("UTC"))
     snapshot = metastore.table("db", "t")
-    ref = {"id": created.id.hex(), "version": snapshot.version, "database": "db", "table": "t"}
+    ref = msgspec.to_builtins(table_ref(snapshot))
     head = {"protocol": codec.PROTOCOL, "catalog": "lake", "options": {"warehouse": str(folder)}}
     about = {"op": "plan_scan", "table": ref, "predicates": [], "runtime": [], "columns": list(columns)}
     answer = json.loads(planner.ask(json.dumps({**head, **about, **question})))

@@ -61,9 +61,19 @@ class CatalogQuestion(Question, tag="catalog_question", frozen=True):
 
 
 class TableRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One version of one table. A question about a loaded table names it."""
+    """One version of one table. A question about a loaded table names it.
+
+    Attributes:
+        id: of the table, hexadecimal.
+        version: the number.
+        commit: the random id of the commit that made the version. After a restore of an older dump, another
+            version may have the number.
+        database: the database's name.
+        table: the table's name.
+    """
 
     id: str
     version: int
+    commit: str
     database: str
     table: str
