@@ -11,7 +11,7 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, InSet}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.parquetry.protocol.{AuditMode, BridgeVersion, Json, ParquetryException}
+import org.apache.spark.sql.parquetry.protocol.{AuditMode, Bridge, BridgeVersion, Json, ParquetryException}
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 import org.apache.spark.sql.parquetry.values.InBoxes
 
@@ -77,6 +77,7 @@ object AuditFailure {
       "plan" -> JString(query.toString),
       "settings" -> Json.strings(SQLConf.get.getAllConfs.filter { case (name, _) =>
         name.startsWith("parquetry.") || settings.contains(name) })))
+    Bridge.countFailedAudit()
     new ParquetryException("AUDIT", s"$words Parquetry is wrong here: report it, with $path; `parquetry audit $path` tries it again. " +
       s"The setting ${AuditMode.setting} audits queries; without it, this query would have returned its rows.")
   }

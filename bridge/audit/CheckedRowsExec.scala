@@ -49,19 +49,25 @@ case class CheckedRowsExec(claims: Seq[RowClaim], tables: String, child: SparkPl
   override protected def withNewChildInternal(newChild: SparkPlan): CheckedRowsExec = copy(child = newChild)
 }
 
-private object CheckedRowsExec {
-  def failure(tables: String, node: String, found: String): ParquetryException = {
+object CheckedRowsExec {
+  private val beginning = "Spark was told that rows of"
+
+  private def failure(tables: String, node: String, found: String): ParquetryException = {
     val path = InputFileBlockHolder.getInputFilePath.toString
     val file = if (path.isEmpty) "" else s" It is in file $path."
-    new ParquetryException("AUDIT", s"Spark was told that rows of $tables are $found.$file The claim is of the node $node. " +
+    new ParquetryException("AUDIT", s"$beginning $tables are $found.$file The claim is of the node $node. " +
       "Run CALL system.verify for the table, and report the plan of the query if that finds nothing.", "XX000")
   }
 
   /** Raises the failure of a check as it is, and not as the cause of a subquery's failure. */
-  def unwrapped[T](body: => T): T = try body catch {
-    case NonFatal(e) => throw Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).take(MAX_CAUSES).collectFirst {
+  private[audit] def unwrapped[T](body: => T): T = try body catch { case NonFatal(e) => throw failureIn(e).getOrElse(e) }
+
+  /** Whether a check in a task made a query fail: such a failure is counted when the query ends. */
+  def isCauseOf(error: Throwable): Boolean = failureIn(error).exists(_.getMessage.contains(beginning))
+
+  private def failureIn(error: Throwable): Option[ParquetryException] =
+    Iterator.iterate(error)(_.getCause).takeWhile(_ != null).take(MAX_CAUSES).collectFirst {
       case failed: ParquetryException if failed.code == "AUDIT" => failed
-    }.getOrElse(e)
-  }
+    }
   private final val MAX_CAUSES = 20
 }

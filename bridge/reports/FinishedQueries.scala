@@ -17,7 +17,8 @@ import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
 import org.apache.spark.sql.execution.columnar.{CachedRDDBuilder, InMemoryRelation}
 import org.apache.spark.sql.execution.ui.{SparkListenerSQLExecutionEnd, SparkListenerSQLExecutionStart}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
-import org.apache.spark.sql.parquetry.protocol.StatementText
+import org.apache.spark.sql.parquetry.audit.CheckedRowsExec
+import org.apache.spark.sql.parquetry.protocol.{Bridge, StatementText}
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 import org.apache.spark.sql.parquetry.rows.RewriteRowsExec
 import org.apache.spark.sql.parquetry.scan.Reported
@@ -42,6 +43,7 @@ private class FinishedQueries(context: SparkContext) extends SparkListener {
       nested += start.executionId
     case end: SparkListenerSQLExecutionEnd =>
       val isInner = nested.remove(end.executionId)
+      if (!isInner && end.executionFailure.exists(CheckedRowsExec.isCauseOf)) Bridge.countFailedAudit()
       // Spark names the executions that an action or a statement began, and most of those within them not
       if ((isInner || end.executionName.isDefined) && end.executionFailure.isEmpty && end.qe != null) {
         ran.add(end.qe)

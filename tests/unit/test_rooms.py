@@ -83,8 +83,8 @@ FLOORS = {
     ),
     "operations": (
         {"registry"},
-        {"maintenance"},
-        {"upkeep"},
+        {"erase", "maintenance"},
+        {"erasure", "upkeep"},
         {
             *("checks", "claim", "indexes", "publish", "reports", "rewrites", "suggest_skew", "sync"),
             *("vacuum", "versions"),

@@ -23,7 +23,7 @@ _GROUPS = {
         "history",
     ),
     "Check": ("doctor", "audit", ...),
-    "Maintain a table": (..., "publish"),
+    "Maintain a table": (..., "erase", "publish"),
     "Maintain a warehouse": (..., "write-metrics", "serve-metrics"),
     "Other engines": ("serve-iceberg",),
     "Indexes": (...,),
