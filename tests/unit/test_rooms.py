@@ -86,7 +86,17 @@ FLOORS = {
         {"erase", "maintenance"},
         {"erasure", "upkeep"},
         {
-            *("checks", "claim", "indexes", "publish", "reports", "rewrites", "suggest_skew", "sync"),
+            *(
+                "checks",
+                "claim",
+                "detail",
+                "indexes",
+                "publish",
+                "reports",
+                "rewrites",
+                "suggest_skew",
+                "sync",
+            ),
             *("vacuum", "versions"),
         },
         {"operation"},

@@ -181,7 +181,8 @@ class SparkEngine:
 
     def count_rows(self, table: str, condition: str) -> int:
         """Return the number of rows that satisfy a condition; see `Engine.count_rows`."""
-        return active_session().read.table(table).where(condition).count()
+        count: int = active_session().read.table(table).where(condition).count()
+        return count
 
     def may_have_rows(self, table: str, version: int, condition: str) -> bool:
         """Return whether a version has a row that satisfies a condition; see `Engine.may_have_rows`."""
