@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -24,7 +25,7 @@ def erase(
         typer.Option(
             "--grace-hours",
             metavar="N",
-            help="The age at which a file that no version lists is deleted, as for vacuum. 0 only if nobody writes.",
+            help="The age at which a file that no version lists is deleted, as for vacuum; an hour at least.",
             show_default=False,
         ),
     ] = None,
@@ -62,16 +63,17 @@ def erase(
         output.print_json(records)
         return
     output.print_table(
-        ("step", "outcome", "count", "size", "detail"),
-        (
-            (
-                each["step"],
-                each["outcome"],
-                "" if each["count"] is None else texts.count(each["count"]),
-                "" if each["bytes"] is None else texts.size_text(each["bytes"]),
-                each["detail"] or "",
-            )
-            for each in records
-        ),
-        numbers=("count", "size"),
+        ("step", "outcome", "count", "size", "detail"), map(_cells, records), numbers=("count", "size")
+    )
+
+
+def _cells(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the cells of a step."""
+    count, size = record["count"], record["bytes"]
+    return (
+        record["step"],
+        record["outcome"],
+        "" if count is None else texts.count(count),
+        "" if size is None else texts.size_text(size),
+        record["detail"] or "",
     )

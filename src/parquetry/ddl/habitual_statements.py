@@ -121,16 +121,16 @@ def _statement_error(
     first = cursor.at + _tokens_before(match, match.start())
     last = cursor.at + _tokens_before(match, match.end()) - (match.string[match.end() - 1] == " ")
     said = " ".join(cursor.text[cursor.tokens[first].start : cursor.tokens[last].end].split())
-    said = _closed(said.rstrip("( "))
+    said = _close_parentheses(said.rstrip("( "))
     return UnsupportedError(
         f"{said}: {lacking}. {answer}" if lacking else f"Parquetry has no {said}: {answer}"
     )
 
 
-def _closed(said: str) -> str:
+def _close_parentheses(said: str) -> str:
     """Return the beginning of a statement, shortened, with an ellipsis where it stops within parentheses.
 
-    >>> _closed("table_changes('lake.n.t'"), _closed("CREATE TABLE g (id INT)")
+    >>> _close_parentheses("table_changes('lake.n.t'"), _close_parentheses("CREATE TABLE g (id INT)")
     ("table_changes('lake.n.t' …)", 'CREATE TABLE g (id INT)')
     """
     shown = said if len(said) <= _SHOWN_LENGTH else f"{said[:_SHOWN_LENGTH]}…"

@@ -59,7 +59,9 @@ def _nothing_to_verify(context: Context, arguments: Mapping[str, Any]) -> str | 
         "Check",
         "verify sales.orders \"day >= '2026-03-01'\"",
         {"problem": "finding"} | {name: name for name in ("partition", "path", "bucket", "rows", "detail")},
-        sentence=lambda context, found, arguments: None if found else _nothing_to_verify(context, arguments),
+        sentence=lambda context, records, arguments: (
+            None if records else _nothing_to_verify(context, arguments)
+        ),
         empty="All rows are where they should be.",
         is_problem=lambda misplacement: misplacement.is_wrong,
     ),

@@ -36,7 +36,7 @@ def erase(
     dry_run: DryRun = False,
     grace_hours: Annotated[
         int | None,
-        "The age at which a file that no version lists is deleted, as for vacuum. 0 only if nobody writes.",
+        "The age at which a file that no version lists is deleted, as for vacuum; an hour at least.",
     ] = None,
 ) -> list[Erased]:
     """Erase rows for good; see `erasure`. All versions with such rows end, however young they are."""

@@ -160,8 +160,8 @@ class OwnedFiles:
     @functools.cached_property
     def links(self) -> PublishedLinks:
         """The links that the table has published; none if it belongs to another metastore, too."""
-        places = {self.root, *self.former}
-        return PublishedLinks((place for place in places if not self._is_shared(place)), self._table)
+        folders = {self.root, *self.former}
+        return PublishedLinks((folder for folder in folders if not self._is_shared(folder)), self._table)
 
     @functools.cached_property
     def _claims(self) -> list[Claim]:
@@ -484,7 +484,7 @@ class DroppedTableFiles:
             # an external table without a write has no files there
             return [] if table.metadata.external and not table.version else [error.message]
         failures = own.delete(sorted(self._deletable(own, there), key=_is_data))
-        failures += own.links.remove(own.links.outdated(None))
+        failures += own.links.remove(own.links.find_outdated(None))
         end_uploads(self._files, own.unfinished_uploads())
         own.delete_empty()
         return failures

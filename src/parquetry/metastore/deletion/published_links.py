@@ -43,7 +43,7 @@ class PublishedLinks:
         folders = (published_folder(location, table) for location in locations)
         self._folders = sorted({folder for folder in folders if folder is not None})
 
-    def outdated(self, oldest: int | None) -> list[Path]:
+    def find_outdated(self, oldest: int | None) -> list[Path]:
         """Return the folders of versions before one, or of all versions.
 
         Args:

@@ -215,7 +215,7 @@ def _remove(run: _Vacuum, survey: RowSurvey, changed: bool) -> list[Removed]:
     uploads = owned.unfinished_uploads()
     abandoned = [(path, upload) for path, upload in uploads if ages.is_old(upload.began)]
     unneeded, kept = search.find(head, uploads, superseded)
-    links = owned.links.outdated(oldest.version)
+    links = owned.links.find_outdated(oldest.version)
     rows = UnneededRows(table.store, table.id, oldest, survey, kept)
     counts = rows.count(head) if changed else []
     if not dry_run:

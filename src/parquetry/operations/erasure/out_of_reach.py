@@ -33,8 +33,8 @@ def out_of_reach(snapshot: ms.TableSnapshot, store: str | None) -> Iterator[Eras
     """
     if store is not None:
         yield Erased("store", NOT_REACHED, detail=store)
-    for place, detail in _EVERYWHERE.items():
-        yield Erased(place, NOT_REACHED, detail=detail)
+    for name, detail in _EVERYWHERE.items():
+        yield Erased(name, NOT_REACHED, detail=detail)
     if snapshot.metadata.partition_by:
         yield Erased(
             "partition values", NOT_REACHED,

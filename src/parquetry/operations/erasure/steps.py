@@ -112,7 +112,7 @@ def left_files(before: set[str], snapshot: ms.TableSnapshot, oldest: int) -> Ite
     if young:
         size = sum(each.bytes or 0 for each in young)
         yield Erased("files of unfinished writes", NOT_REACHED, len(young), size,
-            "A write may be running. Erase again when they are 24 hours old, or with grace_hours => 0 if nobody writes: "
+            "A write may be running. Erase again when they are 24 hours old, or with grace_hours => 1 if nobody writes: "
             f"{_some([each.path or '' for each in young])}.")  # fmt: skip
 
 

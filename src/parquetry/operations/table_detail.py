@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from parquetry.operations.operation import Context, TableName, Timestamp, operation
+from parquetry.operations.operation import Context, Presentation, TableName, Timestamp, operation
 
 
 class TableDetail(NamedTuple):
@@ -24,9 +24,19 @@ class TableDetail(NamedTuple):
     properties: str
 
 
-@operation("Returns one row about a table, as Delta's DESCRIBE DETAIL does.")
+@operation(
+    "Returns one row about a table, as Delta's DESCRIBE DETAIL does.",
+    command=Presentation(
+        "Look at tables",
+        "detail sales.orders --json",
+        {"name": "table", "format": "format", "numFiles": "files", "sizeInBytes": "bytes", "partitionColumns": "partition columns", "location": "location", "id": "id", "description": "comment", "properties": "properties"},
+    ),
+)  # fmt: skip
 def detail(context: Context, table: TableName) -> list[TableDetail]:
-    """Describe a table in one row."""
+    """Describe a table in one row.
+
+    `parquetry describe` shows columns, too.
+    """
     snapshot = context.find(table)
     metadata, totals = snapshot.metadata, snapshot.totals
     return [
