@@ -89,7 +89,7 @@ FLOORS = {
             *(
                 "checks",
                 "claim",
-                "detail",
+                "table_detail",
                 "indexes",
                 "publish",
                 "reports",

@@ -1,4 +1,4 @@
-"""The command `erase`: delete rows for good. It starts Spark, which deletes the rows, and calls the procedure."""
+"""The command `erase`: delete rows for good. It starts Spark, and calls the procedure."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def serve(
         host: the address to listen on.
         port: the port.
         workers: number of processes that answer. A process that ends is replaced by another.
-        begin: called when all that is needed is there.
+        begin: called before the first request, once uvicorn is found.
 
     Raises:
         ConfigurationError: uvicorn is not installed, or others could ask without a token.

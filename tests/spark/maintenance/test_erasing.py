@@ -104,7 +104,7 @@ def test_versions_without_such_rows_stay(spark: SparkSession, rows: Rows, db: st
 
 
 def test_what_is_not_reached_is_named(spark: SparkSession, rows: Rows, db: str, tmp_path: Path) -> None:
-    """Another writer's file of an external table stays and is named; dumps and copies are told of."""
+    """Another writer's file of an external table stays and is named; so are dumps and copies."""
     table = f"{db}.away"
     pq.write_table(pa.table({"id": pa.array([1, 2], pa.int32())}), tmp_path / "theirs.parquet")
     spark.sql(f"CREATE TABLE {table} (id INT) USING parquet LOCATION '{tmp_path}'")

@@ -161,7 +161,7 @@ def test_other_publications_say_that_files_can_be_overwritten(lake: PythonLake) 
 
 
 def published(lake: PythonLake) -> list[str]:
-    """Return the versions whose links are there."""
+    """Return the versions with links."""
     return sorted(folder.name.partition("-")[0] for folder in lake.folder.glob("default.db/_published/*/*"))
 
 
@@ -181,7 +181,7 @@ def test_a_vacuum_takes_the_links_of_versions_that_it_ends(lake: PythonLake) -> 
 
 
 def test_a_dropped_table_leaves_no_links(lake: PythonLake) -> None:
-    """DROP removes the folders that nobody may write."""
+    """DROP removes folders without a right to write."""
     publish(lake.table("t"), Recorded(), read_only=True)
     dropping = Dropping(lake.metastore)
     dropping.drop("default", "t")

@@ -31,7 +31,7 @@ def fill(store: SQLiteStore, seed: int) -> list[bytes]:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_no_file_has_deleted_rows(tmp_path: Path, seed: int) -> None:
-    """After a whole scrub neither the file nor its log has the bytes; all other rows are there."""
+    """After a whole scrub neither the file nor its log has the bytes. All other rows stay."""
     store = SQLiteStore(tmp_path / "m.sqlite")
     secret = fill(store, seed)
     assert "m.sqlite-wal" in holders(tmp_path)

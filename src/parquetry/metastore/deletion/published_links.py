@@ -2,9 +2,9 @@
 
     shop.db/_published/<id of the table>/<version>-<id of its commit>/day=2026-11-27/part-0.parquet
 
-A link keeps the bytes of a file on the disk. So a folder of links goes with its version: a vacuum removes
-those of versions that cannot be read any more, and a DROP removes all. The folders are on local disks alone,
-and give no right to write.
+A link keeps the bytes of a file on the disk. So a folder of links goes with its version: a vacuum removes the
+links of versions that it ends, and a DROP removes all links. The folders are on local disks alone, and give
+no right to write.
 """
 
 from __future__ import annotations

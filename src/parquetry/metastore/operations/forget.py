@@ -74,7 +74,7 @@ def redact_statements(table: TableSnapshot) -> int:
     count = 0 if newest.commit.author.statement is None else 1
 
     def change(head: Head) -> Head:
-        # the head first: whoever moves its commit to a row of its own now has to begin again
+        # The head comes first: a writer who moves its commit to a row now has to begin again.
         if head.commit.author.statement is None:
             return head
         return msgspec.structs.replace(head, commit=_without_statement(head.commit))

@@ -64,7 +64,7 @@ class Report(ReportPart, frozen=True):
         return plain | {"values": [each.to_dict() for each in self.values]} if self.values else plain
 
     def to_openlineage(self) -> dict[str, Any]:
-        """Return the report as run facets of OpenLineage, by their names: files and bytes read of how many."""
+        """Return run facets of OpenLineage by name: the files and bytes read of how many."""
         return run_facet(self.scans)
 
     def __str__(self) -> str:

@@ -10,7 +10,7 @@ from parquetry.prune.report.scan import ScanReport, Step
 
 
 def test_a_run_facet_has_files_of_how_many() -> None:
-    """Each scan has its steps; the fields that all facets need are there, and all is JSON."""
+    """Each scan has its steps, beside the two fields that all facets need."""
     scan = ScanReport("lake.db.t", (Step("partitions", 2, 10), Step("files", 3, 40), Step("bytes", 1, 9)))
     facets = Report((scan, ScanReport("lake.db.u", ()))).to_openlineage()
     facet = facets.pop("parquetry_scans")
