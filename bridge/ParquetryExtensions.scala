@@ -26,7 +26,7 @@ import org.apache.spark.sql.parquetry.scan.{ForeseeScans, SeparateScans}
 import org.apache.spark.sql.parquetry.splitting.DisableUnusedSplits
 import org.apache.spark.sql.parquetry.statements.{
   AnalyzeStatement, DescribeStatement, EarlyStatements, EvolveViewSchemas, ExpandDroppedPartitions, LoadDataStatement, Parser,
-  RepairStatement, ShowCreateTableStatement, ShowPartitionValues, ShowPartitionsStatement}
+  RepairStatement, ShowCreateTableStatement, ShowPartitionValues, ShowPartitionsStatement, ShowTablesStatement}
 import org.apache.spark.sql.parquetry.streaming.{
   CheckStreamingModes, MarkStreamedTables, PruneStreamColumns, StreamedRowsStrategy}
 import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverwrite, ObservedWriteStrategy}
@@ -50,6 +50,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               DynamicOverwrite               becomes an append with a mode of ours: Spark refuses V1 writes otherwise
  *                               RepairStatement                MSCK REPAIR TABLE asks the planner
  *                               ShowPartitionsStatement        SHOW PARTITIONS asks the planner
+ *                               ShowTablesStatement            SHOW TABLE EXTENDED shows views, too
  *                               ShowCreateTableStatement       SHOW CREATE TABLE shows clauses in place of properties
  *                               DescribeStatement              DESCRIBE adds what the planner knows of a table and a column
  *                               LoadDataStatement              LOAD DATA is refused, with what to do instead
@@ -143,6 +144,7 @@ private object Rules {
     extensions.injectPostHocResolutionRule(_ => ofOurs(DynamicOverwrite))
     extensions.injectPostHocResolutionRule(_ => ofOurs(RepairStatement))
     extensions.injectPostHocResolutionRule(_ => ofOurs(ShowPartitionsStatement))
+    extensions.injectPostHocResolutionRule(_ => ShowTablesStatement)
     extensions.injectPostHocResolutionRule(_ => ofOurs(ShowCreateTableStatement))
     extensions.injectPostHocResolutionRule(_ => ofOurs(DescribeStatement))
     extensions.injectPostHocResolutionRule(_ => ofOurs(LoadDataStatement))

@@ -12,7 +12,7 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, InSet}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.parquetry.protocol.{AuditMode, BridgeVersion, Json, ParquetryException}
+import org.apache.spark.sql.parquetry.protocol.{AuditMode, Bridge, BridgeVersion, Json, ParquetryException}
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 import org.apache.spark.sql.parquetry.values.InBoxes
 
@@ -98,7 +98,9 @@ object AuditFailure {
   /** The name of a file for a failure; the file is not there yet. */
   def newPath: Path = Paths.get(System.getProperty("java.io.tmpdir"), "parquetry-audit", s"${UUID.randomUUID}.json")
 
+  /** Writes the file of a failure, and counts the failure. */
   private def write(content: JObject, path: Path): Path = {
+    Bridge.countFailedAudit()
     Files.createDirectories(path.getParent)
     val file = Files.createTempFile(path.getParent, "", ".part") // only its owner may read it
     Files.write(file, pretty(render(content)).getBytes(UTF_8))

@@ -13,6 +13,7 @@ import org.json4s._
 import org.json4s.jackson.JsonMethods.compact
 import py4j.GatewayServer
 
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.classic.SparkSession
 
@@ -34,7 +35,7 @@ class PlannerQuestion(
  * The one gateway between Spark and the planner. It is below `org.apache.spark.sql`, since analysis errors
  * and `Dataset.ofRows` are visible only there.
  */
-object Bridge {
+object Bridge extends Logging {
   /**
    * The bridge's version, written by the build. It is compared with the Python package's when a session is
    * attached.
@@ -192,6 +193,15 @@ object Bridge {
     val text = question("check_settings", fields)
     answered("check_settings", text)
   }
+
+  /**
+   * Has the planner count an audit that failed, for its metrics. The audit's own error matters more than one
+   * that happens here.
+   */
+  def countFailedAudit(): Unit =
+    try answered("count_failed_audit", question("count_failed_audit", Nil)) catch {
+      case NonFatal(error) => logWarning(s"An audit that failed was not counted: ${error.getMessage}")
+    }
 
   /** Returns lines about the joins of a query, made of the facts about its plan. */
   def explainJoins(fields: JField*): Seq[String] = {

@@ -83,10 +83,20 @@ FLOORS = {
     ),
     "operations": (
         {"registry"},
-        {"maintenance"},
-        {"upkeep"},
+        {"erase", "maintenance"},
+        {"erasure", "upkeep"},
         {
-            *("checks", "claim", "indexes", "publish", "reports", "rewrites", "suggest_skew", "sync"),
+            *(
+                "checks",
+                "claim",
+                "table_detail",
+                "indexes",
+                "publish",
+                "reports",
+                "rewrites",
+                "suggest_skew",
+                "sync",
+            ),
             *("vacuum", "versions"),
         },
         {"operation"},

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from parquetry import adoption, definition, metastore as ms, publishing, verification
 from parquetry.catalog.reader import CatalogReader
@@ -18,7 +18,7 @@ from parquetry.catalog.views import full_name, table_view
 from parquetry.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from parquetry.operations import Maintained, StatusRow
+    from parquetry.operations import Maintained, StatusRow, TableDetail
 
 
 class Catalog(CatalogReader):
@@ -100,6 +100,18 @@ class Catalog(CatalogReader):
                 before, dry_run=dry_run, grace_hours=grace_hours, force=force, allow_recent=allow_recent
             )
             return checked_vacuum(table, full_name(table.database, table.name), options)
+
+    def detail(self, name: str) -> TableDetail:
+        """Return what Delta's DESCRIBE DETAIL has of a table: format, location, times, files and bytes.
+
+        Raises:
+            TableNotFoundError: there is no such table.
+        """
+        from parquetry.catalog.upkeep import UpkeepContext
+        from parquetry.operations import detail
+
+        (record,) = detail.run(UpkeepContext(self._metastore), name)
+        return cast("TableDetail", record)
 
     def status(self, tables: str | None = None) -> list[StatusRow]:
         """Return what the tables need, the greatest gain first. It reads the metastore alone.

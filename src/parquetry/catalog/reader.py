@@ -345,7 +345,8 @@ def _plan(
         if isinstance(where, str) and _reads(where, metadata.columns):
             known = ", ".join(metadata.partition_by) or "none"
             raise FilterError(
-                f"This is not a partition column of {snapshot.label} (they are: {known}).",
+                f"This is not a partition column of {snapshot.label} (they are: {known}). files() and `parquetry files` take conditions on all "
+                "columns.",
                 error.text,
                 error.position,
             ) from None

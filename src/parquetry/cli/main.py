@@ -7,12 +7,24 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from parquetry.cli import audit, conf, metrics, operations, publish, rows, show, system
+from parquetry.cli import audit, conf, erase, metrics, operations, publish, rows, show, system
 from parquetry.cli.app import app
 from parquetry.errors import ParquetryError
 from parquetry.metastore import Author, Door, author_of_commits, user_name
 
-__all__ = ["app", "audit", "conf", "main", "metrics", "operations", "publish", "rows", "show", "system"]
+__all__ = [
+    "app",
+    "audit",
+    "conf",
+    "erase",
+    "main",
+    "metrics",
+    "operations",
+    "publish",
+    "rows",
+    "show",
+    "system",
+]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

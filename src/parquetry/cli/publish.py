@@ -202,5 +202,5 @@ def serve_iceberg(
 
     source, options = find_warehouse(warehouse, store), storage_options(storage_option)
     served = ServedWarehouse(source.location, source.store, options, planning.value, token, catalog)
-    print(f"Iceberg REST catalog of {served.location()} at http://{host}:{port}", file=sys.stderr)
-    serve(served, host, port, workers)
+    announcement = f"Iceberg REST catalog of {served.location()} at http://{host}:{port}"
+    serve(served, host, port, workers, lambda: print(announcement, file=sys.stderr))

@@ -21,7 +21,7 @@ INTRODUCTION = """\
 
 `parquetry` does what the Python API does (`parquetry.open()`): it shows the tables of a warehouse, their
 partitions and their files, and maintains them as `CALL lake.system.…` does in Spark. It needs no Spark and no
-Java, except for `conf`, `publish` and the checks of `doctor`.
+Java, except for `conf`, `erase`, `publish` and the checks of `doctor`.
 
 **Which warehouse.** `--warehouse`; else the environment variable `PARQUETRY_WAREHOUSE`; else the nearest
 `parquetry.toml` in the working directory and the folders above it, or `~/.config/parquetry/config.toml`:

@@ -13,6 +13,9 @@ if FOR_TYPE_CHECKERS:
         rewrites as rewrites,
     )
     from parquetry.compaction.rebucket import rebucketing as rebucketing
-    from parquetry.compaction.recut import WEIGHT_OF_KEPT_VALUES as WEIGHT_OF_KEPT_VALUES
+    from parquetry.compaction.recut import (
+        WEIGHT_OF_KEPT_VALUES as WEIGHT_OF_KEPT_VALUES,
+        Recutting as Recutting,
+    )
 
 lazy_exports(__name__)

@@ -127,6 +127,27 @@ class Recutting:
         now = kept_map.with_cells([cell for cell in chosen if cell_key(cell) not in numbers])
         return msgspec.structs.replace(own, skew=now)
 
+    def without_empty_cells(
+        self, own: ArrangementSpec, files: Sequence[FileRecord]
+    ) -> tuple[ArrangementSpec, list[FileRecord]] | None:
+        """Return a partition without the heavy values that no file of it is of, or None if nothing changes.
+
+        Without directories, or with a file of an unknown value, each value may have rows.
+
+        Args:
+            own: the partition's arrangement, which follows its rows.
+            files: the partition's files.
+        """
+        skew = _map(own)
+        used = {file.cell for file in files}
+        kept = [number for number in range(len(skew.cells)) if number in used]
+        if None in used or len(kept) == len(skew.cells):
+            return None
+        locations = tuple(skew.locations[number] for number in kept) if skew.locations else ()
+        smaller = SkewMap(skew.columns, tuple(skew.cells[number] for number in kept), True, locations)
+        now = msgspec.structs.replace(own, skew=smaller)
+        return now, self.reassign_cells(files, own, now)
+
     def reassign_cells(
         self, files: Sequence[FileRecord], before: ArrangementSpec, after: ArrangementSpec
     ) -> list[FileRecord]:

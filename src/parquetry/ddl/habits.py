@@ -125,6 +125,7 @@ UNPARSED = _habits(
     (_ALTER + r"alter column [^ ]+ (?:drop|set) expression\b", _GENERATED),
     (_ALTER + r"(?:add|drop) feature\b|upgrade table (?P<other>" + NAME + ")", _NONE + "a table has no features to switch: the metastore has one format for all tables."),
     (_ALTER + r"(?:(?:partition \( .*? \) )?compact|rewrite|optimi[sz]e)\b", _COMPACT),
+    (_ALTER + r"drop (?:if exists )?partition \( [^()]*? (?:<|>|<=|>=|<>|!=|like|in|between)(?: |$)", "DELETE FROM {table} WHERE ds < '…' drops the partitions that a condition selects whole, and rewrites no file of others."),
     (_ALTER + r"exchange partition\b", _NONE + "INSERT INTO {table} SELECT … takes the rows of another table over."),
     (_ALTER + r"(?:un)?archive\b|" + _ALTER.replace("P<table>", "P<other>") + r"touch\b", _NONE + "partitions are neither archived nor touched; an old one is packed by CALL … compact."),
     (_ALTER + r"(?:set|unset) tags?\b", "tags of catalogs are properties here: ALTER TABLE {table} SET TBLPROPERTIES ('…' = '…')."),

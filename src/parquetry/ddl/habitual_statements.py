@@ -121,12 +121,23 @@ def _statement_error(
     first = cursor.at + _tokens_before(match, match.start())
     last = cursor.at + _tokens_before(match, match.end()) - (match.string[match.end() - 1] == " ")
     said = " ".join(cursor.text[cursor.tokens[first].start : cursor.tokens[last].end].split())
-    said = said.rstrip("( ")
-    if len(said) > _SHOWN_LENGTH:
-        said = f"{said[:_SHOWN_LENGTH]}…"
+    said = _close_parentheses(said.rstrip("( "))
     return UnsupportedError(
         f"{said}: {lacking}. {answer}" if lacking else f"Parquetry has no {said}: {answer}"
     )
+
+
+def _close_parentheses(said: str) -> str:
+    """Return the beginning of a statement, shortened, with an ellipsis where it stops within parentheses.
+
+    >>> _close_parentheses("table_changes('lake.n.t'"), _close_parentheses("CREATE TABLE g (id INT)")
+    ("table_changes('lake.n.t' …)", 'CREATE TABLE g (id INT)')
+    """
+    shown = said if len(said) <= _SHOWN_LENGTH else f"{said[:_SHOWN_LENGTH]}…"
+    unclosed = shown.count("(") - shown.count(")")
+    if unclosed <= 0:
+        return shown
+    return f"{shown}{'' if shown.endswith('…') else ' …'}{')' * unclosed}"
 
 
 def _tokens_before(match: re.Match[str], position: int) -> int:

@@ -1,6 +1,7 @@
 """Rewrite Delta's maintenance statements as procedures and queries.
 
-They are `OPTIMIZE`, `VACUUM`, `RESTORE`, `DESCRIBE HISTORY` and `DESCRIBE DETAIL`.
+They are `OPTIMIZE`, `VACUUM`, `RESTORE`, `DESCRIBE HISTORY` and `DESCRIBE DETAIL`. Hive's `ANALYZE TABLE …
+FOR COLUMNS`, without names, becomes Spark's `FOR ALL COLUMNS`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from parquetry.errors import UnsupportedError
 from parquetry.identifiers import join_name, part_text
 from parquetry.sqltext import Edit, TokenCursor, string
 
-WORDS = ("OPTIMIZE", "VACUUM", "RESTORE", "HISTORY", "DETAIL")
+WORDS = ("OPTIMIZE", "VACUUM", "RESTORE", "HISTORY", "DETAIL", "ANALYZE")
 """Every rewritten statement has one of these words."""
 
 
@@ -23,6 +24,8 @@ def edits(cursor: TokenCursor, session: Session) -> list[Edit]:
         UnsupportedError: no procedure does what the statement says; the message names an alternative.
     """
     begins = cursor.next.start
+    if cursor.take("analyze", "table"):
+        return _analyze(cursor, session)
     say: Callable[[TokenCursor, SessionTable], str | None]
     if cursor.take("optimize"):
         say = _optimize
@@ -40,6 +43,17 @@ def edits(cursor: TokenCursor, session: Session) -> list[Edit]:
     table = read_table(cursor, session)
     said = None if table is None else say(cursor, table)
     return [Edit(begins, cursor.behind, said)] if said is not None and cursor.ended else []
+
+
+def _analyze(cursor: TokenCursor, session: Session) -> list[Edit]:
+    """Name all columns where Hive's form names none."""
+    if read_table(cursor, session) is None:
+        return []
+    while not cursor.ended and not cursor.take("for", "columns"):
+        cursor.advance()
+    named = cursor.tokens[cursor.at - 1]
+    is_open = cursor.ended and named.word == "columns"
+    return [Edit(named.start, named.start, "ALL ")] if is_open else []
 
 
 def _optimize(cursor: TokenCursor, table: SessionTable) -> str | None:
@@ -102,7 +116,7 @@ def _history(cursor: TokenCursor, table: SessionTable) -> str | None:
 
 
 def _detail(_cursor: TokenCursor, table: SessionTable) -> str | None:
-    return f"DESCRIBE TABLE EXTENDED {join_name((table.catalog, *table.table))}"
+    return _call(table, "detail")
 
 
 def _call(table: SessionTable, procedure: str, *given: str) -> str:

@@ -62,7 +62,7 @@ WORDS = (
 """Every rewritten statement has one of these words, and every one that is refused before it is parsed."""
 
 _MAY_BE = re.compile(
-    r"\b(?:create|replace|alter)\b.*\btable\b|\b(?:optimize|vacuum|restore)\b|\bdesc(?:ribe)?\s+(?:history|detail)\b"
+    r"\b(?:create|replace|alter)\b.*\btable\b|\b(?:optimize|vacuum|restore|analyze)\b|\bdesc(?:ribe)?\s+(?:history|detail)\b"
     r"|table_changes|\bindex\b|\btablesample\b",
     re.IGNORECASE | re.DOTALL,
 )

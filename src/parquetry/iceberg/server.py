@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import gc
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -64,7 +65,9 @@ class ServedWarehouse:
         return Application(catalog, self.token)
 
 
-def serve(served: ServedWarehouse, host: str, port: int, workers: int = 1) -> None:
+def serve(
+    served: ServedWarehouse, host: str, port: int, workers: int = 1, begin: Callable[[], None] = lambda: None
+) -> None:
     """Answer requests until the process is interrupted.
 
     Args:
@@ -72,6 +75,7 @@ def serve(served: ServedWarehouse, host: str, port: int, workers: int = 1) -> No
         host: the address to listen on.
         port: the port.
         workers: number of processes that answer. A process that ends is replaced by another.
+        begin: called before the first request, once uvicorn is found.
 
     Raises:
         ConfigurationError: uvicorn is not installed, or others could ask without a token.
@@ -88,6 +92,7 @@ def serve(served: ServedWarehouse, host: str, port: int, workers: int = 1) -> No
         raise ConfigurationError(
             "This needs uvicorn, which is not installed: pip install 'parquetry[iceberg]'."
         ) from None
+    begin()
     factory: Any = functools.partial(ServedWarehouse.open, served)
     config = uvicorn.Config(
         factory, host, port, factory=True, workers=workers, log_level="warning", access_log=False, ws="none"

@@ -76,6 +76,10 @@ if FOR_TYPE_CHECKERS:
         purge as purge,
         purge_replaced as purge_replaced,
     )
+    from parquetry.metastore.deletion.published_links import (
+        PUBLISHED_FOLDER as PUBLISHED_FOLDER,
+        remove_links as remove_links,
+    )
     from parquetry.metastore.deletion.table_locations import (
         TableLocations as TableLocations,
         delete_empty_folder as delete_empty_folder,
@@ -113,6 +117,15 @@ if FOR_TYPE_CHECKERS:
         delete_replacement as delete_replacement,
         staged_deletion as staged_deletion,
     )
+    from parquetry.metastore.operations.forget import (
+        delete_logs as delete_logs,
+        existing_files as existing_files,
+        files_of_old_versions as files_of_old_versions,
+        find_logs as find_logs,
+        redact_statements as redact_statements,
+        scrub_store as scrub_store,
+        withdraw_removed_files as withdraw_removed_files,
+    )
     from parquetry.metastore.operations.history import (
         history as history,
     )
@@ -124,6 +137,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.metastore.operations.old_versions import (
         lost_versions as lost_versions,
         old_versions as old_versions,
+        oldest_version as oldest_version,
         store_time as store_time,
     )
     from parquetry.metastore.operations.relocate import relocate as relocate

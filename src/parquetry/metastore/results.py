@@ -90,7 +90,8 @@ class Removed:
 
     Attributes:
         kind: ``data file``, ``left-over file``, ``checksum file`` (which Hadoop keeps beside such a file),
-            ``abandoned upload`` (a multipart upload to S3 that never became a file), ``partition versions``,
+            ``abandoned upload`` (a multipart upload to S3 that never became a file), or ``published links``.
+            These are a folder of links to the files of a version. Of rows: ``partition versions``,
             ``taken-out records``, ``index entries``, ``file lists``, ``metadata``, ``commits``, ``journals``,
             ``left-over tables`` or ``left-over names``.
         path: the path of a file or an upload, or None for rows of the metastore.

@@ -24,6 +24,7 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.operations.publish import follow_with_delta_log as follow_with_delta_log
     from parquetry.operations.registry import OPERATIONS as OPERATIONS
+    from parquetry.operations.table_detail import TableDetail as TableDetail, detail as detail
     from parquetry.operations.vacuum import (
         VacuumOptions as VacuumOptions,
         checked_vacuum as checked_vacuum,

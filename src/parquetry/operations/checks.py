@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
 from parquetry import metastore as ms, verification
 from parquetry.operations.operation import Context, Option, Presentation, TableName, Where, operation
@@ -45,11 +45,23 @@ def fsck(
     return ms.fsck(context.find(table), repair=repair, footers=footers, full=full)
 
 
+def _nothing_to_verify(context: Context, arguments: Mapping[str, Any]) -> str | None:
+    """Return what to say of a table whose rows may be anywhere, or None."""
+    snapshot = context.find(arguments["table"])
+    if snapshot.metadata.arrangement.parts or snapshot.totals.arrangements:
+        return None
+    return f"{context.full_name(snapshot)} has no buckets, heavy values or order: there is nothing to verify."
+
+
 @operation(
     "Reads the rows of a table's buckets, and reports files with rows in a wrong bucket or out of order.",
     command=Presentation(
         "Check",
         "verify sales.orders \"day >= '2026-03-01'\"",
+        {"problem": "finding"} | {name: name for name in ("partition", "path", "bucket", "rows", "detail")},
+        sentence=lambda context, records, arguments: (
+            None if records else _nothing_to_verify(context, arguments)
+        ),
         empty="All rows are where they should be.",
         is_problem=lambda misplacement: misplacement.is_wrong,
     ),

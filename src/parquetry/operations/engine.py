@@ -92,6 +92,29 @@ class OperationEngine(FooterReader, Protocol):
         """
         ...
 
+    def delete_rows(self, table: str, condition: str, /) -> None:
+        """Run a DELETE whose text no history records.
+
+        Args:
+            table: the table's name in the session.
+            condition: of the rows, in SQL.
+
+        Raises:
+            UnsupportedError: there is no engine that could.
+        """
+        ...
+
+    def count_rows(self, table: str, condition: str, /) -> int:
+        """Return the number of a table's rows that satisfy a condition in SQL."""
+        ...
+
+    def may_have_rows(self, table: str, version: int, condition: str, /) -> bool:
+        """Return whether a version of a table has a row that satisfies a condition.
+
+        If the version has not the condition's columns, it may.
+        """
+        ...
+
     def hive(self) -> HiveMetastore:
         """Return the Hive metastore that the engine knows.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from parquetry.operations.checks import doctor, fsck, verify
 from parquetry.operations.claim import claim
+from parquetry.operations.erase import erase
 from parquetry.operations.indexes import (
     create_partition_index,
     drop_partition_index,
@@ -15,13 +16,14 @@ from parquetry.operations.reports import explain, explain_json, last_reports
 from parquetry.operations.rewrites import compact, compact_metadata, rebucket
 from parquetry.operations.suggest_skew import suggest_skew
 from parquetry.operations.sync import sync
+from parquetry.operations.table_detail import detail
 from parquetry.operations.vacuum import vacuum
 from parquetry.operations.versions import history, rollback
 
 OPERATIONS = {
     operation.name: operation
     for operation in (
-        *(history, doctor, fsck, verify, sync, vacuum, rollback, compact_metadata, publish),
+        *(history, detail, doctor, fsck, verify, sync, vacuum, erase, rollback, compact_metadata, publish),
         *(compact, rebucket, suggest_skew),
         *(create_partition_index, drop_partition_index, rebuild_partition_index),
         *(status, maintain),

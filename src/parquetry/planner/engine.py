@@ -142,6 +142,30 @@ class NoEngine(ArrowFooters):
             f"The rows of table {table} cannot be counted without an engine: CALL system.suggest_skew in Spark."
         )
 
+    def delete_rows(self, table: str, _condition: str, /) -> None:
+        """Refuse: an engine deletes rows.
+
+        Raises:
+            UnsupportedError: always.
+        """
+        raise UnsupportedError(
+            f"Rows of table {table} cannot be deleted without an engine: CALL system.erase in Spark."
+        )
+
+    def count_rows(self, table: str, _condition: str, /) -> int:
+        """Refuse: an engine reads.
+
+        Raises:
+            UnsupportedError: always.
+        """
+        raise UnsupportedError(
+            f"The rows of table {table} cannot be counted without an engine: CALL system.erase in Spark."
+        )
+
+    def may_have_rows(self, _table: str, _version: int, _condition: str, /) -> bool:
+        """Return True: without an engine it is not known."""
+        return True
+
     def hive(self) -> HiveMetastore:
         """Refuse: Spark's Hive support reaches a Hive metastore.
 

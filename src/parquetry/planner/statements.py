@@ -1,5 +1,5 @@
 """Answer questions without a catalog: rewrite statements that Spark's parser does not know, check settings,
-and make the lines of EXPLAIN about joins.
+make the lines of EXPLAIN about joins, and count failed audits.
 
 The bridge's parser sends a statement to the planner if it contains one of `STATEMENT_WORDS`, in any letter
 case. The word may be a keyword, or part of a name, a text or a comment; only the planner distinguishes these.
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from parquetry.config import SESSION_PREFIX, refuse_foreign, settle
+from parquetry.counters import count_failed_audit
 from parquetry.ddl import UNPARSED_WORDS, Session, rewrite
 from parquetry.joins import explain_joins
 from parquetry.planner.protocol import answers, questions
@@ -58,6 +59,12 @@ def check_settings(q: questions.CheckSettings) -> answers.Done:
     return answers.Done()
 
 
+def count_audit(_q: questions.CountFailedAudit) -> answers.Done:
+    """Count an audit that failed, for the metrics of this process."""
+    count_failed_audit()
+    return answers.Done()
+
+
 def join_lines(q: questions.ExplainJoins) -> answers.JoinLines:
     """Return what EXPLAIN says of the joins of a query: the lines that a report has."""
     return answers.JoinLines([*map(str, explain_joins(q.joins, q.settings)), *map(str, q.heavy_keys)])
@@ -66,5 +73,6 @@ def join_lines(q: questions.ExplainJoins) -> answers.JoinLines:
 ANSWERS: dict[type[questions.Question], Callable[[Any], answers.Answer]] = {
     questions.RewriteStatement: rewritten,
     questions.CheckSettings: check_settings,
+    questions.CountFailedAudit: count_audit,
     questions.ExplainJoins: join_lines,
 }

@@ -8,14 +8,14 @@ administrator may delete a link nevertheless, and the table's file stays.
     shop.db/_published/<id of the table>/<version>-<id of its commit>/day=2026-11-27/part-0.parquet
 
 Each partition is one flat folder, even if its files are in directories of heavy values. A link keeps a
-file's bytes on the disk when a vacuum deletes the file, until the next publication takes the link away.
+file's bytes on the disk. The next publication takes it away, and so does a vacuum that takes the version, or
+a DROP (`metastore.deletion.published_links`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import stat
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,11 +27,15 @@ import msgspec
 from parquetry.data_files import FileRecord
 from parquetry.errors import UnsupportedError, WarehouseError
 from parquetry.locations import base_name, join_location, partition_paths, storage_path, take_apart
-from parquetry.metastore import PartitionSnapshot, TableSnapshot, require_place_beside
+from parquetry.metastore import (
+    PUBLISHED_FOLDER,
+    PartitionSnapshot,
+    TableSnapshot,
+    remove_links,
+    require_place_beside,
+)
 from parquetry.progress import Progress, silent, track
 
-PUBLISHED_FOLDER = "_published"
-"""The folder beside a table's folder. Parquetry's own readers, and `sync`, ignore it."""
 _COMMIT_CHARACTERS = 16
 """Characters of a commit's id in the name of a publication."""
 
@@ -83,7 +87,7 @@ def link_version(
     linked = {each.key: _link_partition(snapshot, location, each) for each in partitions}
     folder_path = _local(snapshot, location)
     if not _is_whole(snapshot, folder_path, partitions, linked):
-        _remove(folder_path)  # who may do everything has changed it
+        remove_links(folder_path)  # who may do everything has changed it
         with _make_folder(snapshot, folder_path) as new_folder:
             for partition in track(progress, "Linking files", partitions):
                 _link(snapshot, partition, linked[partition.key], new_folder, folder_path)
@@ -118,7 +122,7 @@ def remove_other_versions(snapshot: TableSnapshot) -> None:
     name = f"{snapshot.version}-{snapshot.commit.id[:_COMMIT_CHARACTERS]}"
     for folder_path in list(_local(snapshot, _folder_of(snapshot)).iterdir()):
         if folder_path.name != name:
-            _remove(folder_path)
+            remove_links(folder_path)
 
 
 def _folder_of(snapshot: TableSnapshot) -> str:
@@ -183,7 +187,7 @@ def _make_folder(snapshot: TableSnapshot, folder_path: Path) -> Iterator[Path]:
             f"Table {snapshot.label} cannot be published read_only: {error.strerror or error} ({error.filename or folder_path})."
         ) from None
     finally:
-        _remove(new_folder)
+        remove_links(new_folder)
 
 
 def _link(
@@ -198,13 +202,6 @@ def _link(
     for file, named in zip(partition.files, linked.files, strict=True):
         source = _local(snapshot, join_location(partition.location, file.path))
         os.link(source, folder / named.path)
-
-
-def _remove(folder_path: Path) -> None:
-    """Remove a folder whose folders may not be written."""
-    for folder, _, _ in os.walk(folder_path):
-        os.chmod(folder, 0o700)
-    shutil.rmtree(folder_path, ignore_errors=True)
 
 
 def links_of(partitions: Iterable[PartitionSnapshot], linked: LinkedVersion | None) -> list[LinkedPartition]:

@@ -11,10 +11,11 @@ from typing import Any
 import msgspec
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
+from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.captured import CapturedException
 
 from parquetry.compaction import Rewrite
-from parquetry.config import SESSION_PREFIX, settle
+from parquetry.config import HISTORY_STATEMENTS, SESSION_PREFIX, settle
 from parquetry.data_files import (
     ArrowFooters,
     FileRecord,
@@ -39,7 +40,7 @@ from parquetry.planner import (
 )
 from parquetry.progress import Progress
 from parquetry.prune import Report
-from parquetry.spark.active import active_session, bridge_class, java_error
+from parquetry.spark.active import active_session, bridge_class, java_error, session_of
 from parquetry.spark.compaction import compact
 from parquetry.spark.hadoop_files import HadoopFileSystems
 from parquetry.spark.hive import SparkHive
@@ -170,6 +171,26 @@ class SparkEngine:
                 [column.column_type for column in columns],
                 share,
             )
+
+    def delete_rows(self, table: str, condition: str) -> None:
+        """Run a DELETE whose text no history records; see `Engine.delete_rows`."""
+        # a session of its own, which knows all that this one does: others use this one's settings meanwhile
+        session = session_of(active_session()._jsparkSession.cloneSession())
+        session.conf.set(SESSION_PREFIX + HISTORY_STATEMENTS, "false")
+        session.sql(f"DELETE FROM {table} WHERE {condition}")
+
+    def count_rows(self, table: str, condition: str) -> int:
+        """Return the number of rows that satisfy a condition; see `Engine.count_rows`."""
+        count: int = active_session().read.table(table).where(condition).count()
+        return count
+
+    def may_have_rows(self, table: str, version: int, condition: str) -> bool:
+        """Return whether a version has a row that satisfies a condition; see `Engine.may_have_rows`."""
+        rows = active_session().read.option("versionAsOf", str(version)).table(table)
+        try:
+            return bool(rows.where(condition).limit(1).count())
+        except AnalysisException:
+            return True
 
     def hive(self) -> SparkHive:
         """Return the session's Hive metastore. If the session has none, the first call of a method fails."""

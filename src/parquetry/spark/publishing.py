@@ -1,11 +1,12 @@
-"""Run `CALL system.publish` for the command line: start Spark with Hive support, and stop it afterwards.
+"""Run a procedure for the command line: start Spark, for `publish` with Hive support, and stop it afterwards.
 
 The procedure itself decides what Hive gets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -42,20 +43,55 @@ def publish_table(
         ConfigurationError: no setting says where the metastore is.
         BridgeError: there is no bridge for the installed PySpark.
     """
-    builder = SparkSession.builder.appName("parquetry publish").enableHiveSupport()
+    arguments: dict[str, Any] = {"table": table, "read_only": read_only}
+    arguments |= {} if hive_table is None else {"hive_table": hive_table}
+    with _session(
+        warehouse, SparkSession.builder.appName("parquetry publish").enableHiveSupport(), conf
+    ) as spark:
+        _require_metastore(spark)
+        return _call(spark, "publish", arguments)
+
+
+def call_procedure(
+    warehouse: Warehouse, name: str, arguments: Mapping[str, Any], conf: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Start Spark, run a procedure, and stop Spark.
+
+    Args:
+        warehouse: that the procedure works on.
+        name: of the procedure.
+        arguments: by name.
+        conf: settings of the Spark session.
+
+    Returns:
+        The rows of the procedure, by the names of their columns.
+
+    Raises:
+        BridgeError: there is no bridge for the installed PySpark.
+    """
+    with _session(warehouse, SparkSession.builder.appName(f"parquetry {name}"), conf) as spark:
+        return _call(spark, name, arguments)
+
+
+@contextlib.contextmanager
+def _session(
+    warehouse: Warehouse, builder: SparkSession.Builder, conf: Mapping[str, str]
+) -> Iterator[SparkSession]:
+    """Yield a session whose catalog `lake` is the warehouse, and stop it at the end of the block."""
     for key, value in {"spark.ui.enabled": "false", **conf}.items():
         builder.config(key, value)
     options = {} if warehouse.store is None else {"store": warehouse.store}
     spark = configure(builder, "lake", warehouse.location, **options).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     try:
-        _require_metastore(spark)
-        arguments: dict[str, Any] = {"table": table, "read_only": read_only}
-        arguments |= {} if hive_table is None else {"hive_table": hive_table}
-        given = ", ".join(f"{key} => :{key}" for key in arguments)
-        return [row.asDict() for row in spark.sql(f"CALL lake.system.publish({given})", arguments).collect()]
+        yield spark
     finally:
         spark.stop()
+
+
+def _call(spark: SparkSession, name: str, arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
+    given = ", ".join(f"{key} => :{key}" for key in arguments)
+    return [row.asDict() for row in spark.sql(f"CALL lake.system.{name}({given})", dict(arguments)).collect()]
 
 
 def _require_metastore(spark: SparkSession) -> None:

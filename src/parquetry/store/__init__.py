@@ -7,7 +7,12 @@ checks it. Only the metastore knows the meaning of the bytes.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.store.base import Clock as Clock, Fields as Fields, Store as Store
+    from parquetry.store.base import (
+        Clock as Clock,
+        Fields as Fields,
+        KeepsDeletedRows as KeepsDeletedRows,
+        Store as Store,
+    )
     from parquetry.store.batches import in_batches as in_batches
     from parquetry.store.condition import (
         FALSE as FALSE,

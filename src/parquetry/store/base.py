@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups, Range
 
-__all__ = ["Clock", "Fields", "Range", "Store"]
+__all__ = ["Clock", "Fields", "KeepsDeletedRows", "Range", "Store"]
 
 Fields = Callable[[bytes], Sequence[bytes]]
 """Returns the fields of a row from its key, always the same for one key. No field is empty."""
@@ -117,4 +117,20 @@ class Clock(Protocol):
 
     def server_time(self) -> int:
         """Return the server's time, in milliseconds since the epoch."""
+        ...
+
+
+@runtime_checkable
+class KeepsDeletedRows(Protocol):
+    """A store whose files may have the bytes of deleted rows for a while."""
+
+    def scrub(self, *, whole: bool) -> str | None:
+        """Remove the bytes of deleted rows, as far as the store can do this by itself.
+
+        Args:
+            whole: whether to write the store's files anew, which takes the time of reading all rows.
+
+        Returns:
+            What keeps such bytes, and the remedy, as a sentence; None if nothing does.
+        """
         ...

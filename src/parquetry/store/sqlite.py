@@ -7,6 +7,10 @@ and scans take ten times as long. The module `sqlite_layout` describes the table
 SQLite writes into the file that it opened, even if somebody has since deleted or moved it and put a copy in
 its place. So each write compares the file at the path with the opened one, before it begins and after its
 commit. Each look takes a few microseconds.
+
+Deleted rows are overwritten with zeros (`secure_delete`). The write-ahead log may have them still, until
+`scrub` empties it. When pages are divided, copies of rows may stay in their free space: only `VACUUM`, which
+writes the whole file anew, is certain to leave none.
 """
 
 from __future__ import annotations
@@ -41,6 +45,8 @@ from parquetry.store.sqlite_layout import (
 T = TypeVar("T")
 
 BUSY_SECONDS = 30
+_SCRUB_BUSY_SECONDS = 2
+"""Seconds that emptying the log waits for readers. A vacuum must not stand still for a reader that lasts."""
 CACHE_KIB = 16 << 10
 """KiB of pages that a connection caches: enough for the inner pages of a million partitions. SQLite's default
 is 2 MiB."""
@@ -265,6 +271,7 @@ class SQLiteStore:
         try:
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+            connection.execute("PRAGMA secure_delete = ON")
             connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
             return connection, None
         except sqlite3.Error as error:
@@ -476,6 +483,29 @@ class SQLiteStore:
         return self._write(
             lambda connection, layout: sqlite_layout.swap(connection, layout, key, expected, value)
         )
+
+    def scrub(self, *, whole: bool) -> str | None:
+        """Empty the write-ahead log, and write the file anew if `whole`; see `KeepsDeletedRows`."""
+        try:
+            connection = self._connection()
+            self._require_same_file()
+            if whole:
+                connection.execute("VACUUM")
+            connection.execute(f"PRAGMA busy_timeout = {_SCRUB_BUSY_SECONDS * 1000}")
+            try:
+                busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            finally:
+                connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
+            reason = "another connection reads it" if busy else None
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) and "full" not in str(error):
+                raise self._failure(error) from error
+            reason = str(error)
+        except sqlite3.Error as error:
+            raise self._failure(error) from error
+        if reason is None:
+            return None
+        return f"The files {self.path} and {self.path}-wal may have bytes of deleted rows ({reason}): do it again later."
 
     def close(self) -> None:
         """Close the connections of all threads."""

@@ -10,6 +10,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from parquetry.counters import COUNTERS
 from tests.spark.audit.faults import FAULTS
 from tests.support.plants import Fault, planted
 
@@ -65,8 +66,10 @@ _TABLES = (
 def test_an_audit_finds_a_planted_fault(audited: Callable[[str], None], fault: Fault) -> None:
     """A query whose claims are wrong because of a fault ends in the audit's error, and not in wrong rows."""
     for statement in fault.statements:
+        before = COUNTERS.values()["audits_failed"]
         with planted(fault), pytest.raises(PySparkException, match="PARQUETRY_AUDIT"):
             audited(statement)
+        assert COUNTERS.values()["audits_failed"] == before + 1, "the metric counts it"
 
 
 @pytest.mark.parametrize("statement", sorted({each for fault in FAULTS for each in fault.statements}))

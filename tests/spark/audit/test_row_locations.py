@@ -12,6 +12,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from parquetry.counters import COUNTERS
 from tests.support.exchanged_files import alike, exchange, replace
 from tests.support.spark import plans
 from tests.support.tables.bucketed_tables import Twins, make, plainly, settings, spare_classes
@@ -108,11 +109,14 @@ def data_files(spark: SparkSession, table: str) -> list[Path]:
 
 
 def refusal(spark: SparkSession, query: str) -> str:
-    """Return the error of a query that is audited; without the audit it gives rows."""
+    """Return the error of a query that is audited; without the audit it gives rows. The metric counts it."""
+    before = COUNTERS.values()["audits_failed"]
     with settings(spark, {**AUDITED, "parquetry.audit": "off"}):
         spark.sql(query).collect()
     with settings(spark, AUDITED), pytest.raises(PySparkException) as caught:
         spark.sql(query).collect()
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(60_000)
+    assert COUNTERS.values()["audits_failed"] == before + 1
     return str(caught.value)
 
 

@@ -101,6 +101,12 @@ def test_it_is_listed(spark: SparkSession, db: str, table: str, rows: Rows) -> N
     assert rows(f"SHOW VIEWS IN {db}") == rows(f"SHOW VIEWS IN {db} LIKE 'v*'") == [(name, "v", False)]
     assert rows(f"SHOW VIEWS IN {db} LIKE 't'") == []
     assert [row[1] for row in rows(f"SHOW TABLES IN {db}")] == ["t", "v"]
+    shown = {row[1]: row for row in rows(f"SHOW TABLE EXTENDED IN {db} LIKE '*'")}
+    assert (list(shown), [row[0] for row in shown.values()]) == (["t", "v"], [name, name])
+    assert "Type: MANAGED" in shown["t"][3]
+    assert "Type: VIEW\nView Text: SELECT 1 AS one" in shown["v"][3]
+    assert "|-- one: integer (nullable = false)" in shown["v"][3]
+    assert [row[1] for row in rows(f"SHOW TABLE EXTENDED IN {db} LIKE 'v*|w'")] == ["v"]
     listed = {each.name: each.tableType for each in spark.catalog.listTables(db)}
     assert listed == {"t": "MANAGED", "v": "VIEW"}
     assert spark.catalog.tableExists(f"{db}.v")

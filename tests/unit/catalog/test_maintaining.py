@@ -219,7 +219,7 @@ def test_every_procedure_has_a_method_and_a_command() -> None:
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     by_engine = {name for name, operation in OPERATIONS.items() if operation.by_engine}
     assert by_engine == {
-        *("publish", "compact", "rebucket", "suggest_skew"),
+        *("publish", "compact", "rebucket", "suggest_skew", "erase"),
         *("explain", "explain_json", "last_reports"),
     }
     for name in OPERATIONS.keys() - by_engine:

@@ -108,7 +108,7 @@ def test_verify_shows_buckets_as_numbers(capsys: pytest.CaptureFixture[str]) -> 
     ]
     front._print_records(OPERATIONS["verify"], found, False)
     assert capsys.readouterr().out.splitlines() == [
-        "problem       partition  path       bucket   rows  detail",
+        "finding       partition  path       bucket   rows  detail",
         "wrong bucket  d=1        a.parquet    1024  2,000  7 is of bucket 3",
         "no bucket                                          3 files",
     ]

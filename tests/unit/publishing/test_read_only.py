@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquetry.errors import WarehouseError
-from parquetry.metastore import FileRecord, Transaction, commit
+from parquetry.metastore import Dropping, FileRecord, Transaction, commit, vacuum
 from parquetry.progress import Progress
 from parquetry.publishing import HivePartition, HiveTable, publish
 from tests.support.readers.python_tables import PythonLake
@@ -158,3 +158,33 @@ def test_other_publications_say_that_files_can_be_overwritten(lake: PythonLake) 
     lake.write("u", "f.parquet", [{"a": 7}])
     (change,) = [each for each in publish(lake.table("u"), Recorded()) if each.action == "writable"]
     assert "read_only => true" in change.detail
+
+
+def published(lake: PythonLake) -> list[str]:
+    """Return the versions with links."""
+    return sorted(folder.name.partition("-")[0] for folder in lake.folder.glob("default.db/_published/*/*"))
+
+
+def test_a_vacuum_takes_the_links_of_versions_that_it_ends(lake: PythonLake) -> None:
+    """Links keep no bytes of deleted files: they go with their version, and others stay."""
+    publish(lake.table("t"), Recorded(), read_only=True)
+    version = lake.table("t").version
+    vacuum(lake.table("t"), keep_from=version)
+    assert published(lake) == [str(version)]
+    lake.write("t", "p=3/f.parquet", [{"a": 4}])
+    planned = vacuum(lake.table("t"), keep_from=version + 1, dry_run=True)
+    assert [each.kind for each in planned if "_published" in (each.path or "")] == ["published links"]
+    assert published(lake) == [str(version)]
+    vacuum(lake.table("t"), keep_from=version + 1)
+    assert published(lake) == []
+    assert not (lake.folder / "default.db" / "_published").exists()
+
+
+def test_a_dropped_table_leaves_no_links(lake: PythonLake) -> None:
+    """DROP removes folders without a right to write."""
+    publish(lake.table("t"), Recorded(), read_only=True)
+    dropping = Dropping(lake.metastore)
+    dropping.drop("default", "t")
+    dropping.delete_files()
+    assert not list(lake.folder.rglob("f.parquet"))
+    assert not (lake.folder / "default.db" / "_published").exists()

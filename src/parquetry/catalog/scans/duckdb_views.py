@@ -20,7 +20,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from parquetry.catalog.scans.arrow_expressions import read_expression
 from parquetry.catalog.scans.libraries import NarrowableScan, require_extra
-from parquetry.errors import TableNotFoundError, UnsupportedError
+from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
 from parquetry.identifiers import quote_part
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 _DEFAULT_SCHEMA = "main"
 _SHOW_TABLES = re.compile(r"\s*SHOW\s+(ALL\s+)?TABLES\s*;?\s*", re.IGNORECASE)
 _NAMES = pa.schema([("database", pa.string()), ("name", pa.string())])
+_MISSING_TABLE = re.compile(r"Table with name (\w+) does not exist")
+_METADATA_TABLES = ("history", "files", "partitions")
+"""Metadata tables of Spark's sessions, each with a command of this name."""
 _EXPLAIN = re.compile(r"\s*EXPLAIN\s+(ANALYZE\s+)?", re.IGNORECASE)
 _NO_ROWS = (
     "The statement has no rows: write a query, such as SELECT * FROM db.t. "
@@ -136,10 +139,23 @@ def run_query(
     try:
         rows = chosen.sql(sql)
     except module.Error as error:
-        raise UnsupportedError(f"DuckDB does not run the query: {str(error).strip()}") from error
+        raise UnsupportedError(
+            _missing_table(str(error), list_tables) or f"DuckDB does not run the query: {str(error).strip()}"
+        ) from error
     if rows is None:
         raise UnsupportedError(_NO_ROWS)
     return rows
+
+
+def _missing_table(error: str, list_tables: Callable[[], Iterable[tuple[str, str]]]) -> str | None:
+    """Return what to say if DuckDB misses a table that the query names without its database, or None."""
+    missing = _MISSING_TABLE.search(error)
+    if missing is None:
+        return None
+    name = missing[1]
+    known = [f"{database}.{table}" for database, table in list_tables() if table == name.lower()]
+    meant = f"did you mean {' or '.join(known)}?" if known else "`parquetry tables` lists them."
+    return f"There is no table {name}: tables are named database.table; {meant}"
 
 
 def create_views(
@@ -167,9 +183,14 @@ def create_views(
         name = ".".join(quote_part(part) for part in (database, table) if part)
         try:
             scan = open_scan(name)
-        except TableNotFoundError:
+        except (NamespaceNotFoundError, TableNotFoundError):
             if not database:
                 continue  # DuckDB knows it, or says that it does not exist: a CTE, a file, a function
+            if catalog and table.lower() in _METADATA_TABLES:
+                raise UnsupportedError(
+                    f"{catalog}.{database}.{table} would be a metadata table, and those are Spark's: say `parquetry {table.lower()} "
+                    f"{catalog}.{database}`, or {table.lower()}() of the catalog or the table."
+                ) from None
             raise
         source = f"rows of {catalog}.{name}"
         connection.register(source, ScanDataset(scan, look))

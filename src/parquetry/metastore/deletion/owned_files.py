@@ -50,6 +50,7 @@ from parquetry.metastore.deletion.file_access import (
     checksum_file,
     checksummed_file,
 )
+from parquetry.metastore.deletion.published_links import PublishedLinks
 from parquetry.metastore.deletion.unfinished_uploads import Uploads, end_uploads, uploads_below
 from parquetry.metastore.manifest.entries import decode_entry, read_files
 from parquetry.metastore.ownership.owner import ownership_of
@@ -157,6 +158,12 @@ class OwnedFiles:
         return uploads_below(self._files, folders, self.is_own)
 
     @functools.cached_property
+    def links(self) -> PublishedLinks:
+        """The links that the table has published; none if it belongs to another metastore, too."""
+        folders = {self.root, *self.former}
+        return PublishedLinks((folder for folder in folders if not self._is_shared(folder)), self._table)
+
+    @functools.cached_property
     def _claims(self) -> list[Claim]:
         """The claims of other tables."""
         every = claims(self._store, self.real) if self._read_claims is None else self._read_claims()
@@ -240,9 +247,18 @@ class OwnedFiles:
         Args:
             there: all files below the table's folder.
         """
+        manifests, delta = self.logs(there)
+        return manifests | delta if self._managed else manifests
+
+    def logs(self, there: Iterable[StoragePath]) -> tuple[set[StoragePath], set[StoragePath]]:
+        """Return Iceberg's manifests, and the Delta log, unless the log is of another program.
+
+        Args:
+            there: all files below the table's folder.
+        """
         logs = {path for path in there if not self._is_shared(self.real.file(path)) and self._is_in_log(path)}
         delta = {path for path in logs if base_name(parent_folder(path).path) == _DELTA_LOG}
-        return logs if self._managed and delta and self._is_own_delta_log() else logs - delta
+        return logs - delta, delta if delta and self._is_own_delta_log() else set()
 
     def _is_in_log(self, path: StoragePath) -> bool:
         folder = parent_folder(path)
@@ -468,6 +484,7 @@ class DroppedTableFiles:
             # an external table without a write has no files there
             return [] if table.metadata.external and not table.version else [error.message]
         failures = own.delete(sorted(self._deletable(own, there), key=_is_data))
+        failures += own.links.remove(own.links.find_outdated(None))
         end_uploads(self._files, own.unfinished_uploads())
         own.delete_empty()
         return failures

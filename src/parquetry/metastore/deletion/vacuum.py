@@ -6,8 +6,10 @@
    lists. All rows of kept versions and of running commits are read; a file that one of them lists stays.
 3. Delete the files, then the rows. A row that lists a file is deleted after the file, so the next run finds
    all that a crash leaves.
-4. Remove the remains of tables whose creation, drop or replacement was interrupted, for any table of the
+4. Remove the folders of links to files that were published for retired versions (`published_links`).
+5. Remove the remains of tables whose creation, drop or replacement was interrupted, for any table of the
    metastore: no statement can name such a table.
+6. Have the store remove the bytes of deleted rows that its log still has (`storage.scrub`).
 
 A running write has files that no row lists yet. So files without a row are deleted only if they are older
 than the grace period, by the earliest of the known clocks (`FileAges`). Meanwhile no commit can list old
@@ -52,7 +54,8 @@ from parquetry.metastore.results import Removed
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Head, live_head
 from parquetry.metastore.storage.model import CommitRecord
-from parquetry.metastore.versions.snapshot import TableSnapshot, load_metadata
+from parquetry.metastore.storage.scrub import scrub
+from parquetry.metastore.versions.snapshot import TableSnapshot, load_commit, load_metadata
 from parquetry.store import Store
 
 KEPT_HOURS = 7 * 24
@@ -66,7 +69,7 @@ def vacuum(
     table: TableSnapshot,
     *,
     older_than: int | None = None,
-    retain_hours: int | None = None,
+    keep_from: int | None = None,
     dry_run: bool = False,
     grace: int | None = None,
     force: bool = False,
@@ -78,7 +81,7 @@ def vacuum(
         table: any version of the table.
         older_than: the time, in milliseconds since the epoch, or None for seven days ago. The newest version
             is always kept.
-        retain_hours: the same in hours before now, in place of `older_than`.
+        keep_from: in place of `older_than`, the oldest version that is kept.
         dry_run: only report.
         grace: the age in milliseconds at which an own file that no row lists may be deleted, or None for the
             table's (`vacuum-grace-hours`).
@@ -108,8 +111,8 @@ def vacuum(
         grace=grace_of(table) if grace is None else grace,
         dry_run=dry_run,
     )
-    older_than = older_than if retain_hours is None else store_now_ms(table.store) - retain_hours * HOUR_MS
-    oldest = _oldest_needed(table, head, older_than, ages)
+    kept = None if keep_from is None else load_commit(table.store, table.id, head, keep_from)
+    oldest = kept or _oldest_needed(table, head, older_than, ages)
     if not dry_run:
         head = retire(table.store, table.id, oldest.version)
         oldest = oldest_commit(table.store, table.id, head)
@@ -173,6 +176,7 @@ class _Vacuum:
         if changed:
             record = self._remember(record, survey)
         write_record(self.table.store, self.table.id, record)
+        scrub(self.table.store)
 
     def _remember(self, record: UpkeepRecord, survey: RowSurvey) -> UpkeepRecord:
         """Forget tickets of killed writers, and return the record with what this vacuum found."""
@@ -211,18 +215,22 @@ def _remove(run: _Vacuum, survey: RowSurvey, changed: bool) -> list[Removed]:
     uploads = owned.unfinished_uploads()
     abandoned = [(path, upload) for path, upload in uploads if ages.is_old(upload.began)]
     unneeded, kept = search.find(head, uploads, superseded)
+    links = owned.links.find_outdated(oldest.version)
     rows = UnneededRows(table.store, table.id, oldest, survey, kept)
     counts = rows.count(head) if changed else []
     if not dry_run:
         ownership_of(table.store).require()  # listing may have taken hours
         FileDeletion(table.store, table.id, owned, files, search.needed).delete(head, unneeded)
         abandoned = end_uploads(files, abandoned)
+        for failure in owned.links.remove(links):
+            raise WarehouseError(failure)
         if changed:
             rows.delete(head, {row.kind for row in counts})
     removed, checksums = _files_removed(files, unneeded)
     orphans = remove_orphans(table.store, files, dry_run=dry_run)
     removed += [Removed("left-over file", path, 1, size) for path, size in orphans.files]
     ended = Counter(upload.path for _, upload in (*abandoned, *orphans.uploads))
+    removed += [Removed("published links", str(folder), 1, None) for folder in links]
     removed += [Removed("abandoned upload", path, count, None) for path, count in ended.items()]
     if orphans.tables:
         counts.append(Removed("left-over tables", None, orphans.tables, None))

@@ -128,6 +128,18 @@ def lost_versions(table: TableSnapshot, older_than: int) -> LostVersions | None:
     return LostVersions(head.oldest, oldest.version - 1, oldest.committed_at, oldest.version)
 
 
+def oldest_version(table: TableSnapshot) -> int:
+    """Return the oldest version of a table that can be read.
+
+    Args:
+        table: any version of the table.
+
+    Raises:
+        TableNotFoundError: the table was dropped meanwhile.
+    """
+    return live_head(table.store, table.id, f"Table {table.label} was dropped meanwhile.").oldest
+
+
 def store_time(table: TableSnapshot) -> int:
     """Return the time that a vacuum of a table goes by, in milliseconds since the epoch."""
     return store_now_ms(table.store)

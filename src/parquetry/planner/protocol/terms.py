@@ -32,7 +32,7 @@ class Terms(msgspec.Struct, frozen=True):
 
 
 READING: tuple[type[questions.Question], ...] = (
-    questions.RewriteStatement, questions.CheckSettings, questions.ExplainJoins,
+    questions.RewriteStatement, questions.CheckSettings, questions.CountFailedAudit, questions.ExplainJoins,
     questions.ListNamespaces, questions.LoadNamespace,
     questions.ListTables, questions.LoadTable, questions.CanAlter, questions.LoadRelation, questions.LoadRelations,
     questions.ListViews, questions.LoadMetadataTable, questions.ReadMetadataTable,

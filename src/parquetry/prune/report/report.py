@@ -13,6 +13,7 @@ from parquetry.prune.report.heavy_keys import HeavyKeysReport
 from parquetry.prune.report.html import report_html
 from parquetry.prune.report.join import JoinReport
 from parquetry.prune.report.join_values import ValuesReport
+from parquetry.prune.report.openlineage import run_facet
 from parquetry.prune.report.part import ReportPart
 from parquetry.prune.report.scan import ScanReport
 from parquetry.prune.report.text import report_text
@@ -61,6 +62,10 @@ class Report(ReportPart, frozen=True):
         """
         plain = super().to_dict() | {"scans": [scan.to_dict() for scan in self.scans]}
         return plain | {"values": [each.to_dict() for each in self.values]} if self.values else plain
+
+    def to_openlineage(self) -> dict[str, Any]:
+        """Return run facets of OpenLineage by name: the files and bytes read of how many."""
+        return run_facet(self.scans)
 
     def __str__(self) -> str:
         return report_text(self.scans, self._lines, self.values, not_run=self.not_run)

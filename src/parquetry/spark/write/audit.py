@@ -22,6 +22,7 @@ import msgspec
 from pyspark.sql import Column, DataFrame, SparkSession, Window, functions as sf
 
 from parquetry.config import AUDIT, Settings
+from parquetry.counters import count_failed_audit
 from parquetry.data_files import FileBounds, FileRecord, TableColumn
 from parquetry.errors import AuditError
 from parquetry.identifiers import quote_part
@@ -74,6 +75,7 @@ def audit_files(
     for arrangement, files in groups.items():
         group = _WrittenFiles(spark, snapshot, arrangement or ArrangementSpec(), files, options)
         for path, claim in group.broken_claims():
+            count_failed_audit()
             raise AuditError(
                 f"The audit of a write into table {snapshot.label} found that the new file '{path}' {claim}. Nothing was "
                 "written. Report it with this message: the table would have given wrong answers."

@@ -233,6 +233,13 @@ class HBaseStore:
                 ) from failure
         return False
 
+    def scrub(self, *, whole: bool) -> str:  # noqa: ARG002
+        """Say who removes the bytes of deleted rows; see `KeepsDeletedRows`."""
+        return (
+            f"The {self._table.label} has deleted rows in its files until a major compaction (major_compact in HBase's "
+            "shell), and in its write-ahead logs, replicas and snapshots."
+        )
+
     def close(self) -> None:
         """Close the connections of all threads."""
         self._connections.close()

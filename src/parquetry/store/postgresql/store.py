@@ -200,6 +200,13 @@ class PostgreSQLStore:
     def _rows(self, statement: Any, arguments: Sequence[Any]) -> list[Any]:
         return self._connections.run(statement, arguments)[0]
 
+    def scrub(self, *, whole: bool) -> str:  # noqa: ARG002
+        """Say who removes the bytes of deleted rows; see `KeepsDeletedRows`."""
+        return (
+            f"The {self._label} has deleted rows in its pages until VACUUM, which its administrator may run at once, and in "
+            "its write-ahead log, in replicas and in backups."
+        )
+
     def close(self) -> None:
         """Close all connections."""
         self._connections.close()

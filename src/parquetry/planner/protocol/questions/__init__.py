@@ -16,6 +16,7 @@ from parquetry.planner.protocol.questions.catalog import (
     AlterTable,
     CanAlter,
     CheckSettings,
+    CountFailedAudit,
     CreateNamespace,
     CreateTable,
     DiscardTable,
@@ -105,6 +106,7 @@ __all__ = [
     "CatalogQuestion",
     "CheckSettings",
     "ConditionedTable",
+    "CountFailedAudit",
     "CreateNamespace",
     "CreateTable",
     "Delete",
@@ -166,7 +168,7 @@ __all__ = [
 ]
 
 QUESTIONS: tuple[type[Question], ...] = (
-    RewriteStatement, CheckSettings, ExplainJoins,
+    RewriteStatement, CheckSettings, CountFailedAudit, ExplainJoins,
     ListNamespaces, LoadNamespace, CreateNamespace, AlterNamespace, DropNamespace,
     ListTables, LoadTable, CreateTable, StageTable, PublishTable, DiscardTable, AlterTable, CanAlter, DropTable, RenameTable,
     LoadRelation, LoadRelations, ListViews, PutView, DropView, RenameView,

@@ -38,6 +38,10 @@ class RewriteStatement(Question, tag="rewrite_statement", frozen=True):
     refused: bool = False
 
 
+class CountFailedAudit(Question, tag="count_failed_audit", frozen=True):
+    """Answer: `Done`. An audit in the engine has found a claim that does not hold."""
+
+
 class CheckSettings(Question, tag="check_settings", frozen=True):
     """Answer: `Done`. The bridge asks once for each set of settings and options.
 

@@ -1,0 +1,93 @@
+"""Folders of hard links that were published for readers of another metastore; `publishing` makes them.
+
+    shop.db/_published/<id of the table>/<version>-<id of its commit>/day=2026-11-27/part-0.parquet
+
+A link keeps the bytes of a file on the disk. So a folder of links goes with its version: a vacuum removes the
+links of versions that it ends, and a DROP removes all links. The folders are on local disks alone, and give
+no right to write.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from parquetry.locations import StoragePath, parent_folder
+
+PUBLISHED_FOLDER = "_published"
+"""The folder beside a table's folder. Parquetry's own readers, and `sync`, ignore it."""
+
+
+def published_folder(location: StoragePath, table: bytes) -> Path | None:
+    """Return the folder of a table's links, which may not exist, or None if there can be no links.
+
+    Args:
+        location: of the table, now or formerly.
+        table: its id.
+    """
+    return None if location.root else Path(parent_folder(location).path, PUBLISHED_FOLDER, table.hex())
+
+
+class PublishedLinks:
+    """The folders of links of one table.
+
+    Args:
+        locations: of the table, now and formerly.
+        table: its id.
+    """
+
+    def __init__(self, locations: Iterable[StoragePath], table: bytes) -> None:
+        folders = (published_folder(location, table) for location in locations)
+        self._folders = sorted({folder for folder in folders if folder is not None})
+
+    def find_outdated(self, oldest: int | None) -> list[Path]:
+        """Return the folders of versions before one, or of all versions.
+
+        Args:
+            oldest: the oldest version whose links stay, or None if none stays.
+        """
+        return [each for each in self._publications() if oldest is None or _version_of(each) < oldest]
+
+    def _publications(self) -> Iterator[Path]:
+        for folder in self._folders:
+            if folder.is_dir():
+                yield from sorted(folder.iterdir())
+
+    def remove(self, publications: Iterable[Path]) -> list[str]:
+        """Remove folders of links, and the folders above them that become empty.
+
+        Returns:
+            A message for each folder that could not be removed.
+        """
+        failures = []
+        for publication in publications:
+            remove_links(publication)
+            if publication.exists():
+                failures.append(f"The links in {publication} cannot be removed: remove them by hand.")
+        for folder in self._folders:
+            for each in (folder, folder.parent):
+                with contextlib.suppress(OSError):  # absent, or with other links
+                    each.rmdir()
+        return failures
+
+
+def remove_links(folder: Path) -> None:
+    """Remove a folder whose folders may not be written, as far as that is allowed."""
+    for each, _, _ in os.walk(folder):
+        if os.access(each, os.W_OK | os.X_OK):
+            continue
+        os.chmod(each, 0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _version_of(publication: Path) -> int:
+    """Return the version of a folder of links, also of a folder that is not finished.
+
+    >>> _version_of(Path("17-0f3a")), _version_of(Path(".17-0f3a.77")), _version_of(Path("other"))
+    (17, 17, -1)
+    """
+    number = publication.name.removeprefix(".").partition("-")[0]
+    return int(number) if number.isdigit() else -1
