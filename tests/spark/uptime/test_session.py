@@ -10,7 +10,15 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tests.support.growth import growth, heap, java_threads, process_counts, process_memory, store_counts
+from tests.support.growth import (
+    growth,
+    heap,
+    java_threads,
+    print_table,
+    process_counts,
+    process_memory,
+    store_counts,
+)
 from tests.support.open_files import open_files_left
 
 STATEMENTS_PER_ROUND = 15
@@ -78,12 +86,14 @@ def soak(
 
     spark.sql(f"CREATE TABLE {db}.kept (id BIGINT, v BIGINT, p INT) PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {db}.kept SELECT id, id * 2, id % 2 FROM range(10)")
-    before: dict[str, int] = {}
-    for number in range(rounds):
-        one_round(spark, db, number, folder)
-        if number + 1 == max(STREAM_EVERY + 1, rounds // 10):
-            before = counts()
-    return growth(before, counts())
+    tenth = max(STREAM_EVERY + 1, rounds // 10)
+    moments = {0: counts()}
+    for number in range(1, rounds + 1):
+        one_round(spark, db, number - 1, folder)
+        if number in {tenth, rounds // 4, rounds // 2, rounds}:
+            moments[number * STATEMENTS_PER_ROUND] = counts()
+    print_table("statements", moments)
+    return growth(moments[tenth * STATEMENTS_PER_ROUND], moments[rounds * STATEMENTS_PER_ROUND])
 
 
 def test_nothing_grows(spark: SparkSession, db: str, warehouse: Path, tmp_path: Path) -> None:
