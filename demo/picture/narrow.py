@@ -11,7 +11,7 @@ from demo.picture.chart import CAPTION, aloud, beside_text, ours_share, picture,
 _WIDTH, _MARGIN = 400, 16
 """A phone shows the picture in some 360 points, so its text of 12 or 13 keeps its size."""
 _BARS = _WIDTH - 2 * _MARGIN
-_CHARACTERS, _TITLE_CHARACTERS = 62, 42
+_CHARACTERS, _TITLE_CHARACTERS = 62, 34
 _LINE, _TITLE_LINE, _BAR_HEIGHT, _LEAST_BAR = 15, 22, 9, 1.5
 
 

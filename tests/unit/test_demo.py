@@ -142,7 +142,7 @@ def test_a_phone_can_read_the_narrow_chart():
     texts = [(float(text.attrib["x"]), float(text.attrib["y"]), text) for text in drawn.iter(f"{SVG}text")]
     assert max(y for _, y, _ in texts) < height
     for x, _, text in texts:
-        letters = len(text.text or "") * (8.5 if text.get("class") == "title" else 5.9)
+        letters = len(text.text or "") * (10.7 if text.get("class") == "title" else 5.9)
         assert (x + letters if text.get("text-anchor") != "end" else x) <= width
     assert {"<name>", "4.0 ×", "none", "4 files · 3 kB · 0.2 s"} <= {text.text for *_, text in texts}
     bars = [float(bar.attrib["width"]) for bar in drawn.iter(f"{SVG}rect") if bar.get("height") == "9"]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, get_origin
 
 import typer
@@ -36,7 +36,33 @@ if TYPE_CHECKING:
     from parquetry.metastore import Metastore, TableSnapshot
     from parquetry.operations import OperationEngine
 
-_TIME_FORMATS = ["%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d"]
+_TIME_FORMATS = ("%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d")
+_AGE = re.compile(r"(\d{1,6})([hd])")
+_AGE_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1)}
+
+
+def read_time(text: str) -> datetime:
+    """Return a time that a user has typed: `now`, an age such as `7d`, or a date with or without a time.
+
+    Raises:
+        typer.BadParameter: the text is no time.
+
+    >>> read_time("2026-03-01 07:30:00"), read_time("12h") < read_time("now")
+    (datetime.datetime(2026, 3, 1, 7, 30), True)
+    """
+    if text == "now":
+        return datetime.now(UTC)
+    if (age := _AGE.fullmatch(text)) is not None:
+        return datetime.now(UTC) - int(age[1]) * _AGE_UNITS[age[2]]
+    for form in _TIME_FORMATS:
+        try:
+            return datetime.strptime(text, form)
+        except ValueError:
+            continue
+    raise typer.BadParameter(
+        f"{text!r} is no time: say now, an age such as 12h or 7d, a date such as 2026-03-01, or a time such as "
+        "2026-03-01T07:30:00 or 2026-03-01T07:30:00+00:00."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +211,7 @@ def _hint(argument: Argument, words: str) -> Any:
             accepted_type if argument.is_required else accepted_type | None, typer.Argument(**settings)
         ]
     if kind is Timestamp:
-        kind, settings["formats"] = datetime, _TIME_FORMATS
+        kind, settings["parser"] = datetime, read_time
     accepted_type = str if get_origin(kind) is list else kind
     return Annotated[accepted_type | None, typer.Option(_option_name(argument.name), **settings)]
 

@@ -107,7 +107,7 @@ PROCEDURES = _habits(
     (r"repair.*|refresh.*|sync_.*|msck.*|fsck.*|.*invalidate.*|flush.*", "{call}.sync({arg}) takes in files that others have written; {call}.fsck() checks the metastore. Nothing has to be refreshed."),
     (r"up_?grade.*|down_?grade.*|.*feature.*", _NONE + "a Parquetry that writes brings a metastore to its own format; the page 'Versions' says what others can read."),
     (r".*(compact|rewrite_data|optimi[sz]e|cluster|z_?order|merge_adjacent|bin_?pack|rescale|rewrite).*", _COMPACT),
-    (r"describe_?(detail)?|detail", "DESCRIBE TABLE EXTENDED {table} shows the table's details."),
+    (r"describe(_detail)?", "{call}.detail({arg}) shows the table's details in one row, and DESCRIBE TABLE EXTENDED {table} its columns."),
     (r"explain.*plan", "{call}.explain('SELECT …') explains a query."),
     (r"help|procedures?|show_procedures", "SHOW PROCEDURES IN a catalog lists the procedures (Spark 4.1 and later), and the page 'SQL' explains them."),
 )  # fmt: skip

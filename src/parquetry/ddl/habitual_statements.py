@@ -120,8 +120,13 @@ def _statement_error(
 ) -> UnsupportedError:
     first = cursor.at + _tokens_before(match, match.start())
     last = cursor.at + _tokens_before(match, match.end()) - (match.string[match.end() - 1] == " ")
-    said = " ".join(cursor.text[cursor.tokens[first].start : cursor.tokens[last].end].split())
-    said = said.rstrip("( ")
+    tokens = cursor.tokens[first : last + 1]
+    while tokens and tokens[-1].word == "(":
+        tokens.pop()
+    said = " ".join(cursor.text[tokens[0].start : tokens[-1].end].split())
+    words = [token.word for token in tokens]
+    if (is_open := words.count("(") - words.count(")")) > 0:
+        said = f"{said} …{')' * is_open}"
     if len(said) > _SHOWN_LENGTH:
         said = f"{said[:_SHOWN_LENGTH]}…"
     return UnsupportedError(

@@ -1,6 +1,7 @@
-"""Rewrite Delta's maintenance statements as procedures and queries.
+"""Rewrite Delta's maintenance statements as procedures and queries, and a statement of Hive as Spark's.
 
-They are `OPTIMIZE`, `VACUUM`, `RESTORE`, `DESCRIBE HISTORY` and `DESCRIBE DETAIL`.
+They are `OPTIMIZE`, `VACUUM`, `RESTORE`, `DESCRIBE HISTORY` and `DESCRIBE DETAIL`, and `ANALYZE TABLE … FOR
+COLUMNS` without names, which means all columns.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from parquetry.errors import UnsupportedError
 from parquetry.identifiers import join_name, part_text
 from parquetry.sqltext import Edit, TokenCursor, string
 
-WORDS = ("OPTIMIZE", "VACUUM", "RESTORE", "HISTORY", "DETAIL")
+WORDS = ("OPTIMIZE", "VACUUM", "RESTORE", "HISTORY", "DETAIL", "ANALYZE")
 """Every rewritten statement has one of these words."""
 
 
@@ -35,6 +36,8 @@ def edits(cursor: TokenCursor, session: Session) -> list[Edit]:
         say = _history
     elif cursor.take("describe", "detail") or cursor.take("desc", "detail"):
         say = _detail
+    elif cursor.take("analyze", "table"):
+        say = _analyze
     else:
         return []
     table = read_table(cursor, session)
@@ -102,7 +105,13 @@ def _history(cursor: TokenCursor, table: SessionTable) -> str | None:
 
 
 def _detail(_cursor: TokenCursor, table: SessionTable) -> str | None:
-    return f"DESCRIBE TABLE EXTENDED {join_name((table.catalog, *table.table))}"
+    return _call(table, "detail")
+
+
+def _analyze(cursor: TokenCursor, table: SessionTable) -> str | None:
+    if not cursor.take("compute", "statistics", "for", "columns"):
+        return None
+    return f"ANALYZE TABLE {join_name((table.catalog, *table.table))} COMPUTE STATISTICS FOR ALL COLUMNS"
 
 
 def _call(table: SessionTable, procedure: str, *given: str) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
 from parquetry import metastore as ms, verification
 from parquetry.operations.operation import Context, Option, Presentation, TableName, Where, operation
@@ -51,6 +51,7 @@ def fsck(
         "Check",
         "verify sales.orders \"day >= '2026-03-01'\"",
         empty="All rows are where they should be.",
+        sentence=lambda context, records, arguments: _no_buckets(context, records, arguments),
         is_problem=lambda misplacement: misplacement.is_wrong,
     ),
 )
@@ -65,6 +66,16 @@ def verify(context: Context, table: TableName, where: Where = None) -> Iterator[
     zone = "UTC" if where is None else context.time_zone
     with progress_bar() as progress:
         yield from verify(context.find(table), where, zone=zone, progress=progress)
+
+
+def _no_buckets(context: Context, records: list[Any], arguments: Mapping[str, Any]) -> str | None:
+    """Return that nothing was checked, if the table has no buckets."""
+    snapshot = context.find(arguments["table"])
+    if records or snapshot.metadata.arrangement.buckets is not None:
+        return None
+    if any(partition.arrangement.buckets is not None for partition in snapshot.partitions()):
+        return None
+    return f"{context.full_name(snapshot)} has no buckets, so there is nothing to verify."
 
 
 @operation(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from parquetry.operations.checks import doctor, fsck, verify
 from parquetry.operations.claim import claim
+from parquetry.operations.detail import detail
 from parquetry.operations.indexes import (
     create_partition_index,
     drop_partition_index,
@@ -21,7 +22,7 @@ from parquetry.operations.versions import history, rollback
 OPERATIONS = {
     operation.name: operation
     for operation in (
-        *(history, doctor, fsck, verify, sync, vacuum, rollback, compact_metadata, publish),
+        *(history, detail, doctor, fsck, verify, sync, vacuum, rollback, compact_metadata, publish),
         *(compact, rebucket, suggest_skew),
         *(create_partition_index, drop_partition_index, rebuild_partition_index),
         *(status, maintain),

@@ -26,6 +26,7 @@ def report_from_facts(found: dict[str, Any]) -> Report:
     """Return the report of a query, whose facts are given as the dict that JSON has them as."""
     scans = scan_reports(found["scans"])
     joins = msgspec.convert(found["joins"], tuple[JoinFacts, ...])
+    joins = tuple(join for join in joins if not _finds_files(join))
     values = reports(tuple(map(_with_reason, msgspec.convert(found["values"], tuple[CandidateOutcome, ...]))))
     return Report(
         scans,
@@ -35,6 +36,14 @@ def report_from_facts(found: dict[str, Any]) -> Report:
         heavy_keys=msgspec.convert(found.get("splits", ()), tuple[HeavyKeysReport, ...]),
         audited=msgspec.convert(found.get("audited"), AuditReport | None),
     )
+
+
+def _finds_files(join: JoinFacts) -> bool:
+    """Return whether a join of a table with itself is Spark's search for the files that DELETE, UPDATE or MERGE
+    writes anew. It is in no statement that a user has written.
+    """
+    keys = [key.sql.strip("`") for side in join.sides for key in side.keys]
+    return join.sides[0].name == join.sides[1].name and keys == ["_file", "_file"]
 
 
 def _with_reason(outcome: CandidateOutcome) -> CandidateOutcome:

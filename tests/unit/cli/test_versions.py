@@ -135,6 +135,16 @@ def test_vacuum_older_than_a_time_without_a_zone(
     assert removed == [["kept versions"], ["commits"]]
 
 
+def test_vacuum_older_than_an_age(run: Run) -> None:
+    """`now` and ages are times, too. What is no time is refused with the forms."""
+    for when in ("now", "0h", "0d"):
+        assert run("vacuum", "sales.orders", "--older-than", when, "--dry-run")[0] == 0
+    code, _, error = run("vacuum", "sales.orders", "--older-than", "soon")
+    assert code == 2
+    words = " ".join(error.replace("│", " ").split())
+    assert "'soon' is no time: say now, an age such as 12h or 7d" in words
+
+
 def test_vacuum_older_than_a_day(run: Run) -> None:
     """A date alone is midnight."""
     assert run("vacuum", "sales.orders", "--older-than", "2026-03-01") == (

@@ -201,6 +201,23 @@ def test_statements_about_folders(statement: str) -> None:
     refuse_unparsed(statement, Session(frozenset(), frozenset(), "spark_catalog", ("default",)))
 
 
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("SELECT * FROM table_changes('t', 1)", "table_changes('t' …)"),
+        (
+            "CREATE TABLE t (a BIGINT GENERATED ALWAYS AS IDENTITY)",
+            "CREATE TABLE t (a BIGINT GENERATED ALWAYS AS IDENTITY …)",
+        ),
+    ],
+)
+def test_parentheses_are_closed(statement: str, said: str) -> None:
+    """The answer shows the beginning of a statement with as many closing parentheses as opening ones."""
+    with pytest.raises(UnsupportedError) as refused:
+        rewrite(statement, SESSION)
+    assert str(refused.value).startswith(f"Parquetry has no {said}: ")
+
+
 @pytest.mark.parametrize("statement", PARSED)
 def test_statements_that_spark_parses(statement: str) -> None:
     """They are answered before Spark refuses them; those about tables of others are Spark's."""

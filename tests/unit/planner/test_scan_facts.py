@@ -32,6 +32,28 @@ def facts(**more: Any) -> dict[str, Any]:
     return {"report": SCAN.to_dict(), "untranslated": [], "read": "read", "opened": 15} | more
 
 
+def test_the_search_for_files_is_no_join_of_the_user() -> None:
+    """DELETE finds the files with matching rows by a join of the table with itself, which no report has."""
+
+    def join(*sides: tuple[str, str]) -> dict[str, Any]:
+        described = [
+            {
+                "name": name,
+                "keys": [{"sql": key, "columns": [], "plain": True, "cast": False}],
+                "scans": [],
+                "exchanged": False,
+            }
+            for name, key in sides
+        ]
+        return {"type": "EXISTS", "sides": described, "broadcast": 1}
+
+    found = {"scans": [], "values": [], "settings": {}}
+    own, other = ("lake.db.t", "_file"), ("lake.db.t", "id")
+    assert report_from_facts(found | {"joins": [join(own, own)]}).joins == ()
+    for sides in ((own, other), (own, ("lake.db.u", "_file"))):
+        assert len(report_from_facts(found | {"joins": [join(*sides)]}).joins) == 1
+
+
 def texts(*scans: dict[str, Any], run: str = "own") -> list[str]:
     """Return the lines of a report of some scans."""
     found = {

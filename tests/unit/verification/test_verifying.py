@@ -272,6 +272,12 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         return int(ended.value.code or 0), capsys.readouterr().out
 
     assert run() == (0, "All rows are where they should be.\n")
+    with open_metastore(str(tmp_path)) as metastore:
+        columns = (TableColumn("id", "long"),)
+        metastore.create_table("default", "plain", TableMetadata(columns, (), "parquet", f"{tmp_path}/plain"))
+    with pytest.raises(SystemExit):
+        main(["verify", "plain", "-w", str(tmp_path)])
+    assert capsys.readouterr().out == "default.plain has no buckets, so there is nothing to verify.\n"
     table.put("stray", [1], None, p=1)
     assert run()[0] == 0
     table.put("wrong", keys_of(2), 1, p=2)

@@ -20,7 +20,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from parquetry.catalog.scans.arrow_expressions import read_expression
 from parquetry.catalog.scans.libraries import NarrowableScan, require_extra
-from parquetry.errors import TableNotFoundError, UnsupportedError
+from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
 from parquetry.identifiers import quote_part
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ _NO_ROWS = (
     "`--output FILE` and the relation's to_parquet(…) write its rows."
 )
 _WITHOUT_ROWS = (exp.Alter, exp.Attach, exp.Copy, exp.Create, exp.Detach, exp.Drop)
+_METADATA_TABLES = ("history", "files", "partitions")
+"""Metadata tables whose rows a command of the same name shows."""
+_NO_TABLE = re.compile(r"Table with name (\w+) does not exist")
 _TERMINAL_CODE = re.compile(r"\x1b\[\d*m")
 """The codes that underline a part of sqlglot's errors."""
 
@@ -136,10 +139,22 @@ def run_query(
     try:
         rows = chosen.sql(sql)
     except module.Error as error:
-        raise UnsupportedError(f"DuckDB does not run the query: {str(error).strip()}") from error
+        raise UnsupportedError(
+            f"DuckDB does not run the query: {_with_databases(str(error).strip(), list_tables)}"
+        ) from error
     if rows is None:
         raise UnsupportedError(_NO_ROWS)
     return rows
+
+
+def _with_databases(error: str, list_tables: Callable[[], Iterable[tuple[str, str]]]) -> str:
+    """Return DuckDB's error, with the full names of the warehouse's tables if a table's name lacks the database."""
+    missing = _NO_TABLE.search(error)
+    if missing is None:
+        return error
+    full = [f"{database}.{name}" for database, name in list_tables() if name.lower() == missing[1].lower()]
+    names = f", such as {', '.join(full[:3])}" if full else ""
+    return f"there is no table {missing[1]}. Name tables with their databases{names}; SHOW TABLES lists them."
 
 
 def create_views(
@@ -171,6 +186,9 @@ def create_views(
             if not database:
                 continue  # DuckDB knows it, or says that it does not exist: a CTE, a file, a function
             raise
+        except NamespaceNotFoundError:
+            _refuse_metadata_table(catalog, database, table)
+            raise
         source = f"rows of {catalog}.{name}"
         connection.register(source, ScanDataset(scan, look))
         schema = _create_schema(connection, catalog, database)
@@ -179,6 +197,19 @@ def create_views(
         )
         names.append(name)
     return names
+
+
+def _refuse_metadata_table(database: str, table: str, kind: str) -> None:
+    """Refuse a name such as `db.t.history`.
+
+    Raises:
+        UnsupportedError: it is a metadata table's name.
+    """
+    if database and kind.lower() in _METADATA_TABLES:
+        raise UnsupportedError(
+            f"{database}.{table}.{kind} is a metadata table, which Spark reads, and DuckDB does not: say "
+            f"`parquetry {kind.lower()} {database}.{table}`, or SELECT … in Spark."
+        )
 
 
 def _is_own_table(connection: duckdb.DuckDBPyConnection, name: str) -> bool:

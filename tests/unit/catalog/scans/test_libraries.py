@@ -164,7 +164,12 @@ def test_a_query_names_tables(lake: Catalog, opened: list[str]) -> None:
     [
         ("SELECT * FROM shop.none", TableNotFoundError, "shop.none"),
         ("SELECT * FROM nowhere.t", NamespaceNotFoundError, "nowhere"),
-        ("SELECT * FROM nowhere", UnsupportedError, "nowhere"),
+        (
+            "SELECT * FROM nowhere",
+            UnsupportedError,
+            "there is no table nowhere. Name tables with their databases;",
+        ),
+        ("SELECT * FROM shop.t.history", UnsupportedError, "`parquetry history shop.t`"),
         ("SELECT nope FROM shop.t", UnsupportedError, "nope"),
         ("SELEKT (", UnsupportedError, "no SQL of DuckDB"),
         ("SELEC 1", UnsupportedError, r"Col: 7\.\s+SELEC 1$"),
