@@ -87,7 +87,7 @@ FLOORS = {
         {"upkeep"},
         {
             *("checks", "claim", "indexes", "publish", "reports", "rewrites", "suggest_skew", "sync"),
-            *("vacuum", "versions"),
+            *("detail", "vacuum", "versions"),
         },
         {"operation"},
         {"engine"},

@@ -70,10 +70,10 @@ def verify(context: Context, table: TableName, where: Where = None) -> Iterator[
 
 def _no_buckets(context: Context, records: list[Any], arguments: Mapping[str, Any]) -> str | None:
     """Return that nothing was checked, if the table has no buckets."""
+    from parquetry.verification.verify import has_buckets
+
     snapshot = context.find(arguments["table"])
-    if records or snapshot.metadata.arrangement.buckets is not None:
-        return None
-    if any(partition.arrangement.buckets is not None for partition in snapshot.partitions()):
+    if records or has_buckets(snapshot):
         return None
     return f"{context.full_name(snapshot)} has no buckets, so there is nothing to verify."
 

@@ -55,6 +55,13 @@ def verify(
     return _misplacements(snapshot, _choose_partitions(snapshot, where, zone), progress)
 
 
+def has_buckets(snapshot: TableSnapshot) -> bool:
+    """Return whether the table or one of its partitions is in buckets, so that there is something to verify."""
+    if snapshot.metadata.arrangement.buckets is not None:
+        return True
+    return any(partition.arrangement.buckets is not None for partition in snapshot.partitions())
+
+
 def _choose_partitions(snapshot: TableSnapshot, where: str | None, zone: str) -> list[PartitionSnapshot]:
     every = list(snapshot.partitions())
     if where is None:
