@@ -110,6 +110,7 @@ def main() -> None:
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.memory", "2g")
         .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.buffer.pageSize", "1m")  # Spark keeps pages, of 64 MB each by default
         .config("spark.sql.warehouse.dir", str(folder / "plain"))
     )
     for kept in ("sql.ui.retainedExecutions", "ui.retainedJobs", "ui.retainedStages", "ui.retainedTasks"):
