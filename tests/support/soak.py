@@ -1,4 +1,4 @@
-"""A session that runs for months: rounds of statements, and what they leave behind in its processes and its store.
+"""Rounds of statements as in a session of months, and what they leave behind in processes and the store.
 
     python -m tests.support.soak FOLDER ROUNDS
 

@@ -56,7 +56,7 @@ def verify(
 
 
 def has_buckets(snapshot: TableSnapshot) -> bool:
-    """Return whether the table or one of its partitions is in buckets, so that there is something to verify."""
+    """Return whether the table or one of its partitions is in buckets: else there is nothing to verify."""
     if snapshot.metadata.arrangement.buckets is not None:
         return True
     return any(partition.arrangement.buckets is not None for partition in snapshot.partitions())

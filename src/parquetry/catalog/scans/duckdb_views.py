@@ -148,7 +148,7 @@ def run_query(
 
 
 def _with_databases(error: str, list_tables: Callable[[], Iterable[tuple[str, str]]]) -> str:
-    """Return DuckDB's error, with the full names of the warehouse's tables if a table's name lacks the database."""
+    """Return DuckDB's error. If a table's name lacks the database, it names such tables in full."""
     missing = _NO_TABLE.search(error)
     if missing is None:
         return error
