@@ -39,7 +39,7 @@ def report_from_facts(found: dict[str, Any]) -> Report:
 
 
 def _finds_files(join: JoinFacts) -> bool:
-    """Return whether a join of a table with itself is Spark's search for the files that a statement writes anew.
+    """Return whether a join of a table with itself is Spark's search for the files of a statement.
 
     It is in no DELETE, UPDATE or MERGE as the user has written it.
     """

@@ -12,7 +12,9 @@ import msgspec
 import pytest
 
 from parquetry.planner import report_from_facts
+from parquetry.planner.report_facts import _is_refusal_of_files
 from parquetry.planner.scan_facts import scan_reports
+from parquetry.prune.report.join_values import ValuesReport
 from parquetry.prune.report.report import Report
 from parquetry.prune.report.rows import report_rows
 from parquetry.prune.report.scan import NativeReport, ScanReport, Step
@@ -52,6 +54,10 @@ def test_the_search_for_files_is_no_join_of_the_user() -> None:
     assert report_from_facts(found | {"joins": [join(own, own)]}).joins == ()
     for sides in ((own, other), (own, ("lake.db.u", "_file"))):
         assert len(report_from_facts(found | {"joins": [join(*sides)]}).joins) == 1
+    refused = ValuesReport("lake.db.t", "_file", "EXISTS", "lake.db.t", "_file", "refused", "1 file left")
+    assert _is_refusal_of_files(refused)
+    assert not _is_refusal_of_files(msgspec.structs.replace(refused, how="spark"))
+    assert not _is_refusal_of_files(msgspec.structs.replace(refused, column="id", key="id"))
 
 
 def texts(*scans: dict[str, Any], run: str = "own") -> list[str]:
