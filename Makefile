@@ -36,6 +36,9 @@ PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
 # Tests start many processes: an environment that forbids it would have each of them compile everything again.
 export PYTHONDONTWRITEBYTECODE :=
 
+# What the demo needs is there sooner than what the tests need, and is in the same environment.
+DEMO_READY = $(if $(wildcard $(READY)),$(READY),$(VENV)/.parquetry-demo)
+
 OF_SERIES := $(if $(SPARK)$(AUDIT),tests/spark)
 READY := $(VENV)/.parquetry
 RUN := $(VENV)/bin/python
@@ -51,7 +54,7 @@ environment: java $(READY) ## make the environment of the tests, and nothing els
 bridge: java $(READY) ## compile the bridge for the environment's Spark, and nothing else (SPARK=4.2, PYTHON=python3.14)
 	@$(RUN) -c 'from parquetry.spark import bridge_jar; print(bridge_jar.jar())'
 
-demo: java $(READY) ## ask TPC-DS beside plain Spark: what each side reads, and why (SF=1, STORAGE=s3, DEMO_DATA=folder, PICTURE=docs/images/demo.svg)
+demo: java $(if $(filter s3,$(STORAGE)),$(READY),$(DEMO_READY)) ## ask TPC-DS beside plain Spark: what each side reads, and why (SF=1, STORAGE=s3, DEMO_DATA=folder, PICTURE=docs/images/demo.svg)
 	@$(RUN) -m demo.run --scale $(SF) --storage $(STORAGE) --folder "$(DEMO_DATA)" $(if $(PICTURE),--picture "$(PICTURE)")
 
 test: java $(READY) ## run all tests (PYTEST_ARGS=… for some; SPARK=4.2: those of Spark, on Spark 4.2; AUDIT=1: those of Spark, audited; CHANGED=main: those that changes since then can reach)
@@ -135,6 +138,9 @@ java:
 
 $(READY): pyproject.toml scripts/setup
 	@scripts/setup "$(VENV)" $(SPARK)
+
+$(VENV)/.parquetry-demo: pyproject.toml scripts/setup
+	@scripts/setup "$(VENV)" demo
 
 $(FAST)/.parquetry: pyproject.toml scripts/setup
 	@scripts/setup "$(FAST)" fast

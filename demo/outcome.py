@@ -135,9 +135,14 @@ class Outcome:
 
     @property
     def factor(self) -> str:
-        """Return how many times fewer: `15 ×`, `0` where none is left, or nothing without a gain."""
+        """Return how many times fewer: `15 ×`, `none` if none is left, or nothing without a gain.
+
+        Without another side that ran, there is nothing to compare.
+        """
+        if not self.ran_beside:
+            return ""
         if not self.ours.counted:
-            return "0"
+            return "none"
         times = self.beside.counted / self.ours.counted
         return "" if times <= 1 else f"{times:,.0f} ×" if times >= 9.95 else f"{times:.1f} ×"
 

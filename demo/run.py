@@ -23,6 +23,7 @@ from demo.asking import Demo
 from demo.lake import CATALOG, DATABASE, Lake, Servers
 from demo.outcome import Outcome, Scene, counted_text
 from demo.picture.chart import chart
+from demo.picture.narrow import narrow_chart
 from demo.picture.page import page
 from demo.picture.terminal import show, show_alike
 from demo.plain import PlainSpark
@@ -68,10 +69,10 @@ def _run(
     lake: Lake, scale: float, filling: million.Filling, console: Console
 ) -> tuple[list[Outcome], list[Outcome], list[str]]:
     """Load the tables and ask; return the outcomes of the scenes and of the other queries, and notes."""
-    with console.status("Making TPC-DS with DuckDB …"):
-        raw = tpcds.make(lake.raw, scale)
-    with console.status("Starting Spark …"):
-        spark = lake.session()
+    with console.status("Making TPC-DS with DuckDB, and starting Spark …"), ThreadPoolExecutor(1) as pool:
+        made = pool.submit(tpcds.make, lake.raw, scale)
+        spark = lake.session()  # compiles the bridge in a new clone
+        raw = made.result()
     console.print(f"[green]✓[/] Spark {spark.version} with the catalog {CATALOG}")
     others = alike(tpcds.query_texts())
     queries = (*QUERIES, LARGE_FILES) if lake.servers is None else QUERIES
@@ -157,6 +158,8 @@ def _write(
     if not failed:
         for file in filter(None, (lake.folder / "demo.svg", picture)):
             file.write_text(chart(outcomes, title), encoding="utf-8")
+            narrow = file.with_name(f"{file.stem}-narrow{file.suffix}")
+            narrow.write_text(narrow_chart(outcomes, title), encoding="utf-8")
     return failed
 
 
@@ -208,7 +211,11 @@ def _arguments() -> argparse.Namespace:
         default="local",
         help="where the tables are: in the folder, or on the tests' S3 server with the metastore in PostgreSQL",
     )
-    parser.add_argument("--picture", type=_picture, help="where else to write the chart, an SVG file")
+    parser.add_argument(
+        "--picture",
+        type=_picture,
+        help="where else to write the chart, an SVG file; a second one, …-narrow.svg, is for phones",
+    )
     return parser.parse_args()
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from demo.outcome import Outcome, Side, counted_text
 from demo.picture.chart import chart
+from demo.picture.narrow import narrow_chart
 
 _STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 _LEAST_PERCENT = 0.4
@@ -44,7 +45,8 @@ def page(outcomes: Sequence[Outcome], alike: Sequence[Outcome], notes: Sequence[
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{_STYLE}</style></head>\n<body><h1>What only Parquetry leaves out</h1>{verdict}\n"
-        f'<div class="chart">{chart(outcomes, title, within_page=True)}</div>\n'
+        f'<div class="chart wide">{chart(outcomes, title, within_page=True)}</div>\n'
+        f'<div class="chart narrow">{narrow_chart(outcomes, title, within_page=True)}</div>\n'
         f"<h2>The questions, one by one</h2>\n{''.join(map(_article, outcomes))}"
         f"<h2>Where Spark prunes as well</h2>\n{_alike(alike)}"
         f"<h2>How it was measured</h2>\n{how}</body></html>\n"

@@ -66,9 +66,10 @@ API = {
 SHIM = "assets/iframe-worker.js"
 """Lets search run where a browser gives no workers: in a file."""
 STYLE = "assets/site.css"
-"""Lets output wrap."""
+"""Gives code the width of a page, and keeps names whole."""
 _SHIM_ELSEWHERE = "https://unpkg.com/iframe-worker/shim"
 """Where the theme would fetch it from."""
+_PICTURE = re.compile(r'(?<= )(src|srcset)="docs/')
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#|mailto:)([^)#\s]*)(#[^)\s]*)?\)")
 
 
@@ -98,6 +99,8 @@ def in_site(text: str, folder: str) -> str:
     '[SQL](sql.md#tables), tests, LICENSE'
     >>> in_site("[Architecture](../ARCHITECTURE.md#the-rooms)", "docs")
     '[Architecture](architecture.md#the-rooms)'
+    >>> in_site('<img alt="x" src="docs/images/x.svg">', "")
+    '<img alt="x" src="images/x.svg">'
     """
 
     def replaced(found: re.Match[str]) -> str:
@@ -111,7 +114,10 @@ def in_site(text: str, folder: str) -> str:
         return words
 
     parts = re.split(r"(```.*?```|`[^`\n]*`)", text, flags=re.DOTALL)
-    return "".join(part if place % 2 else _LINK.sub(replaced, part) for place, part in enumerate(parts))
+    return "".join(
+        part if place % 2 else _PICTURE.sub(r'\1="', _LINK.sub(replaced, part))
+        for place, part in enumerate(parts)
+    )
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -135,3 +141,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
 def on_post_page(output: str, page: Any, config: Any) -> str:  # noqa: ARG001
     """Return a page that fetches nothing from elsewhere."""
     return output.replace(_SHIM_ELSEWHERE, "../" * page.url.count("/") + SHIM)
+
+
+def on_post_template(output: str, template_name: str, config: Any) -> str:  # noqa: ARG001
+    """Return a page that has no source, such as 404.html, so that it fetches nothing from elsewhere.
+
+    Its links begin at the root of the site, because a server shows it below any folder.
+    """
+    return output.replace(_SHIM_ELSEWHERE, f"/{SHIM}")

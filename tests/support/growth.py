@@ -67,6 +67,20 @@ def store_counts(warehouse: Path) -> dict[str, int]:
     return {"store: rows": rows, "store: pages of the log": max(pages, _AUTOMATIC_CHECKPOINT)}
 
 
+def print_table(unit: str, moments: Mapping[int, Mapping[str, int]]) -> None:
+    """Print what was counted at some moments as a table of Markdown, which `pytest -s` shows.
+
+    Args:
+        unit: what the numbers of the moments count, such as statements.
+        moments: the counts at each of them.
+    """
+    names = {name: None for counts in moments.values() for name in counts}
+    rows = [[f"after {number:,} {unit}" for number in moments]]
+    rows += [[f"{counts[name]:,}" if name in counts else "" for counts in moments.values()] for name in names]
+    lines = [f"| {first} | {' | '.join(row)} |" for first, row in zip(["", *names], rows, strict=True)]
+    print("", lines[0], "|---" * (len(moments) + 1) + "|", *lines[1:], sep="\n")
+
+
 def growth(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, tuple[int, int]]:
     """Return what has grown by more than `SHARE` and by more than `SLACK`, before and after."""
     return {

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import re
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -13,11 +17,12 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from demo import million, readings, run, scenes, tpcds
+from demo import java_warnings, million, readings, run, scenes, tpcds
 from demo.answers import difference
 from demo.lake import Lake
 from demo.outcome import Limit, Outcome, Scene, Side, excesses
 from demo.picture.chart import chart
+from demo.picture.narrow import narrow_chart
 from demo.picture.page import page
 from demo.picture.terminal import show, show_alike
 from demo.tables import LAYOUTS, RANGES
@@ -126,7 +131,36 @@ def test_the_chart_is_a_file_of_its_own_in_light_and_dark():
     assert 0 < bars["ours"][1] < whole / 100
     assert bars["ours"][2] == 0
     words = [text.text for text in drawn.iter(f"{SVG}text")]
-    assert {"A & B", "<name>", "4.0 ×", "10,000 ×", "0"} <= set(words)
+    assert {"A & B", "<name>", "4.0 ×", "10,000 ×", "none"} <= set(words)
+
+
+def test_a_phone_can_read_the_narrow_chart():
+    """Its text has at least three quarters of its size in 360 points, and no line leaves the picture."""
+    drawn = ElementTree.fromstring(narrow_chart([outcome(1, 4), outcome(0, 5)], "The title " * 9))
+    _, _, width, height = map(float, drawn.attrib["viewBox"].split())
+    assert 360 / width > 0.75
+    texts = [(float(text.attrib["x"]), float(text.attrib["y"]), text) for text in drawn.iter(f"{SVG}text")]
+    assert max(y for _, y, _ in texts) < height
+    for x, _, text in texts:
+        letters = len(text.text or "") * (10.7 if text.get("class") == "title" else 5.9)
+        assert (x + letters if text.get("text-anchor") != "end" else x) <= width
+    assert {"<name>", "4.0 ×", "none", "4 files · 3 kB · 0.2 s"} <= {text.text for *_, text in texts}
+    bars = [float(bar.attrib["width"]) for bar in drawn.iter(f"{SVG}rect") if bar.get("height") == "9"]
+    assert bars[1] == bars[0] / 4
+    assert len(bars) == 3
+
+
+def test_javas_expected_warning_is_left_out(capfd: pytest.CaptureFixture[str]):
+    """Other lines on standard error stay, and the process's own standard error is as it was."""
+    with java_warnings.without_expected():
+        program = "import os; os.write(2, b'WARNING: Using incubator modules: x\\nWARNING: other\\n')"
+        subprocess.run([sys.executable, "-c", program], check=True)
+    os.write(2, b"own\n")
+    deadline = time.monotonic() + 10
+    said = ""
+    while "other" not in said and time.monotonic() < deadline:
+        said += capfd.readouterr().err
+    assert sorted(said.split("\n")) == ["", "WARNING: other", "own"]
 
 
 def test_plain_spark_has_no_bar_where_it_did_not_run():
@@ -144,6 +178,7 @@ def test_plain_spark_has_no_bar_where_it_did_not_run():
     ]
     assert [(side, width > 0) for side, width in bars] == [("beside", False), ("ours", True)]
     words = [text.text for text in drawn.iter(f"{SVG}text")]
+    assert not any(word and word.endswith("×") for word in words)
     assert "4 partitions in the table; plain Spark did not run" in words
     assert any(word and word.endswith("Without a grey bar, plain Spark did not run.") for word in words)
     article = page([absent], [], [], "T").partition("<article>")[2]
@@ -271,8 +306,11 @@ def test_a_picture_has_a_place(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("ours", "beside", "factor"),
-    [(1, 4, "4.0 ×"), (120, 1835, "15 ×"), (0, 2, "0"), (3, 3, ""), (4, 3, "")],
+    [(1, 4, "4.0 ×"), (120, 1835, "15 ×"), (0, 2, "none"), (3, 3, ""), (4, 3, "")],
 )
 def test_a_factor_is_shown_where_something_is_gained(ours: int, beside: int, factor: str):
     """The factor is empty if the scene gains none."""
-    assert replace(outcome(), ours=Side(ours, "file"), beside=Side(beside, "file")).factor == factor
+    assert (
+        replace(outcome(), ours=Side(ours, "file"), beside=Side(beside, "file", None, 1.0)).factor == factor
+    )
+    assert replace(outcome(), ours=Side(ours, "file"), beside=Side(beside, "file")).factor == ""

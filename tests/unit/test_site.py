@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,9 @@ from tests.support.pages.blocks import blocks_of
 
 DOCS = pages.ROOT / "docs"
 NAV = re.findall(r"^ +- (?:[^:\n]+: )?(\S+\.md)$", (pages.ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+TEXTS = [*(pages.ROOT / name for name in pages.PAGES), *sorted(DOCS.glob("*.md"))]
+WIDTH = 108
+"""Characters of code that fit."""
 
 
 def test_the_menu_names_every_page_once() -> None:
@@ -46,6 +50,11 @@ def test_the_reference_shows_what_there_is(name: str) -> None:
     [
         ("[SQL](docs/sql.md#tables)", "", "[SQL](sql.md#tables)"),
         ("![demo](docs/images/demo.svg)", "", "![demo](images/demo.svg)"),
+        (
+            '<source srcset="docs/images/a.svg"> `src="docs/b"`',
+            "",
+            '<source srcset="images/a.svg"> `src="docs/b"`',
+        ),
         ("[Why](ARCHITECTURE.md)", "", "[Why](architecture.md)"),
         ("[Start](../README.md#quick-start)", "docs", "[Start](index.md#quick-start)"),
         ("[SQL](sql.md)", "docs", "[SQL](sql.md)"),
@@ -73,21 +82,50 @@ def test_nothing_is_fetched_from_elsewhere() -> None:
     page = type("Page", (), {"url": "sql.html"})()
     html = f'<script src="{pages._SHIM_ELSEWHERE}"></script>'
     assert pages.on_post_page(html, page, None) == '<script src="assets/iframe-worker.js"></script>'
+    assert (
+        pages.on_post_template(html, "404.html", None) == '<script src="/assets/iframe-worker.js"></script>'
+    )
     assert "window.Worker" in (pages.ROOT / "scripts" / "site" / "iframe-worker.js").read_text()
 
 
-def test_output_wraps() -> None:
-    """Boxes of output are of the languages that the style sheet wraps, which the build adds."""
-    config = (pages.ROOT / "mkdocs.yml").read_text()
-    assert "pygments_lang_class: true" in config
-    assert pages.STYLE in config
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
+def test_code_fits_a_window_of_1366_points(page: Path) -> None:
+    """No line of code is longer than the site shows beside its menus. Output stays as it was printed, and
+    scrolls.
+    """
     style = (pages.ROOT / "scripts" / "site" / "site.css").read_text()
-    wrapped = set(re.findall(r"\.language-(\w+) pre > code", style.partition("pre-wrap")[0]))
-    outputs = {
-        block.language
-        for page in [pages.ROOT / "README.md", *DOCS.glob("*.md")]
+    assert f"Code of {WIDTH} characters" in style
+    assert "wrap: anywhere" not in style
+    assert [
+        line
         for block in blocks_of(page.read_text("utf-8"))
-        if block.mark == "output"
-    }
-    assert "text" in outputs
-    assert outputs <= wrapped
+        if block.mark != "output" and block.language != "text"
+        for line in block.text.splitlines()
+        if len(line) > WIDTH
+    ] == []
+
+
+def test_guides_are_in_groups() -> None:
+    """The menu has a group for each thing to do, of at most eight pages."""
+    groups = re.findall(
+        r"^  - ([^:\n]+):\n((?:      - .*\n)+)", (pages.ROOT / "mkdocs.yml").read_text(), re.MULTILINE
+    )
+    counts = {name: names.count("\n") for name, names in groups}
+    assert {"Start", "Lay out", "Read", "Run", "Connect"} <= counts.keys()
+    assert max(counts.values()) <= 8
+
+
+@pytest.mark.parametrize("word", ["GDPR", "metrics", "cron", "Airflow", "Jupyter", "permissions", "systemd"])
+def test_the_search_finds(word: str) -> None:
+    """A word that people look for is on a page of the docs."""
+    assert any(
+        re.search(rf"\b{word}\b", page.read_text("utf-8"), re.IGNORECASE) for page in DOCS.glob("*.md")
+    )
+
+
+def test_a_phone_has_a_picture_of_its_own() -> None:
+    """The README shows the narrow chart in narrow windows, and docs/images has both charts."""
+    names = re.findall(r'(?:src|srcset)="docs/(images/[^"]+)"', (pages.ROOT / "README.md").read_text("utf-8"))
+    assert names == ["images/demo-narrow.svg", "images/demo.svg"]
+    for name in names:
+        assert (DOCS / name).read_text("utf-8").startswith("<svg")

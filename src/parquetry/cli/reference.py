@@ -6,7 +6,8 @@ python -m parquetry.cli.reference > docs/cli.md
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import typer
@@ -54,11 +55,28 @@ or `verify` found. 2: wrong usage.
 """
 
 
+_COMMON = 20
+"""Commands that have an option in the same words: it is listed once for all of them."""
+
+
 def reference() -> str:
     """Return the reference as Markdown."""
-    commands: dict[str, Any] = getattr(typer.main.get_command(app), "commands")  # noqa: B009
-    names = [name for group in GROUPS.values() for name in group]
-    return "\n".join([INTRODUCTION, _contents(), *(_section(name, commands[name]) for name in names)])
+    known: dict[str, Any] = getattr(typer.main.get_command(app), "commands")  # noqa: B009
+    commands = {name: known[name] for group in GROUPS.values() for name in group}
+    counts = Counter(row for command in commands.values() for row in _options(command))
+    common = [row for row, count in counts.items() if count >= _COMMON]
+    sections = [_section(name, command, common) for name, command in commands.items()]
+    return "\n".join([INTRODUCTION, _contents(), _common_options(commands, common), *sections])
+
+
+def _common_options(commands: Mapping[str, Any], common: list[str]) -> str:
+    """Return the table of options that nearly all commands have, with the commands that lack them."""
+    rows = []
+    for row in common:
+        lacking = [f"`{name}`" for name, command in commands.items() if row not in _options(command)]
+        rows.append(f"{row.removesuffix(' |')} Not with {', '.join(lacking)}. |" if lacking else row)
+    title = ["## Options of nearly all commands", "", "The commands below take these, too.", ""]
+    return "\n".join([*title, "| | |", "|---|---|", *rows, ""])
 
 
 def _contents() -> str:
@@ -66,25 +84,31 @@ def _contents() -> str:
     return "\n".join(["| | |", "|---|---|", *lines, ""])
 
 
-def _section(name: str, command: Any) -> str:
-    return "\n".join(_lines(name, command)) + "\n"
+def _section(name: str, command: Any, common: list[str]) -> str:
+    return "\n".join(_lines(name, command, common))
 
 
-def _lines(name: str, command: Any) -> Iterator[str]:
+def _lines(name: str, command: Any, common: list[str]) -> Iterator[str]:
     arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
     usage = " ".join(["parquetry", name, *map(_argument, arguments), "[OPTIONS]"])
     yield from (f"## `{usage}`", "", inspect.cleandoc(command.help), "")
     yield from ("```console", f"$ {command.epilog.removeprefix('Example: ')}", "```", "")
-    yield from ("| | |", "|---|---|")
+    rows = [f"| `{argument.metavar}` | {argument.help} |" for argument in arguments]
+    rows += [row for row in _options(command) if row not in common]
+    if rows:
+        yield from ("| | |", "|---|---|", *rows, "")
+
+
+def _options(command: Any) -> list[str]:
+    """Return a row of a table for each option of a command."""
+    rows = []
     for parameter in command.params:
         if parameter.param_type_name == "argument":
-            yield f"| `{parameter.metavar}` | {parameter.help} |"
-        else:
-            value = f" {parameter.metavar}" if parameter.metavar else ""
-            default = (
-                f" Default: `{parameter.default}`." if parameter.default and not parameter.is_flag else ""
-            )
-            yield f"| `{', '.join(parameter.opts)}{value}` | {parameter.help}{default} |"
+            continue
+        value = f" {parameter.metavar}" if parameter.metavar else ""
+        default = f" Default: `{parameter.default}`." if parameter.default and not parameter.is_flag else ""
+        rows.append(f"| `{', '.join(parameter.opts)}{value}` | {parameter.help}{default} |")
+    return rows
 
 
 def _argument(argument: Any) -> str:

@@ -69,7 +69,7 @@ def vacuum(
         "future.",
         Option(
             "Delete versions that were replaced before this time, such as 2026-03-01T00:00:00+00:00, "
-            "or 2026-03-01 in this machine's time zone. The default is seven days ago.",
+            "2026-03-01 in this machine's time zone, 30d or now. The default is seven days ago.",
             "TIME",
         ),
     ] = None,

@@ -26,15 +26,31 @@ def report_from_facts(found: dict[str, Any]) -> Report:
     """Return the report of a query, whose facts are given as the dict that JSON has them as."""
     scans = scan_reports(found["scans"])
     joins = msgspec.convert(found["joins"], tuple[JoinFacts, ...])
+    joins = tuple(join for join in joins if not _finds_files(join))
     values = reports(tuple(map(_with_reason, msgspec.convert(found["values"], tuple[CandidateOutcome, ...]))))
     return Report(
         scans,
         explain_joins(joins, found["settings"]),
-        tuple(_without_effect(each, scans) for each in values),
+        tuple(_without_effect(each, scans) for each in values if not _is_refusal_of_files(each)),
         not_run=bool(scans) and found.get("run") == "none",
         heavy_keys=msgspec.convert(found.get("splits", ()), tuple[HeavyKeysReport, ...]),
         audited=msgspec.convert(found.get("audited"), AuditReport | None),
     )
+
+
+def _finds_files(join: JoinFacts) -> bool:
+    """Return whether a join of a table with itself is Spark's search for the files of a statement.
+
+    It is in no DELETE, UPDATE or MERGE as the user has written it.
+    """
+    keys = [key.sql.strip("`") for side in join.sides for key in side.keys]
+    return join.sides[0].name == join.sides[1].name and keys == ["_file", "_file"]
+
+
+def _is_refusal_of_files(values: ValuesReport) -> bool:
+    """Return whether values were refused for Spark's search for files; see `_finds_files`."""
+    own = (values.table, values.column) == (values.build, values.key)
+    return own and values.column == "_file" and values.how == "refused"
 
 
 def _with_reason(outcome: CandidateOutcome) -> CandidateOutcome:

@@ -2,88 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tests.support.growth import growth, heap, java_threads, process_counts, process_memory, store_counts
 from tests.support.open_files import open_files_left
+from tests.support.soak import STATEMENTS_PER_ROUND, soak
 
-STATEMENTS_PER_ROUND = 15
-STREAM_EVERY = 5
-"""Rounds: a stream takes as long as ten other statements."""
-
-
-def one_round(spark: SparkSession, db: str, number: int, checkpoint: Path) -> None:
-    """Make a table, run statements of each kind on it and on a table that stays, and drop it."""
-    t, kept = f"{db}.t{number}", f"{db}.kept"
-
-    def sql(*statements: str) -> None:
-        for statement in statements:
-            spark.sql(statement).collect()
-
-    sql(
-        f"CREATE TABLE {t} (id BIGINT, v BIGINT, p INT) PARTITIONED BY (p)",
-        f"INSERT INTO {t} SELECT id, id * 2, id % 2 FROM range(20)",
-        f"UPDATE {t} SET v = v + 1 WHERE id = {number % 20}",
-        f"SELECT sum(v) FROM {t} WHERE p = 1 AND id > 3",
-        f"SELECT a.p, sum(a.v) FROM {kept} a JOIN {t} b ON a.id = b.id WHERE b.p = 1 GROUP BY a.p",
-        f"DELETE FROM {t} WHERE id = 3",
-        f"SELECT count(*) FROM {t} a JOIN {kept} b ON a.id = b.id AND a.p = b.p WHERE b.v < {number % 7 + 2}",
-        f"MERGE INTO {t} USING (SELECT id FROM {kept} WHERE p = 0) s ON {t}.id = s.id "
-        "WHEN MATCHED THEN UPDATE SET v = 0 WHEN NOT MATCHED THEN INSERT (id, v, p) VALUES (s.id, 1, 1)",
-        f"ALTER TABLE {t} SET TBLPROPERTIES ('note' = '{number}')",
-        f"UPDATE {t} SET p = 2 WHERE p = 1",
-        f"CREATE VIEW {db}.v AS SELECT id FROM {t}",
-        f"SELECT count(*) FROM {db}.v",
-        f"DROP VIEW {db}.v",
-        f"DELETE FROM {t} WHERE p = 0",
-    )
-    if number % STREAM_EVERY == 0:
-        stream = spark.readStream.table(t).writeStream.trigger(availableNow=True)
-        stream.option("checkpointLocation", str(checkpoint / str(number))).toTable(
-            t + "_copy"
-        ).awaitTermination()
-        sql(f"DROP TABLE {t}_copy")
-    sql(f"DROP TABLE {t}")
-
-
-def soak(
-    spark: SparkSession, db: str, warehouse: Path, folder: Path, rounds: int, *, memory: bool
-) -> dict[str, tuple[int, int]]:
-    """Run rounds of statements. Return what has grown after the first tenth of them.
-
-    Args:
-        spark: the session.
-        db: a database.
-        warehouse: of the database.
-        folder: for checkpoints of streams.
-        rounds: number of them.
-        memory: whether the memory of both processes counts.
-    """
-    jvm = spark.sparkContext._jvm
-    assert jvm is not None
-    java = psutil.Process(int(jvm.java.lang.ProcessHandle.current().pid()))
-
-    def counts() -> dict[str, int]:
-        of_java = process_counts(java, "JVM") | java_threads(jvm)
-        found = process_counts(psutil.Process(), "Python") | of_java | store_counts(warehouse)
-        if memory:
-            found |= process_memory(psutil.Process(), "Python") | heap(jvm)
-        return found
-
-    spark.sql(f"CREATE TABLE {db}.kept (id BIGINT, v BIGINT, p INT) PARTITIONED BY (p)")
-    spark.sql(f"INSERT INTO {db}.kept SELECT id, id * 2, id % 2 FROM range(10)")
-    before: dict[str, int] = {}
-    for number in range(rounds):
-        one_round(spark, db, number, folder)
-        if number + 1 == max(STREAM_EVERY + 1, rounds // 10):
-            before = counts()
-    return growth(before, counts())
+ROOT = Path(__file__).parents[3]
 
 
 def test_nothing_grows(spark: SparkSession, db: str, warehouse: Path, tmp_path: Path) -> None:
@@ -93,10 +25,13 @@ def test_nothing_grows(spark: SparkSession, db: str, warehouse: Path, tmp_path: 
 
 
 @pytest.mark.exhaustive("test_nothing_grows runs 300 statements")
-def test_nothing_grows_in_an_hour(spark: SparkSession, db: str, warehouse: Path, tmp_path: Path) -> None:
+def test_nothing_grows_in_an_hour(tmp_path: Path) -> None:
     """After 10,000 statements, a session has what it had after 1,000, and no more memory is in use."""
     rounds = 10_000 // STATEMENTS_PER_ROUND
-    assert soak(spark, db, warehouse / "lake", tmp_path, rounds, memory=True) == {}
+    command = [sys.executable, "-m", "tests.support.soak", str(tmp_path), str(rounds)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    print(done.stdout)
+    assert json.loads(done.stdout.splitlines()[-1]) == {}
 
 
 def test_at_the_limit_of_open_files(spark: SparkSession, db: str) -> None:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from tests.support.growth import growth, process_counts, process_memory
+from tests.support.growth import growth, print_table, process_counts, process_memory
 from tests.support.readers.python_tables import PythonLake
 from tests.unit.iceberg.test_serving import running
 
@@ -56,7 +56,11 @@ def soak(lake: PythonLake, requests: int) -> dict[str, tuple[int, int]]:
     """Send requests, and commit beside them. Return what has grown in the server after the first tenth."""
     with running(lake) as (address, process):
         server = psutil.Process(process.pid)
-        before: dict[str, int] = {}
+
+        def counts() -> dict[str, int]:
+            return process_counts(server, "server") | process_memory(server, "server")
+
+        moments = {0: counts()}
         for part in range(10):
             lake.write("t", f"p={part}/f.parquet", [{"a": part}])
             share = requests // 10 // CLIENTS
@@ -68,9 +72,10 @@ def soak(lake: PythonLake, requests: int) -> dict[str, tuple[int, int]]:
                 each.start()
             for each in clients:
                 each.join()
-            now = process_counts(server, "server") | process_memory(server, "server")
-            before = before or now
-        return growth(before, now)
+            if part in (0, 4, 9):
+                moments[requests // 10 * (part + 1)] = counts()
+        print_table("requests", moments)
+        return growth(moments[requests // 10], moments[requests])
 
 
 @pytest.fixture

@@ -12,7 +12,9 @@ import msgspec
 import pytest
 
 from parquetry.planner import report_from_facts
+from parquetry.planner.report_facts import _is_refusal_of_files
 from parquetry.planner.scan_facts import scan_reports
+from parquetry.prune.report.join_values import ValuesReport
 from parquetry.prune.report.report import Report
 from parquetry.prune.report.rows import report_rows
 from parquetry.prune.report.scan import NativeReport, ScanReport, Step
@@ -30,6 +32,32 @@ SCAN = ScanReport(
 def facts(**more: Any) -> dict[str, Any]:
     """Return the facts of a scan as the bridge sends them."""
     return {"report": SCAN.to_dict(), "untranslated": [], "read": "read", "opened": 15} | more
+
+
+def test_the_search_for_files_is_no_join_of_the_user() -> None:
+    """DELETE finds the files with matching rows by a join of the table with itself, which no report has."""
+
+    def join(*sides: tuple[str, str]) -> dict[str, Any]:
+        described = [
+            {
+                "name": name,
+                "keys": [{"sql": key, "columns": [], "plain": True, "cast": False}],
+                "scans": [{"table": name, "buckets": None}],
+                "exchanged": False,
+            }
+            for name, key in sides
+        ]
+        return {"type": "EXISTS", "sides": described, "broadcast": 1}
+
+    found = {"scans": [], "values": [], "settings": {}}
+    own, other = ("lake.db.t", "_file"), ("lake.db.t", "id")
+    assert report_from_facts(found | {"joins": [join(own, own)]}).joins == ()
+    for sides in ((own, other), (own, ("lake.db.u", "_file"))):
+        assert len(report_from_facts(found | {"joins": [join(*sides)]}).joins) == 1
+    refused = ValuesReport("lake.db.t", "_file", "EXISTS", "lake.db.t", "_file", "refused", "1 file left")
+    assert _is_refusal_of_files(refused)
+    assert not _is_refusal_of_files(msgspec.structs.replace(refused, how="spark"))
+    assert not _is_refusal_of_files(msgspec.structs.replace(refused, column="id", key="id"))
 
 
 def texts(*scans: dict[str, Any], run: str = "own") -> list[str]:
