@@ -4,6 +4,7 @@ import org.json4s._
 
 import org.apache.spark.sql.{Column, Row}
 import org.apache.spark.sql.catalyst.CatalystTypeConverters
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.classic.{DataFrame, SparkSession => ClassicSession}
 import org.apache.spark.sql.functions
 import org.apache.spark.sql.parquetry.protocol.AggregateAnswer
@@ -29,7 +30,8 @@ private class AnswerAudit(
    */
   def checkPart(read: DataFrame, all: DataFrame): Unit = {
     val names = answer.schema.fieldNames.toSeq
-    val parts = session.createDataFrame(java.util.Arrays.asList((given ++ result(read)): _*), answer.schema)
+    val schema = CharVarcharUtils.replaceCharVarcharWithStringInSchema(answer.schema)
+    val parts = session.createDataFrame(java.util.Arrays.asList((given ++ result(read)): _*), schema)
     val combined = parts.agg(column(parts, 0), names.indices.drop(1).map(column(parts, _)): _*).collect().toSeq
     compare(result(all), combined)
   }
