@@ -58,7 +58,7 @@ object AuditFailure {
     of(query, "delete", s"A DELETE from ${table.name()} removed $removed rows, and $matching rows satisfied ${text(Seq(condition))}: " +
       s"CALL ${table.ref.name}.system.rollback('${table.path.mkString(".")}', ${table.version()}) takes it back.", Some(table), None, Seq(condition))
 
-  /** The file of a row that is elsewhere than Spark was told. The row was found in a task. */
+  /** Writes the file of a row that is not where Spark expects it. A task has found the row. */
   def writeLocation(query: LogicalPlan, failed: RowElsewhere): Unit =
     write(content(query, "location", failed.words, None, None, Nil, Nil), Paths.get(failed.replay))
 
@@ -70,7 +70,7 @@ object AuditFailure {
       s"The setting ${AuditMode.setting} audits queries; without it, this query would have returned its rows.")
   }
 
-  /** What to do about a failure. */
+  /** Returns the remedy, for the message. */
   def remedy(path: String): String = s"Parquetry is wrong here: report it, with $path; `parquetry audit $path` tries it again."
 
   private def content(

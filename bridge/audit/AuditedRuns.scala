@@ -13,8 +13,8 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 import org.apache.spark.storage.StorageLevel
 
 /**
- * What is left to do after an audited query: the rows that it kept are released, and the driver writes the
- * file of a failure that a task has found. The task may be on another machine.
+ * Cleans up after audited queries. It releases the rows that a query kept, and writes the file of a failure
+ * that a task has found. The task may be on another machine.
  */
 private class AuditedRuns extends SparkListener {
   override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
@@ -44,7 +44,7 @@ object AuditedRuns {
 
   private val kept = mutable.Map.empty[Long, List[RDD[InternalRow]]]
 
-  /** Keeps rows until the query that runs in this thread has ended; without one, until nobody refers to them. */
+  /** Keeps rows until the query of this thread has ended, or until nobody refers to them. */
   def keep(rows: RDD[InternalRow]): RDD[InternalRow] = {
     Option(rows.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)).map(_.toLong).foreach(id =>
       kept.synchronized(kept(id) = rows :: kept.getOrElse(id, Nil)))

@@ -3,7 +3,7 @@ package org.apache.spark.sql.parquetry.audit
 import org.apache.spark.sql.parquetry.protocol.ParquetryException
 
 /**
- * A row is elsewhere than Spark was told. A task has found it.
+ * A row is not where Spark expects it. A task has found it.
  *
  * @param replay the file that the driver writes for it
  */

@@ -24,6 +24,7 @@ SBOM = "parquetry.cdx.json"
 _JAR = re.compile(r"parquetry-bridge-(?P<version>.+)-spark-(?P<spark>(?P<series>\d+\.\d+)\..+)\.jar")
 _CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#|mailto:)([^)\s]+)\)")
+_PICTURE = re.compile(r'\b(src|srcset)="(?!https?:)([^"\s]+)"')
 
 
 def absolute(text: str, repository: str, tag: str) -> str:
@@ -31,14 +32,22 @@ def absolute(text: str, repository: str, tag: str) -> str:
 
     >>> absolute("[SQL](docs/sql.md#x) ![a](docs/a.svg) [b](#b) `[c](d)`", "https://example.org/o/n", "v1")
     '[SQL](https://example.org/o/n/blob/v1/docs/sql.md#x) ![a](https://example.org/o/n/raw/v1/docs/a.svg) [b](#b) `[c](d)`'
+    >>> absolute('<img src="docs/a.svg">', "https://example.org/o/n", "v1")
+    '<img src="https://example.org/o/n/raw/v1/docs/a.svg">'
     """
 
     def link(found: re.Match[str]) -> str:
         image, words, target = found.groups()
         return f"{image}[{words}]({repository}/{'raw' if image else 'blob'}/{tag}/{target})"
 
+    def picture(found: re.Match[str]) -> str:
+        return f'{found[1]}="{repository}/raw/{tag}/{found[2]}"'
+
     parts = _CODE.split(text)
-    return "".join(part if number % 2 else _LINK.sub(link, part) for number, part in enumerate(parts))
+    return "".join(
+        part if number % 2 else _PICTURE.sub(picture, _LINK.sub(link, part))
+        for number, part in enumerate(parts)
+    )
 
 
 def maven_group(repository: str) -> str:

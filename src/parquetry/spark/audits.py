@@ -32,7 +32,8 @@ class FailedAudit(msgspec.Struct, frozen=True):
         format: 1.
         parquetry: the version of the library.
         spark: the version of Spark.
-        claim: the kind of claim: `files`, `rows`, `settled`, `first rows`, `answer`, `query`, `location` or `delete`.
+        claim: the kind of claim: `files`, `rows`, `settled`, `first rows`, `answer`, `query`, `location` or
+            `delete`.
         words: what was claimed, and what the rows say.
         rules: the steps of pruning that left something out.
         catalog: the name of the catalog in the session, or None if the claim is about a whole query.

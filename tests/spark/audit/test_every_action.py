@@ -69,7 +69,7 @@ def test_actions(spark: SparkSession, query: str, action: str) -> None:
 
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_statements(spark: SparkSession, query: str, statement: str, tmp_path: Path) -> None:
-    """The statement fails, and nothing is written."""
+    """The statement fails, and writes nothing."""
     text = statement.format(query=query, db="lake.actions", folder=tmp_path)
     with pytest.raises(PySparkException, match=r"PARQUETRY_AUDIT.*id = 105"):
         spark.sql(text).collect()
@@ -93,7 +93,7 @@ def test_rows_are_kept_until_the_query_ends(spark: SparkSession, query: str, tmp
 
 
 def test_a_share_of_the_queries(spark: SparkSession, query: str) -> None:
-    """About half of the queries are audited with the share 0.5; a share that is none is refused by its name."""
+    """A share of 0.5 audits about half of the queries. A text that is no share is refused."""
     failed = 0
     spark.conf.set("parquetry.audit", "0.5")
     for _ in range(40):

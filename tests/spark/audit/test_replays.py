@@ -21,11 +21,11 @@ pytestmark = pytest.mark.unaudited("its tables have files that are not as record
 
 AUDITED = {"parquetry.audit": "on", "spark.sql.autoBroadcastJoinThreshold": -1}
 DEADLINE = 20.0
-"""Seconds until a file is there that Spark's listeners write."""
+"""Seconds that Spark's listeners may take to write a file."""
 
 
 def failed(spark: SparkSession, query: str) -> Path:
-    """Return the file that the error of an audited query names, once it is there."""
+    """Return the file that the error of an audited query names, after Spark has written it."""
     with settings(spark, AUDITED), pytest.raises(PySparkException, match="PARQUETRY_AUDIT") as caught:
         spark.sql(query).collect()
     named = re.search(r"`parquetry audit (\S+)`", str(caught.value))
@@ -49,7 +49,7 @@ def test_a_file_that_was_left_out(spark: SparkSession, db: str, warehouse: Path)
     files = alike(spark, table)
     exchange(*files)
     path = failed(spark, f"SELECT * FROM {table} WHERE id = 105 AND v = 'secret'")
-    assert path.stat().st_mode & 0o077 == 0  # nobody else may read it
+    assert path.stat().st_mode & 0o077 == 0  # no other user may read it
     content = json.loads(path.read_text())
     assert (content["claim"], content["version"], len(content["rules"])) == ("files", "2", 1)
     assert "(id = 105)" in content["conditions"]

@@ -107,7 +107,7 @@ def test_vacuum(rows: Rows, table: str) -> None:
     them.
     """
     call = f"CALL lake.system.vacuum(table => '{short(table)}'"
-    ((kind, path, versions, size, detail),) = rows(f"{call})")  # nothing is old enough: what it keeps
+    ((kind, path, versions, size, detail),) = rows(f"{call})")
     assert (kind, path, versions, detail.partition(",")[0]) == ("kept versions", None, 3, "versions 0 to 2")
     planned = rows(f"{call}, older_than => current_timestamp(), dry_run => true)")
     assert [(row[0], row[2]) for row in planned] == [

@@ -96,10 +96,11 @@ def test_links_of_the_long_description_lead_to_files_of_the_tag(wheel: Path):
     assert not re.findall(r"\]\((?!https?:|#|mailto:)[^)]*\)", text)
     links = re.findall(rf"(!?)\[[^\]]*\]\({re.escape(PUBLISHED.repository)}/(\w+)/v([^/]+)/([^)#]+)", text)
     assert len(links) > 10
-    for image, kind, version, path in links:
+    pictures = re.findall(rf'(?:src|srcset)="{re.escape(PUBLISHED.repository)}/(\w+)/v([^/]+)/([^"]+)"', text)
+    assert len(pictures) == len(re.findall(r"(?:src|srcset)=", text)) == 2
+    for image, kind, version, path in [*links, *(("!", *picture) for picture in pictures)]:
         assert (kind, version) == ("raw" if image else "blob", __version__)
         assert (PROJECT / path).exists(), path
-    assert any(image for image, *_ in links)
 
 
 def test_the_sbom_names_each_jar_with_its_hash(wheel: Path):

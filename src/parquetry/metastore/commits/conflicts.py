@@ -68,8 +68,8 @@ class Conflicts:
             CommitConflictError: the store was emptied and restored from an older dump since.
         """
         base = self._base
-        found = load_commit(base.store, base.id, head, base.version)
-        if head.commit.version < base.version or (found is not None and found.id != base.commit.id):
+        known = load_commit(base.store, base.id, head, base.version)
+        if head.commit.version < base.version or (known is not None and known.id != base.commit.id):
             raise CommitConflictError(
                 f"Table {base.label}: the metastore was restored from a dump, which lacks version {base.version}, while "
                 f"{self._transaction.operation!r} was being prepared on it; nothing was written: run it again."

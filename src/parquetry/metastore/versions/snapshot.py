@@ -337,23 +337,23 @@ def load_metadata(
     """
     cached = _cache.setdefault(store, {})
     key = table, commit.metadata
-    found = cached.get(key)
-    if found is None or not (
-        commit.id in found.commits
-        or (other is not None and other.metadata == commit.metadata and other.id in found.commits)
+    record = cached.get(key)
+    if record is None or not (
+        commit.id in record.commits
+        or (other is not None and other.metadata == commit.metadata and other.id in record.commits)
     ):
         value = store.get(metadata_key(*key))
         if value is None:
             raise TableNotFoundError("The table was dropped while it was being loaded.")
         metadata = decoder(TableMetadata).decode(value)
-        if found is None or found.metadata != metadata:
+        if record is None or record.metadata != metadata:
             if len(cached) >= _CACHED_RECORDS:
                 cached.clear()
-            found = cached[key] = _CachedMetadata(metadata, set())
-    if len(found.commits) >= _COMMITS_PER_RECORD:
-        found.commits.clear()
-    found.commits.add(commit.id)
-    return found.metadata
+            record = cached[key] = _CachedMetadata(metadata, set())
+    if len(record.commits) >= _COMMITS_PER_RECORD:
+        record.commits.clear()
+    record.commits.add(commit.id)
+    return record.metadata
 
 
 def forget_metadata(store: Store) -> None:
