@@ -44,7 +44,7 @@ object AuditedRuns {
 
   private val kept = mutable.Map.empty[Long, List[RDD[InternalRow]]]
 
-  /** Keeps rows until the query of this thread has ended, or until nobody refers to them. */
+  /** Keeps rows until this thread's query has ended. Without one, the garbage collector frees them. */
   def keep(rows: RDD[InternalRow]): RDD[InternalRow] = {
     Option(rows.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)).map(_.toLong).foreach(id =>
       kept.synchronized(kept(id) = rows :: kept.getOrElse(id, Nil)))
