@@ -10,7 +10,7 @@ import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.{LocalTableScanExec, QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.filescans.{PlanNodes, ScanNode}
-import org.apache.spark.sql.parquetry.protocol.AuditMode
+import org.apache.spark.sql.parquetry.protocol.{AuditMode, SessionCopies}
 import org.apache.spark.sql.parquetry.scan.{AnsweredCalls, AuditScans, MetadataScan, ParquetryScan}
 import org.apache.spark.sql.types.StructType
 
@@ -74,8 +74,7 @@ class Audit(session: ClassicSession, val query: LogicalPlan, val isWhole: Boolea
   private def compareWhole(checksum: Checksum.Compared => Checksum): Unit = Comparable.of(query) match {
     case Incomparable(reason) => skip(s"the whole query: $reason")
     case SameRows(columns) =>
-      val reference = session.cloneSession()
-      AuditMode.makeReference(reference.sessionState.conf)
+      val reference = SessionCopies.of(session, AuditMode.ofReference)
       val compared = Checksum.Compared(query.output, columns)
       val other = try Right(reference.withActive {
         // planned without cached data, which this very query may fill

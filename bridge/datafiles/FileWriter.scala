@@ -11,12 +11,12 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.hadoop.ParquetOutputFormat
 import org.apache.spark.sql.{DataFrame, SparkSession}
-import org.apache.spark.sql.catalyst.analysis.{NoSuchDatabaseException, NoSuchNamespaceException}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Ascending, EqualTo, If, Literal, OctetLength, SortOrder}
 import org.apache.spark.sql.catalyst.plans.logical.{Project, RebalancePartitions, RepartitionByExpression}
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.datasources.{FileFormat, FileFormatWriter}
+import org.apache.spark.sql.parquetry.protocol.SessionCopies
 import org.apache.spark.sql.types.{BinaryType, StringType, StructType}
 
 /**
@@ -29,21 +29,12 @@ object FileWriter {
    * near each other in its order come together instead; it names columns and fields of structs as SQL does.
    *
    * Adaptive execution splits shuffled partitions of more than `bytes`, and packs smaller ones, as `settings`
-   * say. The settings hold for this write alone, in a session of its own.
+   * say. The settings hold for this write alone, in a copy of the session.
    */
   def cluster(data: DataFrame, columns: java.util.List[String], ranges: java.util.List[String],
       bytes: Long, settings: java.util.Map[String, String]): DataFrame = {
     val rows = data.asInstanceOf[Dataset[_]]
-    val session = rows.sparkSession.cloneSession()
-    settings.forEach((key, value) => session.sessionState.conf.setConfString(key, value))
-    // a clone begins at the default catalog and database, but rows, or a CHECK, may call current_database()
-    val Seq(from, to) = Seq(rows.sparkSession, session).map(_.sessionState.catalogManager)
-    if (from.currentCatalog.name() != to.currentCatalog.name()) to.setCurrentCatalog(from.currentCatalog.name())
-    if (!from.currentNamespace.sameElements(to.currentNamespace)) {
-      try to.setCurrentNamespace(from.currentNamespace) catch {
-        case _: NoSuchNamespaceException | _: NoSuchDatabaseException => // was dropped; the session may write elsewhere
-      }
-    }
+    val session = SessionCopies.of(rows.sparkSession, settings.asScala.toMap)
     val plan = rows.queryExecution.analyzed
     def column(name: String) = plan.output.find(_.name == name).get
     def field(name: String) = plan.resolveQuoted(name, (one, other) => one == other).get match {

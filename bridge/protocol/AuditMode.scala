@@ -24,9 +24,6 @@ object AuditMode {
 
   /** Whether this is the run of a query that another run is compared with. */
   def isReference: Boolean = SQLConf.get.contains(reference)
-  /** Makes a session's queries references. */
-  def makeReference(conf: SQLConf): Unit = {
-    conf.setConfString(reference, "true")
-    conf.unsetConf(setting)
-  }
+  /** The settings of a session whose queries are references. */
+  val ofReference: Map[String, String] = Map(reference -> "true", setting -> "off")
 }
