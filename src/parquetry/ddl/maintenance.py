@@ -49,11 +49,13 @@ def _analyze(cursor: TokenCursor, session: Session) -> list[Edit]:
     """Name all columns where Hive's form names none."""
     if read_table(cursor, session) is None:
         return []
-    while not cursor.ended and not cursor.take("for", "columns"):
-        cursor.advance()
-    named = cursor.tokens[cursor.at - 1]
-    is_open = cursor.ended and named.word == "columns"
-    return [Edit(named.start, named.start, "ALL ")] if is_open else []
+    while not cursor.ended:
+        if not cursor.take("for", "columns"):
+            cursor.advance()
+        elif cursor.ended:
+            begins = cursor.tokens[cursor.at - 1].start
+            return [Edit(begins, begins, "ALL ")]
+    return []
 
 
 def _optimize(cursor: TokenCursor, table: SessionTable) -> str | None:

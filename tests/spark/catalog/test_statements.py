@@ -94,6 +94,7 @@ def test_analyze(spark: SparkSession, db: str, table: str, rows: Rows) -> None:
         f"TABLE {table} COMPUTE STATISTICS NOSCAN",
         f"TABLE {table} COMPUTE STATISTICS FOR COLUMNS id, DAY",
         f"TABLE {table} COMPUTE STATISTICS FOR ALL COLUMNS",
+        f"TABLE {table} COMPUTE STATISTICS FOR COLUMNS",
         f"TABLE {table} PARTITION (day = 'a') COMPUTE STATISTICS",
         f"TABLES IN {db} COMPUTE STATISTICS",
     ):
