@@ -66,8 +66,8 @@ object Audited {
 case class StartAudit(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case rows: ReplaceData if AuditMode.isOn => withCondition(rows)
-    case write: DataWritingCommand => write.withNewChildren(Seq(audited(write.query)))
-    case write: V2WriteCommand if !isOurs(write.table) => write.withNewQuery(audited(write.query))
+    case write: DataWritingCommand if AuditMode.isOn => write.withNewChildren(Seq(audited(write.query)))
+    case write: V2WriteCommand if AuditMode.isOn && !isOurs(write.table) => write.withNewQuery(audited(write.query))
     case _: Command | _: CommandResult => plan // other commands run their queries on their own
     case _ => audited(plan)
   }

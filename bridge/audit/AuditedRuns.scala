@@ -18,9 +18,9 @@ import org.apache.spark.storage.StorageLevel
  */
 private class AuditedRuns extends SparkListener {
   override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
-    case end: SparkListenerSQLExecutionEnd if end.qe != null =>
+    case end: SparkListenerSQLExecutionEnd =>
       end.executionFailure.flatMap(RowElsewhere.causeOf).foreach {
-        case failed: RowElsewhere if !Files.exists(Paths.get(failed.replay)) => // an outer statement fails, too
+        case failed: RowElsewhere if end.qe != null && !Files.exists(Paths.get(failed.replay)) => // an outer statement fails, too
           end.qe.sparkSession.withActive(AuditFailure.writeLocation(end.qe.logical, failed))
         case _ =>
       }
