@@ -35,6 +35,11 @@ class Audit(session: ClassicSession, val query: LogicalPlan, val isWhole: Boolea
   /** Notes why a claim is not checked. */
   def skip(reason: String): Unit = synchronized { skipped += reason }
 
+  /** Runs a check that reads files. If one cannot be read, the check says nothing of the query's answer. */
+  private def reading(what: String)(check: => Unit): Unit = try check catch {
+    case NonFatal(e) => skip(s"$what: ${UnreadableFile.causeOf(e).map(firstLine).getOrElse(throw e)}")
+  }
+
   /** The claims that were checked, for the report; JNothing before the query has run. */
   def outcome: JValue = synchronized {
     if (!checked) JNothing
@@ -52,7 +57,7 @@ class Audit(session: ClassicSession, val query: LogicalPlan, val isWhole: Boolea
     val nodes = PlanNodes(plan)
     nodes.collect { case ScanNode(scan: ParquetryScan, filters) => (scan, filters) }
       .distinctBy { case (scan, filters) => (System.identityHashCode(scan.sameAnswers), System.identityHashCode(scan.readNow), filters.nonEmpty) }
-      .foreach { case (scan, filters) => new ScanAudit(session, this, scan, filters).check() }
+      .foreach { case (scan, filters) => reading(s"files of ${scan.table.name()}")(new ScanAudit(session, this, scan, filters).check()) }
     nodes.collect { case rows: LocalTableScanExec => rows.logicalLink }.flatten.flatMap(_.collectLeaves())
       .collect { case relation: DataSourceV2ScanRelation => relation.scan }.collect { case answered: MetadataScan => answered }.distinct.foreach(checkAnswer)
     nodes.collect { case checked: CheckedRowsExec => checked.claims }.flatten.groupBy(_.kind).foreach { case (kind, some) => hold(kind, some.length) }
@@ -67,7 +72,8 @@ class Audit(session: ClassicSession, val query: LogicalPlan, val isWhole: Boolea
         calls.map(_ \ "column").collect { case JString(name) => name }
       val whole = AuditScans.whole(table, StructType(table.logical.filter(field => names(field.name))))
       val rows = ScanAudit.frame(ReadRows(session, whole, whole.listed), whole.readSchema())
-      new AnswerAudit(session, this, table, answered.answer, calls, groupBy).checkAll(ScanAudit.among(rows, conditions))
+      reading(s"answers about ${table.name()}")(
+        new AnswerAudit(session, this, table, answered.answer, calls, groupBy).checkAll(ScanAudit.among(rows, conditions)))
     case _ => skip(s"answers about ${answered.table.name()}: their conditions have no form that Spark evaluates")
   }
 

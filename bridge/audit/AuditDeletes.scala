@@ -1,5 +1,7 @@
 package org.apache.spark.sql.parquetry.audit
 
+import scala.util.control.NonFatal
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Coalesce, Expression, Literal, SubqueryExpression, TryEval}
 import org.apache.spark.sql.catalyst.plans.logical.{DeleteFromTable, LogicalPlan}
@@ -36,15 +38,24 @@ case class AuditedDeleteExec(delete: DeleteFromTableExec, table: ParquetryTable,
   override def output: Seq[Attribute] = Nil
 
   override protected def run(): Seq[InternalRow] = {
-    val (all, matching) = count(table, condition)
+    val before = counted(table)
     val done = delete.executeCollect().toSeq
     session.catalog.refreshTable(name)
     // a DELETE of no rows makes no version; another writer's commit in between would count as its work
-    newest.filter(_.version().toLong <= table.version().toLong + 1).foreach { after =>
-      val (left, remaining) = count(after, condition)
-      if (remaining > 0 || all - left != matching) throw AuditFailure.ofDelete(statement, table, condition, all - left, matching)
-    }
+    for {
+      (all, matching) <- before
+      after <- newest if after.version().toLong <= table.version().toLong + 1
+      (left, remaining) <- counted(after)
+    } if (remaining > 0 || all - left != matching) throw AuditFailure.ofDelete(statement, table, condition, all - left, matching)
     done
+  }
+
+  /** The numbers of rows of a version, or None if one of its files cannot be read. */
+  private def counted(version: ParquetryTable): Option[(Long, Long)] = try Some(count(version, condition)) catch {
+    case NonFatal(e) =>
+      val cause = UnreadableFile.causeOf(e).getOrElse(throw e)
+      logWarning(s"A DELETE from ${table.name()} is not audited: ${cause.getMessage}")
+      None
   }
 
   private def name: String = (table.ref.name +: table.path).map(part => "`" + part.replace("`", "``") + "`").mkString(".")

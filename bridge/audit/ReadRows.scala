@@ -1,6 +1,7 @@
 package org.apache.spark.sql.parquetry.audit
 
 import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
 
 import org.apache.spark.{InterruptibleIterator, Partition, TaskContext}
 import org.apache.spark.rdd.{InputFileBlockHolder, RDD}
@@ -8,7 +9,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
-import org.apache.spark.sql.parquetry.protocol.ScanAnswer
+import org.apache.spark.sql.parquetry.protocol.{Causes, ScanAnswer}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
 /**
@@ -25,8 +26,8 @@ class ReadRows(@transient val session: ClassicSession, @transient inputs: Array[
   override def compute(split: Partition, task: TaskContext): Iterator[InternalRow] = {
     val ReadPartition(_, input, byBatches) = split.asInstanceOf[ReadPartition]
     val rows =
-      if (byBatches) of(factory.createColumnarReader(input), task).flatMap(_.rowIterator().asScala)
-      else of(factory.createReader(input), task)
+      if (byBatches) of(UnreadableFile.named(factory.createColumnarReader(input)), task).flatMap(_.rowIterator().asScala)
+      else of(UnreadableFile.named(factory.createReader(input)), task)
     val joined = new JoinedRow
     val file = new GenericInternalRow(1)
     new InterruptibleIterator(task, rows.map { row =>
@@ -42,7 +43,7 @@ class ReadRows(@transient val session: ClassicSession, @transient inputs: Array[
       private var ended = false
       override def hasNext: Boolean = {
         if (!ready && !ended) {
-          ready = reader.next()
+          ready = UnreadableFile.named(reader.next())
           ended = !ready
         }
         ready
@@ -57,6 +58,17 @@ class ReadRows(@transient val session: ClassicSession, @transient inputs: Array[
 }
 
 private case class ReadPartition(index: Int, input: InputPartition, byBatches: Boolean) extends Partition
+
+/** A file that an audit cannot read. It is no wrong claim: a query fails that needs the file. */
+class UnreadableFile(cause: Throwable) extends RuntimeException(cause.getMessage, cause)
+
+object UnreadableFile {
+  def named[T](read: => T): T = try read catch {
+    case NonFatal(e) => throw new UnreadableFile(e)
+  }
+  /** The error of a reader of the audit, if it is the cause of an error. */
+  def causeOf(e: Throwable): Option[UnreadableFile] = Causes.of(e).collectFirst { case unreadable: UnreadableFile => unreadable }
+}
 
 object ReadRows {
   def apply(session: ClassicSession, scan: ParquetryScan, answer: ScanAnswer): ReadRows =

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.parquetry.audit
 
-import org.apache.spark.sql.parquetry.protocol.ParquetryException
+import org.apache.spark.sql.parquetry.protocol.{Causes, ParquetryException}
 
 /**
  * A row is not where Spark expects it. A task has found it.
@@ -10,10 +10,7 @@ import org.apache.spark.sql.parquetry.protocol.ParquetryException
 class RowElsewhere(val words: String, val replay: String) extends ParquetryException("AUDIT", s"$words ${AuditFailure.remedy(replay)}", "XX000")
 
 object RowElsewhere {
-  /** The failure of an audit that is the cause of an error: Spark wraps what a task or a subquery raises. */
+  /** The failure of an audit that is the cause of an error. */
   def causeOf(e: Throwable): Option[ParquetryException] =
-    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(maxCauses).collectFirst {
-      case failed: ParquetryException if failed.code == "AUDIT" => failed
-    }
-  private val maxCauses = 20
+    Causes.of(e).collectFirst { case failed: ParquetryException if failed.code == "AUDIT" => failed }
 }

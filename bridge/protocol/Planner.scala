@@ -39,7 +39,7 @@ private object LostAnswer {
 
   /** Py4J's client without pinned threads wraps the error. */
   private def refusal(error: Throwable): Option[String] =
-    Iterator.iterate(error)(_.getCause).takeWhile(_ != null).collectFirst { case refused: PlannerConnectException => refused.getMessage }
+    Causes.of(error).collectFirst { case refused: PlannerConnectException => refused.getMessage }
 
   private def isOfPy4J(error: Throwable): Boolean = error.isInstanceOf[py4j.Py4JException] || error.isInstanceOf[java.io.IOException]
 }
