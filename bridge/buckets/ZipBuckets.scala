@@ -15,8 +15,7 @@ import org.apache.spark.sql.execution.SparkPlan
  */
 case class ZipBuckets(columns: Seq[Attribute], children: Seq[LogicalPlan]) extends LogicalPlan {
   override def output: Seq[Attribute] = children.head.output
-  override def stats: Statistics = Statistics(children.map(_.stats.sizeInBytes).sum,
-    Option.when(children.forall(_.stats.rowCount.isDefined))(children.flatMap(_.stats.rowCount).sum))
+  override def stats: Statistics = Statistics(children.map(_.stats.sizeInBytes).sum)
   override protected def withNewChildrenInternal(children: IndexedSeq[LogicalPlan]): ZipBuckets = copy(children = children)
 }
 

@@ -16,6 +16,6 @@ class RowsScan(schema: StructType, override val rows: Array[InternalRow], text: 
   override def estimateStatistics(): Statistics = new Statistics {
     // as Spark counts a row: eight bytes, and the default sizes of its columns
     override def sizeInBytes(): OptionalLong = OptionalLong.of(math.max(1L, rows.length.toLong * (8 + schema.defaultSize)))
-    override def numRows(): OptionalLong = OptionalLong.of(rows.length.toLong)
+    override def numRows(): OptionalLong = OptionalLong.empty() // as `ParquetryScan`: no row count without statistics of columns
   }
 }

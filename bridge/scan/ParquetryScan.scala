@@ -129,7 +129,8 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
       math.min(1.0, if (mode.part == FilesBesideBuckets) outside else 1 - outside)
     }
     override def sizeInBytes(): OptionalLong = OptionalLong.of((sizes.bytes * share).toLong)
-    override def numRows(): OptionalLong = sizes.rows.fold(OptionalLong.empty())(rows => OptionalLong.of((rows * share).toLong))
+    /** Not told: of rows without statistics of keys, Spark's cost-based optimizer takes a join for a product of its sides. */
+    override def numRows(): OptionalLong = OptionalLong.empty()
   }
   def files: Int = plans.state.answer.statistics.files
   /** Bytes of all files, also if the scan reads only a part of them. */
