@@ -1,13 +1,14 @@
 """Rounds of statements as in a session of months, and what they leave behind in processes and the store.
 
-    python -m tests.support.soak FOLDER ROUNDS
+    python -m tests.support.soak FOLDER ROUNDS [--process]
 
-runs rounds in a session of its own, prints what it counted, and as its last line what has grown, as JSON. The
-tests' own session keeps the plans of all its statements for Spark's user interface, so its memory grows.
+runs rounds in a session of its own, prints what it counted, and as its last line what has grown, as JSON. With
+`--process` the planner is a process of its own, as it is for SQL shells and servers. The tests' own session keeps the plans of all its statements for Spark's user interface, so its memory grows.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -81,13 +82,18 @@ def soak(
     jvm = spark.sparkContext._jvm
     assert jvm is not None
     java = psutil.Process(int(jvm.java.lang.ProcessHandle.current().pid()))
+    running = [child for child in java.children() if child.status() != psutil.STATUS_ZOMBIE]
+    planners = [child for child in running if "parquetry" in " ".join(child.cmdline())]
+    pythons = {"Python": psutil.Process()} | {"planner": planner for planner in planners}
 
     def counts() -> dict[str, int]:
         of_java = process_counts(java, "JVM") | java_threads(jvm)
-        found = process_counts(psutil.Process(), "Python") | of_java | store_counts(warehouse)
-        if memory:
-            found |= process_memory(psutil.Process(), "Python") | heap(jvm)
-        return found
+        found = of_java | store_counts(warehouse)
+        for name, python in pythons.items():
+            found |= process_counts(python, name)
+            if memory:
+                found |= process_memory(python, name)
+        return found | heap(jvm) if memory else found
 
     spark.sql(f"CREATE TABLE {db}.kept (id BIGINT, v BIGINT, p INT) PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {db}.kept SELECT id, id * 2, id % 2 FROM range(10)")
@@ -103,7 +109,12 @@ def soak(
 
 def main() -> None:
     """Run rounds in a session whose user interface would keep 200 statements."""
-    folder, rounds = Path(sys.argv[1]).absolute(), int(sys.argv[2])
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("folder", type=Path)
+    arguments.add_argument("rounds", type=int)
+    arguments.add_argument("--process", action="store_true")
+    given = arguments.parse_args()
+    folder, rounds = given.folder.absolute(), given.rounds
     builder = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
@@ -115,7 +126,13 @@ def main() -> None:
     )
     for kept in ("sql.ui.retainedExecutions", "ui.retainedJobs", "ui.retainedStages", "ui.retainedTasks"):
         builder = builder.config(f"spark.{kept}", "200")
-    spark = parquetry.configure(builder, "lake", folder / "lake").getOrCreate()
+    if given.process:
+        of_shells = {**parquetry.settings("lake", folder / "lake"), "spark.parquetry.python": sys.executable}
+        for name, value in of_shells.items():
+            builder = builder.config(name, value)
+    else:
+        builder = parquetry.configure(builder, "lake", folder / "lake")
+    spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     spark.sql("CREATE NAMESPACE lake.db")
     grown = soak(spark, "lake.db", folder / "lake", folder / "checkpoints", rounds, memory=True)

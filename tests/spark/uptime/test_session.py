@@ -27,11 +27,27 @@ def test_nothing_grows(spark: SparkSession, db: str, warehouse: Path, tmp_path: 
 @pytest.mark.exhaustive("test_nothing_grows runs 300 statements")
 def test_nothing_grows_in_an_hour(tmp_path: Path) -> None:
     """After 10,000 statements, a session has what it had after 1,000, and no more memory is in use."""
-    rounds = 10_000 // STATEMENTS_PER_ROUND
-    command = [sys.executable, "-m", "tests.support.soak", str(tmp_path), str(rounds)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert _apart(tmp_path, 10_000) == {}
+
+
+@pytest.mark.parametrize(
+    "statements", [150, pytest.param(3_000, marks=pytest.mark.exhaustive("150 statements are run"))]
+)
+def test_nothing_grows_in_a_planner_process(tmp_path: Path, statements: int) -> None:
+    """A planner that is a process of its own keeps as many threads, files and connections, and its memory."""
+    grown = _apart(tmp_path, statements, "--process")
+    assert {name: counts for name, counts in grown.items() if statements > 1_000 or "MB" not in name} == {}
+
+
+def _apart(folder: Path, statements: int, *options: str) -> dict[str, tuple[int, int]]:
+    """Run statements in a session that is a process of its own. Return what has grown."""
+    rounds = str(statements // STATEMENTS_PER_ROUND)
+    command = [sys.executable, "-m", "tests.support.soak", str(folder), rounds, *options]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     print(done.stdout)
-    assert json.loads(done.stdout.splitlines()[-1]) == {}
+    assert ("planner: threads" in done.stdout) == ("--process" in options)
+    grown: dict[str, tuple[int, int]] = json.loads(done.stdout.splitlines()[-1])
+    return grown
 
 
 def test_at_the_limit_of_open_files(spark: SparkSession, db: str) -> None:
