@@ -20,7 +20,7 @@ object AuditDeletes extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = plan match {
     case delete: DeleteFromTableExec if AuditMode.isOn && StartAudit.isDrawn => (delete.table, delete.logicalLink) match {
       case (table: ParquetryTable, Some(of: DeleteFromTable)) if !SubqueryExpression.hasSubquery(of.condition) =>
-        AuditedDeleteExec(delete, table, of, of.condition)
+        AuditedDeleteExec(delete, table, of, table.numbered(of.condition))
       case (table: ParquetryTable, Some(of)) => table.audited.flatMap(BalancedChains.all(_))
         .fold[SparkPlan](delete)(AuditedDeleteExec(delete, table, of, _))
       case _ => delete

@@ -27,9 +27,10 @@ class ScanAudit(session: ClassicSession, audit: Audit, scan: ParquetryScan, filt
 
   private val arrived = filters.flatMap(valuesOf)
   /** The runtime filters with their values, or None if Spark has no form for one of them. */
-  private val runtime: Option[Seq[Expression]] = Option.when(arrived.forall(_.isDefined))(arrived.flatten)
+  private val runtime: Option[Seq[Expression]] = Option.when(arrived.forall(_.isDefined))(arrived.flatten.map(scan.table.numbered))
+  private val order: Option[SortOrder] = scan.claimed.order.map(key => key.copy(child = scan.table.numbered(key.child)))
 
-  def check(): Unit = scan.conditionsAsEvaluated match {
+  def check(): Unit = scan.conditionsAsEvaluated.map(_.map(scan.table.numbered)) match {
     case None => audit.skip(s"files of ${scan.table.name()}: its conditions have no form that Spark evaluates")
     case Some(own) if !namesAll(own) => audit.skip(s"files of ${scan.table.name()}: Spark has no form for some conditions of its scan")
     case Some(own) =>
@@ -45,7 +46,7 @@ class ScanAudit(session: ClassicSession, audit: Audit, scan: ParquetryScan, filt
 
   private def checkFiles(conditions: Seq[Expression], filters: Seq[Expression]): Unit = {
     val known = conditions.filter(_.references.forall(a => scan.table.logical.fieldNames.contains(a.name)))
-    val scans = new AuditScans(scan, known.flatMap(_.references.map(_.name)).toSet ++ scan.claimed.order.toSeq.flatMap(_.references.map(_.name)))
+    val scans = new AuditScans(scan, known.flatMap(_.references.map(_.name)).toSet ++ order.toSeq.flatMap(_.references.map(_.name)))
     val kept = if (filters.isEmpty) scans.same.listed else scans.narrowed(filters)
     val (all, keptFiles) = (scans.files(scans.whole.listed), scans.files(kept))
     val leftOut = all -- keptFiles.keys
@@ -114,8 +115,7 @@ class ScanAudit(session: ClassicSession, audit: Audit, scan: ParquetryScan, filt
       case None => (needed \ "first") match {
         case first: JObject =>
           val JInt(count) = first \ "count"
-          val found = new FirstRows(session, count.toInt, first \ "ties" == JBool(true), first \ "distinct" == JBool(true),
-            scan.claimed.order).missing(read, others)
+          val found = new FirstRows(session, count.toInt, first \ "ties" == JBool(true), first \ "distinct" == JBool(true), order).missing(read, others)
           found.foreach(row => throw AuditFailure.ofNeeded(audit.query, scan.table, unneeded.getOrElse(row.getAs[String](filePath), ""), row))
         case _ =>
       }

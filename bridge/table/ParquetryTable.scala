@@ -15,6 +15,7 @@ import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.expressions.{LogicalExpressions, NamedReference, Transform}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.protocol._
 import org.apache.spark.sql.parquetry.versions.{Capabilities, Columns, Constraints, Evolution}
 import org.apache.spark.sql.parquetry.versions.Constraints.Constraint
@@ -92,10 +93,15 @@ abstract class ParquetryTable(
   /** The query's conditions on the table, if the query is audited. */
   def audited: Option[Seq[Expression]] = use.audited
   def auditedBy(conditions: Seq[Expression]): ParquetryTable = like(answer, use.copy(audited = Some(conditions.map(numbered))))
-  /** A condition with its columns by their positions: it is the same in each place of a query. */
-  private def numbered(condition: Expression): Expression = condition.transform {
-    case a: AttributeReference if logical.fieldNames.contains(a.name) =>
-      a.withExprId(ExprId(logical.fieldIndex(a.name), new util.UUID(0, 0))).withQualifier(Nil)
+  /**
+   * An expression with its columns by their names here and their positions. A query may spell a name in another
+   * letter case, and the same table may have other ids in another place of it.
+   */
+  def numbered(e: Expression): Expression = e.transform { case a: AttributeReference =>
+    logical.indexWhere(field => SQLConf.get.resolver(field.name, a.name)) match {
+      case -1 => a
+      case index => a.withName(logical(index).name).withExprId(ExprId(index, new util.UUID(0, 0))).withQualifier(Nil)
+    }
   }
   /** The same version, named by a query. */
   def past: ParquetryTable = like(answer, use.copy(past = true))

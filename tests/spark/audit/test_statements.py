@@ -57,3 +57,30 @@ def test_answers_about_texts_of_a_length(spark: SparkSession, db: str) -> None:
             ("p0", "q  ", "c0  "),
             ("p1", "q  ", "c1  "),
         ]
+
+
+def test_names_in_another_letter_case(spark: SparkSession, db: str) -> None:
+    """A statement may spell a column otherwise than the table: each of its conditions is audited."""
+    spark.sql(f"CREATE TABLE {db}.t (Id INT, Name STRING, Day INT) PARTITIONED BY (Day)")
+    for day in range(4):
+        spark.sql(f"INSERT INTO {db}.t SELECT id + {10 * day}, concat('n', id), {day} FROM range(10)")
+    with settings(spark, {"parquetry.audit": "on"}):
+        for query, found in (
+            (f"SELECT ID FROM {db}.t WHERE DAY = 2 AND id > 27 AND iD < 29", {(28,)}),
+            (
+                f"SELECT name FROM {db}.t WHERE ID IN (5, 35) AND dAY IN (0, 3) ORDER BY iD DESC LIMIT 1",
+                {("n5",)},
+            ),
+            (
+                f"SELECT a.id FROM {db}.t a JOIN {db}.t b ON a.DAY = b.ID WHERE b.id = 3 AND a.ID = 31",
+                {(31,)},
+            ),
+            (f"SELECT max(ID), count(NAME) FROM {db}.t WHERE DAY < 2", {(19, 20)}),
+        ):
+            frame = spark.sql(query)
+            assert {tuple(row) for row in frame.collect()} == found
+            assert "Spark has no form" not in str(parquetry.report(frame))
+        spark.sql(f"UPDATE {db}.t SET NAME = 'x' WHERE iD = 21 AND DAY = 2")
+        spark.sql(f"DELETE FROM {db}.t WHERE DAY = 1")
+        spark.sql(f"DELETE FROM {db}.t WHERE dAY = 2 AND ID = 21")
+    assert spark.sql(f"SELECT count(*), sum(id) FROM {db}.t").collect() == [(29, 45 + 224 + 345)]
