@@ -256,6 +256,7 @@ def test_a_step_added_to_the_list_is_seen_everywhere(
     )
 
 
+@pytest.mark.unaudited("a step is added between the plan and its audit")
 def test_values_of_a_join_are_said_to_be_those(
     spark: SparkSession, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,6 +57,7 @@ def lines(report: Report, table: str) -> str:
     return "\n".join(line for line in str(report).splitlines() if line.startswith(f"{table}: "))
 
 
+@pytest.mark.unaudited("the audit opens files, too")
 @pytest.mark.parametrize(
     ("query", "said"),
     [
@@ -172,6 +173,7 @@ def test_another_version_is_another_scan(spark: SparkSession, db: str) -> None:
     assert parquetry.report(spark.sql(query)).not_run
 
 
+@pytest.mark.unaudited("the audit opens files, too")
 def test_a_cache_is_told_as_a_cache(spark: SparkSession, db: str, folder: Path) -> None:
     """Rows from a cache are not reported as files, also if a query reads them twice; after UNCACHE, the files
     are.
@@ -194,6 +196,7 @@ def test_a_cache_is_told_as_a_cache(spark: SparkSession, db: str, folder: Path) 
     assert kept_files(parquetry.report(frame), db) == opened.by_table() == {"f": 10}
 
 
+@pytest.mark.unaudited("the audit opens files, too")
 def test_the_query_that_fills_a_cache_reads(spark: SparkSession, db: str, folder: Path) -> None:
     """The query that fills a cache reports the files that it opens, and the next query reports none."""
     cached = spark.sql(f"SELECT * FROM {db}.f WHERE x = 3").cache()

@@ -77,6 +77,7 @@ def examined(
 JOIN = "SELECT sum({what}) FROM {sales} s JOIN lake.late.days d ON s.day = d.day WHERE d.week = {week}"
 
 
+@pytest.mark.unaudited("the audit reads the metastore, too")
 @pytest.mark.parametrize(
     ("adaptive", "week", "what", "sampled"),
     [
@@ -131,6 +132,7 @@ def test_explain_lists_what_would_be_read_without_values(
     assert len(set(examined.keys)) == DAYS
 
 
+@pytest.mark.unaudited("the audit reads the metastore, too")
 def test_values_that_do_not_come_leave_all_to_be_read(
     spark: SparkSession, star: str, examined: RowsExamined
 ) -> None:
@@ -146,6 +148,7 @@ def test_values_that_do_not_come_leave_all_to_be_read(
     assert {step["name"]: step["kept"] for step in scan["steps"]}["files"] == DAYS
 
 
+@pytest.mark.unaudited("the audit reads the metastore, too")
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_small_side_without_rows(
     spark: SparkSession, star: str, examined: RowsExamined, adaptive: bool
@@ -159,6 +162,7 @@ def test_small_side_without_rows(
     assert len(examined) == 0
 
 
+@pytest.mark.unaudited("the audit reads the metastore, too")
 def test_each_place_reads_its_own(spark: SparkSession, star: str, examined: RowsExamined) -> None:
     """A table that a query reads twice is listed for each scan by its own values; two equal scans list it
     once.
