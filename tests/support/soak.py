@@ -83,8 +83,11 @@ def soak(
     assert jvm is not None
     java = psutil.Process(int(jvm.java.lang.ProcessHandle.current().pid()))
     running = [child for child in java.children() if child.status() != psutil.STATUS_ZOMBIE]
-    planners = [child for child in running if "parquetry" in " ".join(child.cmdline())]
-    pythons = {"Python": psutil.Process()} | {"planner": planner for planner in planners}
+    pythons = {"Python": psutil.Process()}
+    if (
+        planner := next((child for child in running if "parquetry" in " ".join(child.cmdline())), None)
+    ) is not None:
+        pythons["planner"] = planner
 
     def counts() -> dict[str, int]:
         of_java = process_counts(java, "JVM") | java_threads(jvm)
