@@ -110,7 +110,7 @@ FLOORS = {
         {"lake", "predicates", "statements"},
         {"engine", "estimates"},
         {"protocol", "report_facts"},
-        {"flame_graph", "scan_facts"},
+        {"scan_facts"},
     ),
     "predicate": (
         {"pruning", "reading"},

@@ -8,7 +8,6 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
     from parquetry.planner.engine import Failure as Failure, NoEngine as NoEngine
-    from parquetry.planner.flame_graph import draw_flame_graph as draw_flame_graph
     from parquetry.planner.lake import Lake as Lake
     from parquetry.planner.planner import Planner as Planner
     from parquetry.planner.predicates import (

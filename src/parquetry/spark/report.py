@@ -82,10 +82,10 @@ def trace(*, functions: bool = False) -> Trace:
     """Measure what the queries of a `with` block ask the planner, and the rules that plan them.
 
     The result is complete after the block. It has a table of the questions (`rows`, or `print` it), the rules
-    that ran (`rules`), folded stacks (`stack_lines`) and a flame graph (`flame_graph`).
+    that ran (`rules`), and folded stacks (`stack_lines`), of which other tools draw flame graphs.
 
     Args:
-        functions: whether the flame graph has the planner's functions, too. The planner is several times as
+        functions: whether the stacks have the planner's functions, too. The planner is several times as
             slow then: the times show which functions take it, and not how long it takes.
 
     Raises:

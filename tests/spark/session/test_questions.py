@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
-from xml.etree import ElementTree
 
 import pyspark
 import pytest
@@ -144,10 +142,8 @@ def test_other_plans_are_looked_at_and_left(spark: SparkSession, stock: str) -> 
     assert (trace.rows, trace.rules) == ([], [])
 
 
-def test_a_trace_has_a_table_and_a_flame_graph(
-    spark: SparkSession, rows: Rows, star: str, tmp_path: Path
-) -> None:
-    """A trace says what asked each question and how long the answer took, and draws its stacks."""
+def test_a_trace_has_a_table_and_stacks(spark: SparkSession, rows: Rows, star: str) -> None:
+    """A trace says what asked each question and how long the answer took, and has its stacks."""
     with parquetry.trace(functions=True) as trace:
         rows(
             f"SELECT max(s.id) FROM {star}.sales s JOIN {star}.days ON s.day = days.k WHERE days.name = 'days3'"
@@ -160,6 +156,4 @@ def test_a_trace_has_a_table_and_a_flame_graph(
     assert {"AddRuntimeFilters", "ForeseeScans"} <= {rule["rule"] for rule in trace.rules}
     assert str(trace).endswith(f"{len(trace.rows)} questions")
     assert any(";planner;planner._answer" in line for line in trace.stack_lines())
-    svg = ElementTree.fromstring(trace.flame_graph(tmp_path / "trace.svg").read_text())
-    titles = [title.text or "" for title in svg.iter("{http://www.w3.org/2000/svg}title")]
-    assert any(title.startswith("AddRuntimeFilters: ") for title in titles)
+    assert any(line.startswith("AddRuntimeFilters;") for line in trace.stack_lines())

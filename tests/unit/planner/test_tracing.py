@@ -1,4 +1,4 @@
-"""The profile of the planner's answers, and the flame graph that is drawn of it."""
+"""The profile of the planner's answers."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import msgspec
 import pytest
 
 from parquetry.planner import tracing
 from parquetry.planner.engine import NoEngine
-from parquetry.planner.flame_graph import draw_flame_graph
 from parquetry.planner.planner import Planner
 from parquetry.planner.protocol import codec
 from parquetry.planner.tracing import AnsweredQuestion, Recorder, record_by, record_process, stop_recording
@@ -95,33 +93,6 @@ def test_a_process_writes_its_questions(ask: Ask, tmp_path: Path) -> None:
         ask("list_namespaces")
     records = [msgspec.json.decode(line, type=AnsweredQuestion) for line in file.read_bytes().splitlines()]
     assert [record.op for record in records] == ["list_namespaces"] * 3
-
-
-def widths(svg: str) -> dict[str, float]:
-    """Return the width of each box by its name."""
-    space = {"s": "http://www.w3.org/2000/svg"}
-    return {
-        str(group.findtext("s:title", namespaces=space)).split(":")[0]: float(
-            group.find("s:rect", space).get("width")  # type: ignore[union-attr, arg-type]
-        )
-        for group in ElementTree.fromstring(svg).findall("s:g", space)
-    }
-
-
-def test_boxes_are_as_wide_as_their_time() -> None:
-    """A box is as wide as its part of the whole time, with all that it called."""
-    found = widths(draw_flame_graph({"a": 100, "a;b": 200, "a;<c>": 300, "d": 600}))
-    assert found == {"all": 1200.0, "a": 600.0, "b": 200.0, "<c>": 300.0, "d": 600.0}
-
-
-def test_an_empty_profile_is_a_picture() -> None:
-    """Without stacks the picture has no box, and is well-formed."""
-    assert widths(draw_flame_graph({})) == {}
-
-
-def test_narrow_boxes_are_left_out() -> None:
-    """A picture leaves out boxes narrower than a third of a pixel, so a long trace stays readable."""
-    assert widths(draw_flame_graph({"a": 1_000_000, "b": 1})).keys() == {"all", "a"}
 
 
 def test_a_recorder_keeps_no_more_than_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Take a profile of a session's questions to the planner: a table, folded stacks and a flame graph.
+"""Take a profile of a session's questions to the planner: a table and folded stacks.
 
 The bridge measures its rules, and the time from a question to its answer. The planner measures
 each answer (`planner.tracing`). Both are put together by the questions' numbers.
@@ -10,14 +10,12 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from parquetry.planner import (
     TRACE_VARIABLE,
     AnsweredQuestion,
     Recorder,
-    draw_flame_graph,
     record_by,
     stop_recording,
 )
@@ -78,19 +76,9 @@ class Trace:
     def stack_lines(self) -> list[str]:
         """Return a line for each stack, with the microseconds that it took by itself.
 
-        Tools that draw flame graphs read such lines: `rule;question;planner 1200`.
+        Tools that draw flame graphs read such lines, as speedscope does: `rule;question;planner 1200`.
         """
         return [f"{path} {time}" for path, time in sorted(self._stacks().items()) if time > 0]
-
-    def flame_graph(self, path: str | os.PathLike[str]) -> Path:
-        """Write a flame graph as an SVG file, and return its path. The width of a box is elapsed time.
-
-        Args:
-            path: of the file, which is overwritten.
-        """
-        file = Path(path)
-        file.write_text(draw_flame_graph(self._stacks()), encoding="utf-8")
-        return file
 
     def _stacks(self) -> Counter[str]:
         """Return the microseconds of each stack itself, without those above it."""
