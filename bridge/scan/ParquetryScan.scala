@@ -129,7 +129,10 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
       math.min(1.0, if (mode.part == FilesBesideBuckets) outside else 1 - outside)
     }
     override def sizeInBytes(): OptionalLong = OptionalLong.of((sizes.bytes * share).toLong)
-    /** Not told: of rows without statistics of keys, Spark's cost-based optimizer takes a join for a product of its sides. */
+    /**
+     * Unknown to Spark: with a number of rows, and without statistics of the keys, its cost-based optimizer
+     * takes a join for a product of its sides.
+     */
     override def numRows(): OptionalLong = OptionalLong.empty()
   }
   def files: Int = plans.state.answer.statistics.files

@@ -94,8 +94,8 @@ abstract class ParquetryTable(
   def audited: Option[Seq[Expression]] = use.audited
   def auditedBy(conditions: Seq[Expression]): ParquetryTable = like(answer, use.copy(audited = Some(conditions.map(numbered))))
   /**
-   * An expression with its columns by their names here and their positions. A query may spell a name in another
-   * letter case, and the same table may have other ids in another place of it.
+   * An expression with its columns by their names here and their positions. A query may spell a name in
+   * another letter case, and the same table may have other ids in another place of it.
    */
   def numbered(e: Expression): Expression = e.transform { case a: AttributeReference =>
     logical.indexWhere(field => SQLConf.get.resolver(field.name, a.name)) match {

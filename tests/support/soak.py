@@ -2,8 +2,9 @@
 
     python -m tests.support.soak FOLDER ROUNDS [--process]
 
-runs rounds in a session of its own, prints what it counted, and as its last line what has grown, as JSON. With
-`--process` the planner is a process of its own, as it is for SQL shells and servers. The tests' own session keeps the plans of all its statements for Spark's user interface, so its memory grows.
+runs rounds in a session of its own, prints what it counted, and as its last line what has grown, as JSON.
+With `--process` the planner is a process of its own, as it is for SQL shells and servers. The tests' own
+session keeps the plans of all its statements for Spark's user interface, so its memory grows.
 """
 
 from __future__ import annotations

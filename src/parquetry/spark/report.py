@@ -82,7 +82,7 @@ def trace(*, functions: bool = False) -> Trace:
     """Measure what the queries of a `with` block ask the planner, and the rules that plan them.
 
     The result is complete after the block. It has a table of the questions (`rows`, or `print` it), the rules
-    that ran (`rules`), and folded stacks (`stack_lines`), of which other tools draw flame graphs.
+    that ran (`rules`), and folded stacks (`stack_lines`). Other tools draw flame graphs of them.
 
     Args:
         functions: whether the stacks have the planner's functions, too. The planner is several times as

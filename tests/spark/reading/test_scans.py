@@ -154,8 +154,8 @@ def test_a_pruned_table_is_broadcast(spark: SparkSession, db: str) -> None:
 def test_the_cost_based_optimizer_broadcasts_what_it_broadcasts_of_other_files(
     spark: SparkSession, db: str
 ) -> None:
-    """Spark's cost-based optimizer broadcasts all small sides of a chain of joins, and shuffles nothing. With a
-    row count, and without statistics of the keys, it would take each join for a product of its sides.
+    """Spark's cost-based optimizer broadcasts all small sides of a chain of joins, and shuffles nothing. With
+    a row count, and without statistics of the keys, it would take each join for a product of its sides.
     """
     tables = {
         "sales": "id % 1000 AS item, id % 10000 AS customer, id AS paid FROM range(100000)",
