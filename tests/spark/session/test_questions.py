@@ -37,6 +37,7 @@ def questions(run: Callable[[], object]) -> Counter[str]:
     return Counter(row["question"] for row in trace.rows)
 
 
+@pytest.mark.unaudited("the audit asks, too")
 def test_a_point_query_asks_once(spark: SparkSession, rows: Rows, star: str, store: ms.Metastore) -> None:
     """A point query asks for the version and for its scan, and the same query again for the version alone.
 
@@ -57,6 +58,7 @@ def test_a_point_query_asks_once(spark: SparkSession, rows: Rows, star: str, sto
     assert rows(query.format(star, 1, 50)) == []
 
 
+@pytest.mark.unaudited("the audit asks, too")
 def test_a_star_asks_once_for_each_scan(rows: Rows, star: str) -> None:
     """A star asks once for all versions, each scan and all joins, and the next time for versions alone."""
     query = f"""SELECT count(*), min(items.name) FROM {star}.sales JOIN {star}.days ON day = days.k
