@@ -57,6 +57,15 @@ StorageOption = Annotated[
         show_default=False,
     ),
 ]
+ConfOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--conf",
+        metavar="KEY=VALUE",
+        help="A setting of the Spark session, such as spark.hadoop.hive.metastore.uris=thrift://hive:9083; may be given several times.",
+        show_default=False,
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

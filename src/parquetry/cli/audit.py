@@ -9,7 +9,7 @@ import msgspec
 import typer
 
 from parquetry.cli import output
-from parquetry.cli.app import JsonOption, StoreOption, WarehouseOption, app
+from parquetry.cli.app import ConfOption, JsonOption, StoreOption, WarehouseOption, app
 from parquetry.cli.publish import read_setting
 
 
@@ -18,15 +18,7 @@ def audit(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="The file that an error PARQUETRY_AUDIT named.")
     ],
-    conf: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--conf",
-            metavar="KEY=VALUE",
-            help="A setting of the Spark session; may be given several times.",
-            show_default=False,
-        ),
-    ] = None,
+    conf: ConfOption = None,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,

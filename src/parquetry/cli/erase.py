@@ -9,7 +9,15 @@ import typer
 
 from parquetry import texts
 from parquetry.cli import output
-from parquetry.cli.app import JsonOption, StoreOption, TableArgument, WarehouseOption, app, open_catalog
+from parquetry.cli.app import (
+    ConfOption,
+    JsonOption,
+    StoreOption,
+    TableArgument,
+    WarehouseOption,
+    app,
+    open_catalog,
+)
 from parquetry.cli.publish import read_setting
 
 
@@ -29,15 +37,7 @@ def erase(
             show_default=False,
         ),
     ] = None,
-    conf: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--conf",
-            metavar="KEY=VALUE",
-            help="A setting of the Spark session; may be given several times.",
-            show_default=False,
-        ),
-    ] = None,
+    conf: ConfOption = None,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,

@@ -16,6 +16,7 @@ import typer
 from parquetry import texts
 from parquetry.cli import output
 from parquetry.cli.app import (
+    ConfOption,
     JsonOption,
     StorageOption,
     StoreOption,
@@ -59,15 +60,7 @@ def publish(
             "--read-only", help="Give Hive folders of hard links, in which nobody can write (Hive alone)."
         ),
     ] = False,
-    conf: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--conf",
-            metavar="KEY=VALUE",
-            help="A setting of the Spark session, such as spark.hadoop.hive.metastore.uris=thrift://hive:9083; may be given several times.",
-            show_default=False,
-        ),
-    ] = None,
+    conf: ConfOption = None,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
