@@ -51,6 +51,7 @@ def _put(server: S3Server, location: str, names: list[str]) -> int:
     return len(data)
 
 
+@pytest.mark.unaudited("the audit reads files, too")
 def test_planning_asks_nothing(s3: Storage, server: S3Server) -> None:
     """A plan, a count and a look at an older version ask S3 nothing; DELETE of a partition neither."""
     table = _filled(s3)
@@ -62,6 +63,7 @@ def test_planning_asks_nothing(s3: Storage, server: S3Server) -> None:
     assert counts == {}
 
 
+@pytest.mark.unaudited("the audit reads files, too")
 def test_requests_of_statements(s3: Storage, server: S3Server) -> None:
     """One request lists all directories, and one deletes all files; a table needs no folder marker."""
     table = f"{s3.database}.t"

@@ -214,6 +214,7 @@ def read_answer(spark: SparkSession, kind: str, answer: dict[str, Any]) -> Any:
     return getattr(getattr(jvm, BRIDGE_PACKAGE).protocol.PlannerAnswer("the_question", text), "as")(tag)
 
 
+@pytest.mark.unaudited("the audit asks, too")
 @pytest.mark.newest("the record is of the newest")
 def test_spark_asks_what_is_recorded(spark: SparkSession, door: RecordingDoor, tmp_path: Path) -> None:
     """Each statement asks the same questions, in the same order, with the same answers; every kind of
