@@ -25,7 +25,7 @@ from parquetry.keys import (
     field_count,
     join_fields,
 )
-from parquetry.types import STORED_BITS, ColumnType, Value
+from parquetry.types import ColumnType, Value
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ class KeySchema:
         >>> schema.decode_all([schema.encode((-1, 20000)), schema.encode((7, -1))])
         [(-1, 20000), (7, -1)]
         """
-        widths = [STORED_BITS.get(field.type.name, 0) // 8 for field in self.fields]
+        widths = [f.type.facts.bits // 8 if f.type.facts.value is int else 0 for f in self.fields]
         # A NULL is shorter than any number, so that keys of this length hold none.
         length = sum(widths) + (1 + TRAILER_WIDTH) * len(widths)
         if not widths or 0 in widths or set(map(len, keys)) != {length}:

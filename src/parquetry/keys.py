@@ -35,7 +35,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from parquetry.errors import ValueTypeError
-from parquetry.types import STORED_BITS, ColumnType, Value, decimal_from_unscaled
+from parquetry.types import TYPES, ColumnType, Family, Value, decimal_from_unscaled
 
 TRAILER_WIDTH = 4
 """Bytes of one entry of the trailer."""
@@ -45,10 +45,8 @@ VALUE_MARKER = b"\x01"
 INVERT = bytes(range(255, -1, -1))
 """A table for `bytes.translate` that inverts a field: from ascending to descending, and back."""
 
-_INTEGER_WIDTH = {name: bits // 8 for name, bits in STORED_BITS.items()}
-_FIXED_WIDTH = {"boolean": 2, "float": 5, "double": 9} | {
-    name: width + 1 for name, width in _INTEGER_WIDTH.items()
-}
+_WIDTH = {"boolean": 1} | {name: row.bits // 8 for name, row in TYPES.items() if row.bits}
+"""Bytes of a value by the name of its type, where all values have as many."""
 
 
 def encode_value(type: ColumnType, value: Value, descending: bool = False) -> bytes:
@@ -88,7 +86,8 @@ def decode_value(
 
 def fixed_width(type: ColumnType) -> int | None:
     """Return the length in bytes of every field of a type but NULL, or None if the length varies."""
-    return _FIXED_WIDTH.get(type.name)
+    width = _WIDTH.get(type.name)
+    return None if width is None else len(VALUE_MARKER) + width
 
 
 def trailer(ends: Sequence[int]) -> bytes:
@@ -137,13 +136,13 @@ def successor(prefix: bytes) -> bytes | None:
 
 
 def _encode_integer(type: ColumnType, value: Any) -> bytes:
-    width = _INTEGER_WIDTH[type.name]
+    width = _WIDTH[type.name]
     encoded: bytes = (value + (1 << (8 * width - 1))).to_bytes(width, "big")
     return encoded
 
 
 def _decode_integer(type: ColumnType, data: bytes, offset: int) -> tuple[Value, int]:
-    width = _INTEGER_WIDTH[type.name]
+    width = _WIDTH[type.name]
     end = offset + width
     return int.from_bytes(data[offset:end], "big") - (1 << (8 * width - 1)), end
 
@@ -242,21 +241,15 @@ def _decode_decimal(type: ColumnType, data: bytes, offset: int) -> tuple[Value, 
     return decimal_from_unscaled(scaled, type.scale if shift >= 0 else type.scale - shift), end + 1
 
 
-_ENCODERS: dict[str, Callable[[ColumnType, Any], bytes]] = {
-    "boolean": _encode_boolean,
-    "float": _encode_float,
-    "double": _encode_float,
-    "decimal": _encode_decimal,
-    "binary": _encode_binary,
-    **dict.fromkeys(("string", "varchar", "char"), _encode_text),
-    **dict.fromkeys(_INTEGER_WIDTH, _encode_integer),
+_CODECS: dict[Family, tuple[Callable[[ColumnType, Any], bytes], Callable[..., tuple[Value, int]]]] = {
+    Family.BOOLEAN: (_encode_boolean, _decode_boolean),
+    Family.INTEGER: (_encode_integer, _decode_integer),
+    Family.FLOAT: (_encode_float, _decode_float),
+    Family.DECIMAL: (_encode_decimal, _decode_decimal),
+    Family.TEXT: (_encode_text, _decode_text),
+    Family.BINARY: (_encode_binary, _decode_binary),
+    Family.TEMPORAL: (_encode_integer, _decode_integer),
+    Family.INTERVAL: (_encode_integer, _decode_integer),
 }
-_DECODERS: dict[str, Callable[[ColumnType, bytes, int], tuple[Value, int]]] = {
-    "boolean": _decode_boolean,
-    "float": _decode_float,
-    "double": _decode_float,
-    "decimal": _decode_decimal,
-    "binary": _decode_binary,
-    **dict.fromkeys(("string", "varchar", "char"), _decode_text),
-    **dict.fromkeys(_INTEGER_WIDTH, _decode_integer),
-}
+_ENCODERS = {name: _CODECS[row.family][0] for name, row in TYPES.items() if row.family in _CODECS}
+_DECODERS = {name: _CODECS[row.family][1] for name, row in TYPES.items() if row.family in _CODECS}

@@ -9,7 +9,6 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
     from parquetry.data_files.bounds import (
-        EXACT_INTEGERS as EXACT_INTEGERS,
         MAX_DAY as MAX_DAY,
         FileBounds as FileBounds,
         bounds_reader as bounds_reader,

@@ -20,7 +20,7 @@ from parquetry.data_files.stored_types.by_format import find_conversion
 from parquetry.data_files.stored_types.conversion import Conversion
 from parquetry.predicate import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL
 from parquetry.temporal import MICROS_PER_DAY
-from parquetry.types import INTEGER_BITS, ColumnType, Value
+from parquetry.types import ColumnType, Family, Value
 
 MAX_BOUND_LENGTH = 64
 """Most characters (or bytes) of a string bound in a record. A longer bound is shortened, and is not exact."""
@@ -30,8 +30,6 @@ MAX_DAY = 1 << 31
 _LEAST_TIME = -(1 << 63)
 # Before 1900 local mean times, before 1582 the Julian calendar: legacy writers meant other days than we read.
 _FIRST_SAFE = {"date": -25_567, "timestamp": -25_567 * MICROS_PER_DAY}
-EXACT_INTEGERS = {"float": 1 << 24, "double": 1 << 53}
-"""By type: up to this number, floats represent every integer exactly."""
 
 
 class FileBounds(msgspec.Struct, frozen=True):
@@ -162,7 +160,7 @@ def bounds_from_statistics(
 
 def _convert(kind: ColumnType, low: Any, high: Any) -> tuple[Value, Value, bool] | None:
     """Return both bounds as values of a column's type, and whether they are still values of the file."""
-    name, stored = kind.name, type(low)
+    stored = type(low)
     # Only texts and bytes may lack the upper bound. Otherwise one bound alone, or two types, is damage.
     if (
         low is None
@@ -170,30 +168,29 @@ def _convert(kind: ColumnType, low: Any, high: Any) -> tuple[Value, Value, bool]
         or (high is not None and type(high) is not stored)
     ):
         return None
-    if name in INTEGER_BITS:
-        limit = 1 << (INTEGER_BITS[name] - 1)
-        # Spark's reader would truncate a value that does not fit, to any number.
-        return (low, high, True) if stored is int and -limit <= low and high < limit else None
-    if name in ("string", "varchar"):
-        return _as_text(low, high) if stored is bytes else (low, high, True) if stored is str else None
-    if name == "char":
-        texts = _as_text(low, high) if stored is bytes else (low, high, True) if stored is str else None
-        return None if texts is None else (*pad_bounds(kind.length, *texts[:2]), False)
-    if name == "binary":
-        return _as_bytes(low, high) if stored is str else (low, high, True) if stored is bytes else None
-    if name in ("date", "timestamp"):
-        return (low, high, True) if stored is int else None
-    if name == "timestamp_ntz":
-        return _as_local_time(low, high) if stored is int else None
-    if name in EXACT_INTEGERS:
-        if stored is int:
-            limit = EXACT_INTEGERS[name]
+    match kind.family:
+        case Family.INTEGER:
+            limit = 1 << (kind.facts.bits - 1)
+            # Spark's reader would truncate a value that does not fit, to any number.
+            return (low, high, True) if stored is int and -limit <= low and high < limit else None
+        case Family.TEXT:
+            texts = _as_text(low, high) if stored is bytes else (low, high, True) if stored is str else None
+            if texts is None or kind.name != "char":
+                return texts
+            return (*pad_bounds(kind.length, *texts[:2]), False)
+        case Family.BINARY:
+            return _as_bytes(low, high) if stored is str else (low, high, True) if stored is bytes else None
+        case Family.TEMPORAL if stored is int:
+            return _as_local_time(low, high) if kind.facts.may_be_days else (low, high, True)
+        case Family.FLOAT if stored is int:
+            limit = 1 << kind.facts.exact_bits
             return (float(low), float(high), True) if -limit <= low and high <= limit else None
-        return (low, high, True) if stored is float else None
-    if name == "decimal":
-        return _as_decimals(low, high) if stored in (int, str) else None
-    if name == "boolean":
-        return (low, high, True) if stored is bool else None
+        case Family.FLOAT if stored is float:
+            return low, high, True
+        case Family.DECIMAL if stored in (int, str):
+            return _as_decimals(low, high)
+        case Family.BOOLEAN if stored is bool:
+            return low, high, True
     return None
 
 
@@ -217,7 +214,7 @@ def pad_bounds(length: int, low: Any, high: Any) -> tuple[str | None, str | None
     return None if low is None else low[:length], high
 
 
-def _as_text(low: bytes, high: bytes | None) -> tuple[Value, Value, bool] | None:
+def _as_text(low: bytes, high: bytes | None) -> tuple[str, str | None, bool] | None:
     # The file has binary without an annotation, and the table calls it a string. A bound that ends within a
     # character is no text.
     try:

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.data_files.bounds import (
-    EXACT_INTEGERS,
     MAX_DAY,
     FileBounds,
     bounds_from_statistics,
@@ -29,7 +28,7 @@ from parquetry.data_files.stored_types.by_format import find_conversion
 from parquetry.data_files.stored_types.conversion import Conversion
 from parquetry.predicate import MAX_LISTED_CONTAINERS, NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL, Bounds, Values
 from parquetry.temporal import MICROS_PER_DAY
-from parquetry.types import INTEGER_BITS, ColumnType
+from parquetry.types import ColumnType, Family
 
 _Converted: TypeAlias = tuple[Values, Values, Flags]
 """The least values, the greatest, and whether a file's are known. A text's least value may be known alone."""
@@ -207,26 +206,24 @@ def _convert(kind: ColumnType, statistics: StatisticsColumn) -> _Converted | Non
     if low.values.dtype != high.values.dtype:
         return None
     there = there & high.known_flags()  # one bound alone is damage
-    convert = _BY_TYPE.get((kind.name, low.values.dtype.kind))
+    convert = _BY_FAMILY.get((kind.family, low.values.dtype.kind))
     return None if convert is None else convert(kind, low.values, high.values, there)
 
 
 def _convert_lists(kind: ColumnType, low: list[Any], high: list[Any], there: Flags) -> _Converted | None:
     types = {value.__class__ for value in low} | {value.__class__ for value in high}
     types.discard(type(None))
-    if (kind.name in ("string", "varchar") and types == {str}) or (
-        kind.name == "binary" and types == {bytes}
-    ):
-        return low, high, there
-    if kind.name == "char" and types == {str}:
+    if types != {kind.facts.value} and not (kind.name == "decimal" and types == {str}):
+        return None
+    if kind.name == "char":
         pairs = [pad_bounds(kind.length, *pair) for pair in zip(low, high, strict=True)]
         return [pair[0] for pair in pairs], [pair[1] for pair in pairs], there
-    if kind.name == "decimal" and types == {str}:
+    if kind.name == "decimal":
         try:
             return _decimals(low), _decimals(high), there & np.array([value is not None for value in high])
         except InvalidOperation:
             return None
-    return None
+    return (low, high, there) if kind.family in (Family.TEXT, Family.BINARY) else None
 
 
 def _decimals(values: Iterable[Any]) -> list[Decimal | None]:
@@ -237,7 +234,7 @@ def _decimals(values: Iterable[Any]) -> list[Decimal | None]:
 
 
 def _within(kind: ColumnType, low: NDArray[Any], high: NDArray[Any], there: Flags) -> _Converted:
-    bits = INTEGER_BITS[kind.name]
+    bits = kind.facts.bits
     if bits < 64:
         limit = 1 << (bits - 1)
         there = there & (low >= -limit) & (high < limit)
@@ -249,7 +246,7 @@ def _as_they_are(_: ColumnType, low: NDArray[Any], high: NDArray[Any], there: Fl
 
 
 def _as_floats(kind: ColumnType, low: NDArray[Any], high: NDArray[Any], there: Flags) -> _Converted:
-    limit = EXACT_INTEGERS[kind.name]
+    limit = 1 << kind.facts.exact_bits
     return low.astype(np.float64), high.astype(np.float64), there & (low >= -limit) & (high <= limit)
 
 
@@ -257,8 +254,10 @@ def _as_decimals(_: ColumnType, low: NDArray[Any], high: NDArray[Any], there: Fl
     return list(map(Decimal, low.tolist())), list(map(Decimal, high.tolist())), there
 
 
-def _as_local_times(_: ColumnType, low: NDArray[Any], high: NDArray[Any], there: Flags) -> _Converted:
+def _as_times(kind: ColumnType, low: NDArray[Any], high: NDArray[Any], there: Flags) -> _Converted:
     """Convert as `bounds` does for one file, and replace a product beyond 64 bits by the nearest number."""
+    if not kind.facts.may_be_days:
+        return low, high, there
     times = (low < -MAX_DAY) | (high >= MAX_DAY)
     least = np.where(low < -_MAX_DAYS_IN_MICROS, -_MAX_INT64 - 1, _in_days(low) * MICROS_PER_DAY)
     greatest = np.where(high > _MAX_DAYS_IN_MICROS, _MAX_INT64, _in_days(high) * MICROS_PER_DAY)
@@ -270,14 +269,14 @@ def _in_days(values: NDArray[Any]) -> Any:
     return np.clip(values, -_MAX_DAYS_IN_MICROS, _MAX_DAYS_IN_MICROS)
 
 
-_BY_TYPE: dict[tuple[str, str], Callable[[ColumnType, NDArray[Any], NDArray[Any], Flags], _Converted]] = {
-    **{(name, "i"): _within for name in INTEGER_BITS},
-    ("date", "i"): _as_they_are,
-    ("timestamp", "i"): _as_they_are,
-    ("timestamp_ntz", "i"): _as_local_times,
-    **{(name, "i"): _as_floats for name in EXACT_INTEGERS},
-    **{(name, "f"): _as_they_are for name in EXACT_INTEGERS},
-    ("decimal", "i"): _as_decimals,
-    ("boolean", "b"): _as_they_are,
+_BY_FAMILY: dict[
+    tuple[Family, str], Callable[[ColumnType, NDArray[Any], NDArray[Any], Flags], _Converted]
+] = {
+    (Family.INTEGER, "i"): _within,
+    (Family.TEMPORAL, "i"): _as_times,
+    (Family.FLOAT, "i"): _as_floats,
+    (Family.FLOAT, "f"): _as_they_are,
+    (Family.DECIMAL, "i"): _as_decimals,
+    (Family.BOOLEAN, "b"): _as_they_are,
 }
-"""The conversion for a column's type and an array's kind. Files go one by one for all other pairs."""
+"""The conversion for a type's family and an array's kind. Files go one by one for all other pairs."""

@@ -18,7 +18,6 @@ from parquetry.types import ColumnType, Value
 
 _NUMBER = re.compile(r"([+-]?[\d.]+(?:[eE][+-]?\d+)?)(?:BD|[LSYDF])?")
 _NULL = re.compile(r"NULL|CAST\(NULL AS .*\)", re.IGNORECASE)
-_UNKNOWN_TYPES = ("timestamp",)
 
 
 def has_default(column: TableColumn) -> bool:
@@ -57,7 +56,7 @@ def _is_null(text: object) -> bool:
 
 @lru_cache(maxsize=1024)
 def _value(text: str, type: ColumnType) -> Value:
-    if not type.primitive or type.name in _UNKNOWN_TYPES or _is_null(text):
+    if not type.primitive or type.name == "timestamp" or _is_null(text):
         return None
     number = _NUMBER.fullmatch(text.strip())
     try:

@@ -6,7 +6,7 @@ column is stored in the files: a partition column has only one value in each of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from parquetry.data_files import TableColumn
@@ -15,10 +15,7 @@ from parquetry.errors import BucketError, NotBucketedError, UnsupportedError
 from parquetry.identifiers import part_text
 from parquetry.layout import MAX_BUCKETS, BucketSpec, SortColumn, Version
 from parquetry.metastore import TableMetadata
-from parquetry.types import type_text
-
-_WITHOUT_ORDER = ("map", "variant", "interval", "geometry", "geography")
-"""Types whose values have no order."""
+from parquetry.types import names_within, type_from_json, type_text
 
 
 def bucket_spec(
@@ -74,7 +71,7 @@ def bucket_spec(
 
 def has_order(type: Any) -> bool:
     """Return whether the values of a type, in Spark's JSON, have an order."""
-    return not any(name.partition("(")[0] in _WITHOUT_ORDER for name in _names(type))
+    return all(type_from_json(name).facts.ordered for name in names_within(type))
 
 
 def require_hashable(buckets: BucketSpec, columns: Sequence[TableColumn]) -> None:
@@ -95,9 +92,9 @@ def require_hashable(buckets: BucketSpec, columns: Sequence[TableColumn]) -> Non
             raise BucketError(
                 f"{shown}, which cannot be hashed into buckets: name another column in CLUSTERED BY."
             ) from None
-        if "void" in _names(column.type):
+        if "void" in names_within(column.type):
             raise BucketError(f"{shown}, which holds no values: name another column in CLUSTERED BY.")
-        if buckets.version == "spark" and "map" in _names(column.type):
+        if buckets.version == "spark" and "map" in names_within(column.type):
             raise BucketError(
                 f"{shown}, and Spark makes no buckets by maps: name another column in CLUSTERED BY, or set "
                 "'bucketing-version' = '2'."
@@ -121,17 +118,6 @@ def _physical(clause: str, names: Sequence[str], columns: Sequence[TableColumn])
             raise BucketError(f"{clause} names the column {part_text(name)} twice: name it once.")
         seen.add(name.lower())
     return tuple(by_name[name.lower()].physical for name in names)
-
-
-def _names(type: Any) -> Iterator[str]:
-    """Yield the name of a type in Spark's JSON, and the names of all types inside it."""
-    if isinstance(type, str):
-        yield type
-        return
-    yield type["type"]
-    parts = [type[part] for part in ("elementType", "keyType", "valueType") if part in type]
-    for part in [*parts, *(field["type"] for field in type.get("fields", ()))]:
-        yield from _names(part)
 
 
 def bucket_transform(metadata: TableMetadata) -> tuple[list[str], int, list[str]] | None:

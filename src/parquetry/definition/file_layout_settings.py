@@ -14,11 +14,6 @@ from parquetry.layout import Field, fields_from_columns
 from parquetry.metastore import TableMetadata
 from parquetry.types import type_text
 
-_WITHOUT_FILTERS = ("boolean", "float", "double")
-"""Types that get no Bloom filters. A boolean has only two values. A float's filter separates 0.0 and -0.0,
-which are equal in SQL.
-"""
-
 
 def require_columns(metadata: TableMetadata, settings: Settings) -> None:
     """Refuse settings with columns that cannot be used.
@@ -131,7 +126,7 @@ def bloom_filter_columns(metadata: TableMetadata, settings: Settings) -> tuple[T
     def fault(column: TableColumn) -> str | None:
         if column.name in metadata.partition_by:
             return "is a partition column, which files do not hold"
-        if not column.column_type.primitive or column.column_type.name in _WITHOUT_FILTERS:
+        if not column.column_type.facts.bloom_filter:
             return f"is a {_kind(column.type)}, and files have no Bloom filters of these"
         return None
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from parquetry.data_files import CURRENT_DEFAULT, PHYSICAL_NAME, TableColumn
+from parquetry.data_files import CURRENT_DEFAULT, PHYSICAL_NAME, Conversion, TableColumn, find_conversion
 from parquetry.definition.changes import (
     AddColumn,
     ColumnChange,
@@ -37,10 +37,8 @@ from parquetry.layout import (
 from parquetry.metastore import TableMetadata
 from parquetry.types import type_from_json, type_text
 
-_INTEGERS = ("byte", "short", "integer", "long")
 _STEPS = {"element": "elementType", "key": "keyType", "value": "valueType"}
 """The names of the parts of arrays and maps in Spark's paths, and the keys of these parts in its JSON."""
-_DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
 
 
 def change_columns(metadata: TableMetadata, change: ColumnChange) -> tuple[TableColumn, ...]:
@@ -281,11 +279,9 @@ def _widens(old: Any, new: Any, file_format: str) -> bool:
         return True
     if not isinstance(old, str) or not isinstance(new, str):
         return False
-    if old in _INTEGERS and new in _INTEGERS:
-        return _INTEGERS.index(new) > _INTEGERS.index(old)
-    if (old, new) == ("float", "double"):
-        return True
     was, to = type_from_json(old), type_from_json(new)
+    if to.widens(was):
+        return True
     if was.name == to.name == "decimal":
         same_scale = was.scale == to.scale and to.precision > was.precision
         return same_scale or (
@@ -297,10 +293,8 @@ def _widens(old: Any, new: Any, file_format: str) -> bool:
         return to.name == "string" or (to.name == "varchar" and to.length >= was.length)
     if file_format != "parquet":
         return False
-    if old in ("byte", "short", "integer") and new == "double":
-        return True
-    if old in _INTEGERS and to.name == "decimal":
-        return to.precision - to.scale >= _DIGITS[old]
+    if was.integral and to.name in ("double", "decimal"):
+        return find_conversion(f"parquet {was.facts.parquet}", to) is Conversion.SAME
     return (old, new) == ("date", "timestamp_ntz")
 
 

@@ -183,24 +183,13 @@ def _value(constant: LiteralConstant, type: ColumnType, zone: str) -> Value:
     Raises:
         ValueTypeError: it is no value of the type.
     """
-    text, is_time = constant.text, type.name in ("date", "timestamp", "timestamp_ntz")
-    match constant.kind:
-        case "null":
-            return None
-        case "binary" if type.name == "binary":
+    kind, text = constant.kind, constant.text
+    if kind == "null":
+        return None
+    if kind == "text" or kind in type.facts.constants:
+        if kind == "binary":
             return _bytes(text)
-        case "number" if type.integral:
-            return value_from_text(type, _whole(text), zone)
-        case "number" if type.textual or type.name == "decimal" or type.floating:
-            return value_from_text(type, text, zone)
-        case "boolean" if type.textual or type.name == "boolean":
-            return value_from_text(type, text, zone)
-        case "date" if is_time or type.textual:
-            return value_from_text(type, text, zone)
-        case "timestamp" | "timestamp_ntz" if type.textual or (is_time and type.name != "date"):
-            return value_from_text(type, text, zone)
-        case "text":
-            return value_from_text(type, text, zone)
+        return value_from_text(type, _whole(text) if kind == "number" and type.integral else text, zone)
     raise ValueTypeError(f"A {constant.kind} is no value of type {type}; write one that is.")
 
 

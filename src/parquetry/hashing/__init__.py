@@ -12,7 +12,11 @@ if FOR_TYPE_CHECKERS:
         bucket_numbers as bucket_numbers,
         normalise_zero as normalise_zero,
     )
-    from parquetry.hashing.hash_types import HashType as HashType
+    from parquetry.hashing.hash_types import (
+        HashType as HashType,
+        arrow_type_name as arrow_type_name,
+        number_type as number_type,
+    )
     from parquetry.hashing.portability import unsettled_reason as unsettled_reason
 
 lazy_exports(__name__)

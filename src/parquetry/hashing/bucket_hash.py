@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from parquetry.errors import ArrangementError, ValueTypeError
 from parquetry.hashing import hive_v1, hive_v2, spark
-from parquetry.hashing.hash_types import HashType
+from parquetry.hashing.hash_types import HashType, number_type
 from parquetry.hashing.murmur3 import Hashes
 from parquetry.layout import Version
 from parquetry.types import ColumnType, Value
@@ -30,7 +30,6 @@ ROWS_PER_BATCH = 1 << 14
 """Rows that are hashed at once, few enough for their numbers to stay in the processor's cache."""
 BYTES_PER_BATCH = 1 << 20
 """Bytes of values, about, that are hashed at once; intermediate results take several times as much memory."""
-_STORED = {"date": pa.int32(), "timestamp": pa.int64(), "timestamp_ntz": pa.int64()}
 
 
 def hive_hash(
@@ -137,6 +136,6 @@ def _array(type: ColumnType, values: list[Value]) -> pa.Array:
     arrow = HashType.from_column_type(type).arrow
     try:
         # Arrow takes no plain number as a date or timestamp, and does not reach all of Spark's years
-        return pa.array(values, _STORED.get(type.name, arrow)).view(arrow)
+        return pa.array(values, number_type(type) or arrow).view(arrow)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeError) as error:
         raise ValueTypeError(f"Values for a bucket of type {type} do not fit it: {error}.") from error

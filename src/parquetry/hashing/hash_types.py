@@ -17,6 +17,7 @@ _ARROW = {
     "binary": pa.binary(), "date": pa.date32(), "timestamp": pa.timestamp("us", "UTC"),
     "timestamp_ntz": pa.timestamp("us"), "void": pa.null(),
 }  # fmt: skip
+_NAMES = {arrow: name for name, arrow in reversed(_ARROW.items())}
 _TEXTS = (pa.string(), pa.large_string())
 _BINARIES = (pa.binary(), pa.large_binary())
 
@@ -107,9 +108,8 @@ class HashType:
             or pa.types.is_fixed_size_binary(type)
         ):
             return HashType("binary", pa.binary())
-        for name, arrow in _ARROW.items():
-            if type == arrow:
-                return HashType(name, arrow)
+        if type in _NAMES:
+            return HashType(_NAMES[type], type)
         raise UnsupportedError(
             f"Arrays of type {type} have no hash for buckets: cast them to a type of Spark's first."
         )
@@ -139,3 +139,19 @@ def _map(key: HashType, value: HashType) -> HashType:
         arrow,
         (HashType("struct", pa.struct([("key", key.arrow), ("value", value.arrow)]), (key, value)),),
     )
+
+
+def number_type(type: ColumnType) -> pa.DataType | None:
+    """Return Arrow's type of the numbers that dates, times and intervals are, or None for other types."""
+    if not (type.temporal or type.interval):
+        return None
+    return pa.int32() if type.facts.bits == 32 else pa.int64()
+
+
+def arrow_type_name(type: pa.DataType) -> str:
+    """Return the name in SQL of an Arrow type without parameters, or Arrow's own name.
+
+    >>> arrow_type_name(pa.int8()), arrow_type_name(pa.time64("us"))
+    ('tinyint', 'time64[us]')
+    """
+    return _NAMES.get(type, str(type))

@@ -57,7 +57,7 @@ def _leaf_reason(version: Version, type: ColumnType, hive: bool) -> str | None:
     if type.name == "timestamp" or (type.name == "timestamp_ntz" and version == 1):
         return _ZONE.format(_CALENDAR if version == 1 else "")
     if version == 1:
-        by_spark = type.name in ("varchar", "char", "binary") and not hive
+        by_spark = type.facts.hashed_as_text and not hive
         return _TEXT.format(type.name) if by_spark else None
     if type.floating:
         return _ZERO

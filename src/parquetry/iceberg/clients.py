@@ -84,7 +84,7 @@ class ClientValues:
                 f"Table {self.table.label}: PyIceberg takes no NULL of partition column {name} in a plan: add {name} IS NOT NULL to "
                 "the filter, or read the table by another engine."
             )
-        if kind.name in ("decimal", "binary"):
+        if not kind.facts.pyiceberg_keys:
             raise UnsupportedError(
                 f"Table {self.table.label}: PyIceberg takes partition column {name}, which is {kind}, for a text: read the "
                 "table by another engine."

@@ -31,7 +31,7 @@ from parquetry.predicate import (
     Predicate,
     starts_with,
 )
-from parquetry.types import INTEGER_BITS, ColumnType, Value
+from parquetry.types import ColumnType, Value
 
 _MAX_DEPTH = 200
 """Nested levels of a filter that are read; what is deeper is true of every row."""
@@ -222,7 +222,7 @@ def _unary(kind: str, name: str, type: ColumnType) -> Predicate:
 
 def _literal_type(type: ColumnType) -> ColumnType:
     """Return the type of a literal for a column: numbers may have any size and scale."""
-    return NUMBER_TYPE if type.name in INTEGER_BITS or type.name == "decimal" else type
+    return NUMBER_TYPE if type.numeric and not type.floating else type
 
 
 def _membership(kind: str, literals: Iterator[Any], name: str, type: ColumnType) -> Predicate:
@@ -233,7 +233,7 @@ def _membership(kind: str, literals: Iterator[Any], name: str, type: ColumnType)
 
 def _comparison(kind: str, literal: Any, name: str, type: ColumnType) -> Predicate:
     if kind in ("starts-with", "not-starts-with"):
-        if type.name not in ("string", "varchar") or not isinstance(literal, str):
+        if not type.unpadded or not isinstance(literal, str):
             raise _UnreadableError(kind)
         like = starts_with(name, literal)
         return _with_null(kind, name, like if kind == "starts-with" else Not(like))

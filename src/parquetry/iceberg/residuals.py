@@ -22,7 +22,7 @@ from parquetry.data_files import Trust
 from parquetry.iceberg.expressions import FilterColumns, read_membership
 from parquetry.metastore import TableMetadata
 from parquetry.prune import SelectedFile
-from parquetry.types import INTEGER_BITS
+from parquetry.types import ColumnType
 
 _SHORT_BYTES = 512
 """Length of a filter that is not shortened."""
@@ -30,8 +30,6 @@ _MIN_VALUES = 4
 """Values of a list that is shortened."""
 _MAX_NODES = 100
 """Nodes of a filter that is shortened: each file goes through all of them."""
-_ORDERED = (*INTEGER_BITS, "date", "timestamp", "timestamp_ntz", "string", "varchar")
-"""Types whose values are ordered here as in the statistics of files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +124,7 @@ def _nodes(expression: Any) -> Iterator[dict[str, Any]]:
 def _values(node: dict[str, Any], columns: FilterColumns, metadata: TableMetadata) -> _Values | None:
     """Return the values of a condition whose list can be shortened, or None."""
     read = read_membership(node, columns)
-    if read is None or len(read.values) < _MIN_VALUES or read.type.name not in _ORDERED:
+    if read is None or len(read.values) < _MIN_VALUES or not _is_ordered(read.name, read.type, metadata):
         return None
     values: list[Any] = list(read.values)
     pairs = sorted(zip(values, node["values"], strict=True), key=lambda pair: pair[0])
@@ -137,3 +135,8 @@ def _values(node: dict[str, Any], columns: FilterColumns, metadata: TableMetadat
         metadata.column(read.name).physical,
         names.index(read.name) if read.name in names else None,
     )
+
+
+def _is_ordered(name: str, type: ColumnType, metadata: TableMetadata) -> bool:
+    """Return whether a column's values are ordered here as in its statistics, or among partition values."""
+    return type.facts.bounds_are_values or (type.temporal and name in metadata.partition_by)

@@ -11,28 +11,10 @@ from typing import Any
 from parquetry.data_files import PHYSICAL_NAME
 from parquetry.errors import UnsupportedError
 from parquetry.metastore import TableMetadata
-from parquetry.types import type_text
+from parquetry.types import type_from_json, type_text
 
 Path = tuple[str, ...]
 Ids = Mapping[Path, int]
-
-_TYPES = {
-    "boolean": "boolean",
-    "byte": "int",
-    "short": "int",
-    "integer": "int",
-    "long": "long",
-    "float": "float",
-    "double": "double",
-    "string": "string",
-    "date": "date",
-    "timestamp": "timestamptz",
-    "timestamp_ntz": "timestamp",
-    "binary": "binary",
-}
-"""Iceberg's types by Spark's."""
-_INEXACT = ("float", "double")
-"""Types whose partition values JSON and Iceberg's key comparison do not keep exactly."""
 
 
 def iceberg_schema(label: str, metadata: TableMetadata, schema_id: int) -> dict[str, Any]:
@@ -50,7 +32,8 @@ def iceberg_schema(label: str, metadata: TableMetadata, schema_id: int) -> dict[
     partition_columns = {column.name for column in metadata.partition_columns}
     fields = []
     for column in metadata.columns:
-        if column.name in partition_columns and column.type in _INEXACT:
+        facts = column.column_type.facts
+        if column.name in partition_columns and facts.iceberg is not None and not facts.iceberg_keys:
             raise UnsupportedError(
                 f"Table {label} cannot be read by Iceberg's readers: partition column {column.name} is {type_text(column.type)}, "
                 "whose values they do not compare exactly. Copy the rows into a table with another partition column."
@@ -114,15 +97,13 @@ def _type(label: str, ids: Ids, path: Path, kind: Any, name: str) -> Any:
                 "value": _type(label, ids, values, value, name),
                 "value-required": False,
             }
-    text = str(kind)
-    if text in _TYPES:
-        return _TYPES[text]
-    if text.startswith("varchar("):
-        return "string"
-    if text.startswith("decimal("):
-        return text.replace(" ", "").replace(",", ", ")
+    plain = type_from_json(kind)
+    if plain.name == "decimal":
+        return f"decimal({plain.precision}, {plain.scale})"
+    if plain.facts.iceberg is not None:
+        return plain.facts.iceberg
     raise UnsupportedError(
-        f"Table {label} cannot be read by Iceberg's readers: column {name} is or has {type_text(kind)}, {_lack(text)}. "
+        f"Table {label} cannot be read by Iceberg's readers: column {name} is or has {type_text(kind)}, {_lack(str(kind))}. "
         "Copy the rows into a table with another type, or leave the column out there."
     )
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from parquetry.errors import UnsupportedError
 from parquetry.types import (
-    INTEGER_BITS,
     ColumnType,
     Value,
     text_from_value,
@@ -34,7 +33,7 @@ def to_json(kind: ColumnType, value: Value) -> Any:
         return value.hex().upper()
     if isinstance(value, Decimal):
         return f"{value:f}"
-    if kind.name in INTEGER_BITS:
+    if kind.integral:
         return value
     plain = to_python(kind, value)
     if isinstance(plain, datetime):
@@ -64,14 +63,14 @@ def from_json(kind: ColumnType, literal: Any) -> Value:
         return bool(_require(literal, bool))
     if isinstance(literal, bool):
         raise ValueError("a boolean for another type")
-    if kind.name in INTEGER_BITS or kind.name == "decimal":
-        return _number(literal)
     if kind.floating:
         number = float(literal)
         return to_float32(number) if kind.name == "float" else number
+    if kind.numeric:
+        return _number(literal)
     if kind.name == "binary":
         return bytes.fromhex(_require(literal, str))
-    if kind.name in ("date", "timestamp", "timestamp_ntz"):
+    if kind.temporal:
         return int(literal) if isinstance(literal, int) else _time(kind, str(_require(literal, str)))
     return str(_require(literal, str))
 

@@ -27,23 +27,7 @@ from parquetry.data_files import UNKNOWN
 from parquetry.metastore import TableMetadata
 from parquetry.predicate import NO_NULL
 from parquetry.prune import FileKnowledge, Selection
-from parquetry.types import ColumnType, Value, order_key
-
-_COMPARED_TYPES = frozenset(
-    (
-        "tinyint",
-        "smallint",
-        "int",
-        "bigint",
-        "string",
-        "varchar",
-        "date",
-        "decimal",
-        "timestamp",
-        "timestamp_ntz",
-    )
-)
-"""Types whose values are equal in joins exactly if they are equal here. Floats have two zeros."""
+from parquetry.types import Value, order_key
 
 
 class HeavyKeys(msgspec.Struct, frozen=True):
@@ -72,11 +56,6 @@ def is_skewed(metadata: TableMetadata) -> bool:
     return metadata.arrangement.skew is not None
 
 
-def comparable(type: ColumnType) -> bool:
-    """Return whether values of a type can be keys."""
-    return type.name in _COMPARED_TYPES
-
-
 def find_heavy_keys(
     metadata: TableMetadata,
     selection: Selection,
@@ -94,7 +73,7 @@ def find_heavy_keys(
         min_share: the least share of the scan's rows that makes a key heavy.
         most: the greatest number of keys.
     """
-    columns = [name for name in columns if comparable(metadata.column(name).column_type)]
+    columns = [name for name in columns if metadata.column(name).column_type.facts.skewed_keys]
     rows = selection.block.files.rows
     if not columns or not len(rows):
         return None

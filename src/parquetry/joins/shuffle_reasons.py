@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from parquetry.joins.join_facts import JoinFacts, Key, KeyedSide
 from parquetry.prune import BucketReport, JoinReport
 from parquetry.texts import size_text
+from parquetry.types import Family, facts_of
 
 _V2 = "spark.sql.sources.v2.bucketing."
 ENABLED = f"{_V2}enabled"
@@ -24,8 +25,6 @@ SHUFFLE = f"{_V2}shuffle.enabled"
 ALL_KEYS = "spark.sql.requireAllClusterKeysForCoPartition"
 SETTINGS = (ENABLED, PUSH_VALUES, COMPATIBLE, PARTIAL, SUBSET, SHUFFLE, ALL_KEYS)
 """Spark's settings that decide whether a join shuffles."""
-
-_FLOATING_TYPES = ("float", "double")
 
 
 def explain_joins(facts: Sequence[JoinFacts], settings: Mapping[str, str]) -> tuple[JoinReport, ...]:
@@ -135,7 +134,7 @@ def _computed_key_reason(side: KeyedSide, other: KeyedSide, name: str, position:
             return f"types differ: {side.name}.{name} is {types[0]}, {theirs} is {types[1]}"
     if any(each.sql == f"({name} IS NULL)" for each in side.side.keys):
         how = "compares by <=> what it computes of the columns"
-    elif types[0] in _FLOATING_TYPES and not key.cast:
+    elif facts_of(types[0]).family is Family.FLOAT and not key.cast:
         how = f"normalises keys of type {types[0]}"
     elif types[0].startswith("char("):
         how = f"pads columns of type {types[0]} as it reads them"

@@ -17,7 +17,7 @@ from parquetry.layout.arrangement import ArrangementSpec
 from parquetry.layout.cells import AutoSkew
 from parquetry.layout.heavy_values import Counted, choose, extend_map, make_measured_map
 from parquetry.layout.skew_map import SkewMap
-from parquetry.types import STORED_BITS, ColumnType
+from parquetry.types import ColumnType
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +97,8 @@ class Measuring:
 
 def _is_recorded(type: ColumnType, value: Any) -> bool:
     """Return whether a value of a cell certainly belongs to a type; see `SkewMap.cells`."""
-    match value:
-        case None:
-            return True
-        case bool():
-            return type.name == "boolean"
-        case int() if type.name == "timestamp_ntz":
-            return abs(value) > MAX_DAY  # a smaller number may count days
-        case int():
-            return type.name in STORED_BITS
-        case float():
-            return type.floating
-        case str():
-            return type.textual or type.name == "decimal"
-    return type.name == "binary"
+    if value is None:
+        return True
+    if type.facts.may_be_days and value.__class__ is int:
+        return bool(abs(value) > MAX_DAY)  # a smaller number may count days
+    return value.__class__ is (str if type.name == "decimal" else type.facts.value)

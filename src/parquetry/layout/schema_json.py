@@ -11,6 +11,7 @@ from typing import Any
 
 from parquetry.data_files import PHYSICAL_NAME, SPARK_FIELD_ID, TableColumn
 from parquetry.errors import ColumnExistsError, UnsupportedError
+from parquetry.types import UNKNOWN_TYPE, type_from_json
 
 Field = dict[str, Any]
 """A field of Spark's JSON of a struct: name, type, nullable, metadata."""
@@ -18,7 +19,6 @@ Field = dict[str, Any]
 _COLLATIONS = "__COLLATIONS"
 """Key of the collations in Spark's JSON of a field. The type itself is `string`."""
 _COLLATED = "column {} has a collation, and values are found by their bytes: leave COLLATE out."
-_NOT_IN_ORC = ("void", "variant", "geometry", "geography")
 
 
 def fields_from_columns(columns: Iterable[TableColumn]) -> list[Field]:
@@ -100,7 +100,13 @@ def _check_type(type_: Any, file_format: str, path: tuple[str, ...]) -> None:
     if isinstance(type_, str):
         if " collate " in type_:
             raise UnsupportedError(_COLLATED.format(".".join(path)))
-        if file_format == "orc" and type_.partition("(")[0] in _NOT_IN_ORC:
+        facts = type_from_json(type_).facts
+        if facts == UNKNOWN_TYPE:
+            raise UnsupportedError(
+                f"Column {'.'.join(path)} is of type {type_}, which this version of Parquetry does not know: leave the column "
+                "out, or install a newer version."
+            )
+        if file_format == "orc" and not facts.orc:
             raise UnsupportedError(
                 f"Column {'.'.join(path)} is of type {type_}, which ORC has not: say USING parquet."
             )

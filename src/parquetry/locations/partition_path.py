@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from parquetry.errors import ValueTypeError
-from parquetry.types import INTEGER_BITS, ColumnType, Value, text_from_value, value_from_text
+from parquetry.types import ColumnType, Value, text_from_value, value_from_text
 
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """The directory's value for NULL, and for the empty string, which no directory name can hold."""
@@ -94,7 +94,7 @@ def partition_paths(
 def _levels(name: str, kind: ColumnType, values: Sequence[Value]) -> list[str]:
     """Return the directory of each of a column's values."""
     head = f"{_escape_name(name)}="
-    if kind.name in INTEGER_BITS:
+    if kind.integral:
         return [head + (DEFAULT_PARTITION if value is None else str(value)) for value in values]
     directories = {value: f"{head}{_value_text(kind, value)}" for value in set(values)}
     return [directories[value] for value in values]

@@ -18,6 +18,7 @@ if FOR_TYPE_CHECKERS:
         status as status,
     )
     from parquetry.operations.operation import (
+        SPARK_TYPES as SPARK_TYPES,
         Argument as Argument,
         Operation as Operation,
         Timestamp as Timestamp,

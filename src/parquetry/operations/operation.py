@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 Timestamp = NewType("Timestamp", int)
 """Microseconds since the epoch."""
 
-_TYPES = {int: "long", bool: "boolean", float: "double", Timestamp: "timestamp"}
-"""Spark's JSON types of the fields of records, where they are no ``string``."""
+SPARK_TYPES = {int: "long", bool: "boolean", float: "double", Timestamp: "timestamp"}
+"""Spark's JSON types of the fields of records and of arguments, where they are no ``string``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,4 +223,4 @@ def _parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
 def _spark_type(hint: Any) -> str:
     """Return the type of a column: an annotation's text, or the type that the field's type has otherwise."""
     kind, said = _parts(hint)
-    return str(said[0]) if said else _TYPES.get(kind, "string")
+    return str(said[0]) if said else SPARK_TYPES.get(kind, "string")

@@ -37,7 +37,7 @@ from parquetry.predicate.nodes import (
     operands,
     without_nots,
 )
-from parquetry.types import INTEGER_BITS, STORED_BITS, ColumnType, Value, to_float32, value_from_text
+from parquetry.types import ColumnType, Family, Value, extreme_values, to_float32, value_from_text
 
 NUMBER_TYPE = ColumnType("decimal", precision=38)
 """The type of a number written without quotes; its value is a Decimal of any size."""
@@ -233,7 +233,7 @@ def _floor_literal(
 
     The value is None if the literal is less than all values of the type.
     """
-    if type.textual or type.name == "binary" or type.name == "boolean":
+    if type.family in (Family.TEXT, Family.BINARY, Family.BOOLEAN):
         if isinstance(value, str) and literal.textual:
             if type.textual:
                 return value, True
@@ -241,28 +241,22 @@ def _floor_literal(
         if literal.name == type.name:
             return value, True
     elif isinstance(value, str) and literal.textual:
-        if type.integral or type.name == "decimal":
+        if type.numeric and not type.floating:
             return _floor_literal(name, type, _number(type, value), NUMBER_TYPE, zone)
         return value_from_text(type, value, zone), True
-    elif type.name in ("date", "timestamp", "timestamp_ntz"):
+    elif type.temporal:
         if isinstance(value, int) and not isinstance(value, bool):
             placed = _floor_time(type, value, literal, zone)
             if placed is not None:
                 return placed
     elif type.interval:
-        alike = (
-            literal.interval and STORED_BITS[literal.name] == STORED_BITS[type.name]
-        )  # months, or microseconds
+        alike = literal.interval and literal.facts.bits == type.facts.bits  # months, or microseconds
         if alike:
             return value, True
-    elif isinstance(value, int | float | Decimal) and not isinstance(value, bool) and _numeric(literal):
+    elif isinstance(value, int | float | Decimal) and not isinstance(value, bool) and literal.numeric:
         return _floor_number(type, value)
     hint = "quote it" if type.textual else "write one of the column's type"
     raise ValueTypeError(f"Column {name} of type {type} cannot be compared with {value!r}: {hint}.")
-
-
-def _numeric(type: ColumnType) -> bool:
-    return type.integral or type.floating or type.name == "decimal"
 
 
 def _number(type: ColumnType, text: str) -> Decimal:
@@ -284,7 +278,7 @@ def _floor_number(type: ColumnType, value: int | float | Decimal) -> tuple[Value
         return _float32_floor(nearest)
     if isinstance(value, float):
         if value != value or value == math.inf:
-            return _greatest(type), False
+            return extreme_values(type)[1], False
         if value == -math.inf:
             return None, False
         value = Decimal(repr(value))
@@ -292,10 +286,10 @@ def _floor_number(type: ColumnType, value: int | float | Decimal) -> tuple[Value
     scale = type.scale
     digits = 19 if type.integral else type.precision - scale
     if number and number.adjusted() >= digits:
-        return (_greatest(type), False) if number > 0 else (None, False)
+        return (extreme_values(type)[1], False) if number > 0 else (None, False)
     if type.integral:
         whole = int(number.to_integral_value(rounding=ROUND_FLOOR))
-        limit = 1 << (INTEGER_BITS[type.name] - 1)
+        limit = 1 << (type.facts.bits - 1)
         if whole < -limit:
             return None, False
         return (whole, whole == number) if whole < limit else (limit - 1, False)
@@ -303,12 +297,6 @@ def _floor_number(type: ColumnType, value: int | float | Decimal) -> tuple[Value
     if floor.adjusted() >= digits:
         return None, False  # rounded down to -10.0, which a decimal(2,1) does not hold
     return (abs(floor) if floor.is_zero() else floor), floor == number
-
-
-def _greatest(type: ColumnType) -> Value:
-    if type.integral:
-        return int((1 << (INTEGER_BITS[type.name] - 1)) - 1)
-    return Decimal((0, (9,) * type.precision, -type.scale))
 
 
 def _float32_floor(value: float) -> tuple[Value, bool]:
@@ -323,7 +311,7 @@ def _float32_floor(value: float) -> tuple[Value, bool]:
 def _floor_time(type: ColumnType, value: int, literal: ColumnType, zone: str) -> tuple[Value, bool] | None:
     if literal.name == type.name:
         return value, True
-    if type.name == "date" and literal.name in ("timestamp", "timestamp_ntz"):
+    if type.name == "date" and literal.temporal:
         clock = zone if literal.name == "timestamp" else "UTC"
         day = value // temporal.MICROS_PER_DAY + 1
         while temporal.midnight(day, clock) > value:

@@ -23,20 +23,15 @@ from typing import Any, Literal
 import msgspec
 
 from parquetry.data_files import TableColumn
-from parquetry.temporal import MICROS_PER_DAY
+from parquetry.types import Family, facts_of
 
 _COMPARISONS = ("=", "<=>", "<", "<=", ">", ">=", "STARTS_WITH", "ENDS_WITH", "CONTAINS")
 _NULL_TESTS = ("IS_NULL", "IS_NOT_NULL")
 _FLOAT_FUNCTIONS = ("=", "<", "<=", "IN", *_NULL_TESTS)
-_FLOAT_TYPES = {"float", "double"}
 _NO_TEXT = "string that is no text"
 """The type of literals that are no UTF-8, in trees: readers would compare with U+FFFD in their place."""
-_FIRST_GREGORIAN = {
-    "date": -141_426,
-    "timestamp": -141_426 * MICROS_PER_DAY,
-    "timestamp_ntz": -141_426 * MICROS_PER_DAY,
-}
-"""The first value on that both calendars agree, in all time zones: 1582-10-16, two days after the gap."""
+_FIRST_GREGORIAN_DAY = -141_426
+"""The first day on that both calendars agree, in all time zones: 1582-10-16, two days after the gap."""
 
 
 class Usable(msgspec.Struct, frozen=True):
@@ -122,7 +117,7 @@ class _ReaderFilterChoice:
             # Row group statistics and dictionaries distinguish -0.0 from 0.0 and omit NaN; in SQL the zeros
             # are equal and NaN is the greatest value. (Spark 4.3.0 loses rows on `f = 0.0`.)
             function in _FLOAT_FUNCTIONS
-            and literals[1] <= _FLOAT_TYPES
+            and all(map(_is_float, literals[1]))
             and all(map(_is_ordinary, literals[0]))
         )
 
@@ -143,7 +138,7 @@ class _ReaderFilterChoice:
 
     def _touches_float(self, tree: Mapping[str, Any]) -> bool:
         return any(
-            each["type"] in _FLOAT_TYPES for each in _nodes(tree) if "lit" in each or "values" in each
+            _is_float(each["type"]) for each in _nodes(tree) if "lit" in each or "values" in each
         ) or any(self._may_be_float(path) for path in _paths(tree))
 
     def _may_be_float(self, path: Sequence[str]) -> bool:
@@ -152,7 +147,7 @@ class _ReaderFilterChoice:
         for name in path:
             fields = type_.get("fields", ()) if isinstance(type_, Mapping) else ()
             type_ = next((field["type"] for field in fields if field["name"].lower() == name.lower()), None)
-        return type_ is None or (isinstance(type_, str) and type_ in _FLOAT_TYPES)
+        return type_ is None or (isinstance(type_, str) and _is_float(type_))
 
 
 def _literals(leaf: Mapping[str, Any]) -> tuple[Sequence[str | None], set[str]] | None:
@@ -183,7 +178,8 @@ def before_gregorian(type_name: str, value: int) -> bool:
     Spark 4.3.0 loses such rows of ORC files. Its readers look up dates in Bloom filters by the other
     calendar. Its statistics of timestamps ignore that the first years AD are BC in the old calendar.
     """
-    return type_name in _FIRST_GREGORIAN and value < _FIRST_GREGORIAN[type_name]
+    ticks = facts_of(type_name).ticks_per_day
+    return bool(ticks) and value < _FIRST_GREGORIAN_DAY * ticks
 
 
 def same_order_in_orc(text: str | None) -> bool:
@@ -201,8 +197,15 @@ def same_order_in_orc(text: str | None) -> bool:
 
 def _has_old_time(texts: Sequence[str | None], types: set[str]) -> bool:
     return any(
-        before_gregorian(name, int(text or 0)) for name in types & _FIRST_GREGORIAN.keys() for text in texts
+        before_gregorian(name, int(text or 0))
+        for name in types
+        if facts_of(name).ticks_per_day
+        for text in texts
     )
+
+
+def _is_float(type_name: str) -> bool:
+    return facts_of(type_name).family is Family.FLOAT
 
 
 def _is_ordinary(text: str | None) -> bool:

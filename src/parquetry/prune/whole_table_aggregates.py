@@ -25,7 +25,6 @@ from parquetry.prune.report.scan import ScanReport, Step
 from parquetry.prune.rules.bytes import BytesRule
 from parquetry.prune.rules.files import FileRule
 from parquetry.prune.rules.partitions import PartitionRule
-from parquetry.prune.rules.results.file_values import has_extremes
 from parquetry.scan import KeyScan, plan_scan
 from parquetry.types import Value
 
@@ -102,7 +101,7 @@ def _is_recorded(snapshot: TableSnapshot, function: str, name: str | None) -> bo
     if name is None:
         return function == "count"
     column, first = snapshot.metadata.column(name), snapshot.metadata.partition_by[:1]
-    return function in ("min", "max") and (column.name,) == first and has_extremes(column.column_type)
+    return function in ("min", "max") and (column.name,) == first and column.column_type.facts.plain
 
 
 def _extreme(snapshot: TableSnapshot, function: str) -> Value:

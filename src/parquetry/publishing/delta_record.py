@@ -18,14 +18,16 @@ from parquetry.errors import UnsupportedError
 from parquetry.metastore import TableMetadata, TableSnapshot
 from parquetry.publishing.delta_statistics import statistics, statistics_configuration
 from parquetry.publishing.other_readers import file_refusal
-from parquetry.types import ColumnType, Value, text_from_value, to_python, type_text
+from parquetry.types import (
+    ColumnType,
+    Value,
+    names_within,
+    text_from_value,
+    to_python,
+    type_from_json,
+    type_text,
+)
 
-_TYPES = (
-    "boolean", "byte", "short", "integer", "long", "float", "double", "string", "date", "timestamp", "timestamp_ntz", "binary",
-)  # fmt: skip
-"""Spark's types that Delta has, too, by the same names."""
-_UNKEYABLE = ("float", "double", "binary")
-"""Types whose partition values Delta's readers do not all read alike."""
 _BAD_NAME = re.compile(r"[ ,;{}()\n\t=]")
 """Characters that Delta allows in names only with column mapping, which some readers read wrong."""
 _UUID_NAMESPACE = uuid.UUID("6f0d3a5e-6f2c-5a4e-9d55-0c5b9f5e2a41")
@@ -57,12 +59,12 @@ def definition_refusal(metadata: TableMetadata) -> str | None:
                 )
             if _BAD_NAME.search(path):
                 return f"column {path!r} has a character in its name that Delta does not allow"
-            if kind is not None and not _has_type(kind):
+            if kind is not None and type_from_json(kind).facts.delta is None:
                 return (
                     f"column {path} is {type_text(kind)}, which Delta's readers lack or would not pad. Copy the rows into a "
                     "table with another type"
                 )
-        if column.name in partition_columns and column.type in _UNKEYABLE:
+        if column.name in partition_columns and not column.column_type.facts.delta_keys:
             return f"partition column {column.name} is {type_text(column.type)}, whose values Delta's readers do not read alike"
     return None
 
@@ -84,13 +86,9 @@ def _fields(name: str, kind: Any, metadata: dict[str, Any]) -> Iterator[tuple[st
             yield from _fields(f"{name}.value", value, {})
 
 
-def _has_type(kind: str) -> bool:
-    return kind in _TYPES or kind.startswith(("decimal(", "varchar("))
-
-
 def protocol_action(metadata: TableMetadata) -> dict[str, Any]:
     """Return the action that says what readers and writers of the log have to know."""
-    if not any("timestamp_ntz" in type_text(column.type) for column in metadata.columns):
+    if not any("timestamp_ntz" in names_within(column.type) for column in metadata.columns):
         return {
             "protocol": {
                 "minReaderVersion": 1,
@@ -152,7 +150,8 @@ def _type(kind: Any) -> Any:
                 "valueType": _type(value),
                 "valueContainsNull": True,
             }
-    return "string" if str(kind).startswith("varchar(") else kind
+    plain = type_from_json(kind)
+    return kind if plain.name == "decimal" else plain.facts.delta
 
 
 def add_action(

@@ -14,9 +14,8 @@ from typing import Any
 
 from parquetry.data_files import ColumnStatistics, FileRecord, TableColumn, Trust
 from parquetry.metastore import TableMetadata
-from parquetry.types import INTEGER_BITS, ColumnType, to_python
+from parquetry.types import ColumnType, to_python
 
-_TEXTS = ("string", "varchar")
 _PLAIN_NAME = re.compile(r"\w+")
 """Names that need no quotes in the property, which readers take apart each in its way."""
 
@@ -51,11 +50,11 @@ def statistics(metadata: TableMetadata, file: FileRecord) -> dict[str, Any]:
 
 
 def _bounded_columns(metadata: TableMetadata) -> Iterator[TableColumn]:
-    """Yield the columns of types whose bounds JSON has exactly. A float's bounds would hide NaN."""
+    """Yield the columns of types whose bounds JSON has exactly."""
     for column in metadata.data_columns:
         if isinstance(column.type, dict) or not _PLAIN_NAME.fullmatch(column.name):
             continue
-        if column.column_type.name in (*INTEGER_BITS, *_TEXTS, "date"):
+        if column.column_type.facts.delta_bounds:
             yield column
 
 
@@ -63,16 +62,16 @@ def _bounds(kind: ColumnType, known: ColumnStatistics | None) -> tuple[Any, Any]
     """Return the bounds of a column, or None if one is not known."""
     if known is None or known.nulls is None:
         return None
-    if not (known.min_exact and known.max_exact) and kind.name not in _TEXTS:
+    if not (known.min_exact and known.max_exact) and not kind.textual:
         return None
     least, greatest = (_json_bound(kind, bound) for bound in (known.min, known.max))
     return None if least is None or greatest is None else (least, greatest)
 
 
 def _json_bound(kind: ColumnType, value: Any) -> Any:
-    if kind.name in INTEGER_BITS:
+    if kind.integral:
         return value
-    if kind.name in _TEXTS:
+    if kind.textual:
         return value if isinstance(value, str) else None
     plain = to_python(kind, value)
     return plain.isoformat() if isinstance(plain, date) else None

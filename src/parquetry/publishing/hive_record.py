@@ -31,7 +31,7 @@ from parquetry.errors import UnsupportedError
 from parquetry.hashing import unsettled_reason
 from parquetry.layout import DEFAULT_DIRECTORY, REST, ArrangementSpec, BucketSpec, SkewMap
 from parquetry.locations import DEFAULT_PARTITION, base_name, join_location
-from parquetry.types import ColumnType, Value, text_from_value, type_text
+from parquetry.types import ColumnType, Value, names_within, text_from_value, type_from_json, type_text
 
 _CLASSES = {
     "parquet": (
@@ -49,7 +49,6 @@ _ANY_OTHER = "HIVE_DEFAULT_LIST_BUCKETING_KEY"
 """The text that stands for all light values while Hive prunes."""
 _BUCKET = re.compile(r"0*(\d+)_\d+.*", re.ASCII | re.DOTALL)
 """The bucket in a file's name, as Hive finds it (`Utilities.getBucketIdFromFile`)."""
-_UNKNOWN_TO_HIVE = ("timestamp_ntz", "interval", "variant", "void", "time(", "geometry", "geography")
 
 
 class HiveColumn(msgspec.Struct, frozen=True):
@@ -129,7 +128,7 @@ def hive_columns(label: str, columns: Iterable[TableColumn]) -> tuple[HiveColumn
 
 def _type(label: str, column: TableColumn) -> str:
     text = type_text(column.type)
-    if any(unknown in text for unknown in _UNKNOWN_TO_HIVE):
+    if not all(type_from_json(name).facts.hive for name in names_within(column.type)):
         raise UnsupportedError(
             f"Table {label} cannot be published: Hive has no type for column {column.name}, which is {text}. Publish a "
             "copy of the table in which it has another type."
@@ -234,9 +233,9 @@ def _is_comparable(type: ColumnType, value: Value) -> bool:
     It compares texts: a query's 10 is not the 10.00 of a decimal column, nor a query's '' the name of the
     default partition.
     """
-    if type.name in ("string", "varchar"):
-        return value not in (None, "", DEFAULT_PARTITION, _ANY_OTHER)
-    return type.integral or type.name in ("boolean", "date")
+    if type.textual:
+        return type.unpadded and value not in (None, "", DEFAULT_PARTITION, _ANY_OTHER)
+    return type.facts.one_text
 
 
 def _directory_locations(skew: SkewMap, location: str, files: Iterable[FileRecord]) -> dict[int, str] | None:

@@ -17,29 +17,12 @@ by one schema. So a table is refused, with the reason and a remedy, where they w
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from parquetry.data_files import EXISTS_DEFAULT, FileRecord, IdsInFile, types_by_path
 from parquetry.metastore import TableMetadata
-from parquetry.types import ColumnType, type_text
-
-_STORED_FORMS: Mapping[str, tuple[str, ...]] = {
-    "boolean": ("parquet BOOLEAN",),
-    "tinyint": ("parquet INT32 INT(8)",),
-    "smallint": ("parquet INT32 INT(16)", "parquet INT32 INT(8)"),
-    "int": ("parquet INT32", "parquet INT32 INT(32)", "parquet INT32 INT(16)", "parquet INT32 INT(8)"),
-    "bigint": ("parquet INT64", "parquet INT64 INT(64)", "parquet INT32", "parquet INT32 INT(32)",
-               "parquet INT32 INT(16)", "parquet INT32 INT(8)"),
-    "float": ("parquet FLOAT",),
-    "double": ("parquet DOUBLE", "parquet FLOAT"),
-    "date": ("parquet INT32 DATE",),
-    "timestamp": ("parquet INT96", "parquet INT64 TIMESTAMP(MILLIS)"),
-    "string": ("parquet BYTE_ARRAY STRING",),
-    "varchar": ("parquet BYTE_ARRAY STRING",),
-    "binary": ("parquet BYTE_ARRAY",),
-}  # fmt: skip
-"""Types in files that all readers read as the type of the table's column, beside the type that we write."""
+from parquetry.types import ColumnType, type_from_json, type_text
 
 
 def file_refusal(metadata: TableMetadata, file: FileRecord, *, by_ids: bool) -> str | None:
@@ -146,7 +129,8 @@ def is_common_form(stored: str, kind: Any, column_type: ColumnType) -> bool:
             and scale == str(column_type.scale)
             and int(precision) <= column_type.precision
         )
-    return stored in _STORED_FORMS.get(column_type.name, ())
+    file_format, _, form = stored.partition(" ")
+    return file_format == "parquet" and form in column_type.facts.parquet_forms
 
 
 def widened_refusal(
@@ -171,21 +155,11 @@ def widened_refusal(
     return None
 
 
-_PROMOTIONS = {
-    ("byte", "short"), ("byte", "integer"), ("byte", "long"), ("short", "integer"), ("short", "long"), ("integer", "long"),
-    ("float", "double"),
-}  # fmt: skip
-
-
 def _promotes(old: str, new: str) -> bool:
     """Return whether Iceberg has the change of a type: to a wider number of the same kind."""
-    if (old, new) in _PROMOTIONS:
-        return True
-    if old.startswith("varchar") and new.startswith(("varchar", "string")):
-        return True
-    if old.startswith("decimal(") and new.startswith("decimal("):
-        (old_precision, old_scale), (new_precision, new_scale) = (
-            map(int, text[len("decimal(") : -1].split(",")) for text in (old, new)
-        )
-        return old_scale == new_scale and new_precision >= old_precision
-    return False
+    was, now = type_from_json(old), type_from_json(new)
+    if was.name == "varchar":
+        return now.name in ("varchar", "string")
+    if was.name == "decimal":
+        return now.name == "decimal" and was.scale == now.scale and now.precision >= was.precision
+    return now.widens(was)

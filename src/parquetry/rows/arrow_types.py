@@ -10,7 +10,7 @@ import pyarrow as pa
 from parquetry.data_files import TableColumn
 from parquetry.errors import UnsupportedError
 from parquetry.hashing import HashType
-from parquetry.types import STORED_BITS, ColumnType, type_from_json, type_text
+from parquetry.types import ColumnType, type_from_json, type_text
 
 
 def arrow_schema(columns: Iterable[TableColumn]) -> pa.Schema:
@@ -66,6 +66,6 @@ def primitive_arrow_type(type: ColumnType) -> pa.DataType:
     Raises:
         UnsupportedError: there is none. Arrow's intervals of months have no values in Python.
     """
-    if type.interval and STORED_BITS[type.name] == 64:
+    if type.interval and type.facts.bits == 64:
         return pa.duration("us")
     return HashType.from_column_type(type).arrow

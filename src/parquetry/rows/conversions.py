@@ -18,7 +18,7 @@ from parquetry.data_files import EXISTS_DEFAULT, PHYSICAL_NAME, Conversion, find
 from parquetry.errors import UnsupportedError
 from parquetry.rows.arrow_types import arrow_type
 from parquetry.rows.stored_file import plain
-from parquetry.types import STORED_BITS, ColumnType, type_from_json, type_text
+from parquetry.types import ColumnType, type_from_json, type_text
 
 Convert: TypeAlias = Callable[[pa.Array], pa.Array]
 _INTERVAL_LEAVES = {32: ("parquet INT32", "orc int"), 64: ("parquet INT64", "orc bigint")}
@@ -83,7 +83,7 @@ class _Converters:
     def _primitive(self, kind: ColumnType, stored: pa.DataType, leaf: str) -> Convert | None:
         target = arrow_type(str(kind))
         if kind.interval:
-            if leaf not in (*_INTERVAL_LEAVES[STORED_BITS[kind.name]], f"orc {kind.name}"):
+            if leaf not in (*_INTERVAL_LEAVES[kind.facts.bits], f"orc {kind.name}"):
                 raise _unlike(kind, leaf)
             return _as_numbers(target)
         if not kind.primitive:
@@ -199,7 +199,7 @@ def _primitive_convert(kind: ColumnType, target: pa.DataType, stored: pa.DataTyp
     """Return the conversion of values that Spark keeps."""
     if stored == target:
         return None
-    if kind.name in ("timestamp", "timestamp_ntz"):
+    if kind.temporal and kind.name != "date":
         if pa.types.is_integer(stored):  # of ORC, where Spark marks them
             return _as_numbers(target)
         return lambda array: _retag(_micros(plain(array)), target)

@@ -61,7 +61,7 @@ def require_exact(node: Predicate) -> None:
             f"The condition {part.text} cannot be evaluated outside of Spark ({part.reason}): leave it out, and filter the result."
         )
     for like in _likes(node):
-        if not (like.type.textual or like.type.integral or like.type.name in ("boolean", "date")):
+        if not like.type.facts.one_text:
             raise UnsupportedError(
                 f"The condition {like} cannot be evaluated outside of Spark (its text of a {like.type} depends on "
                 "settings): compare the column itself."

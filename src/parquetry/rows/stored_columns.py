@@ -104,7 +104,7 @@ class _FileColumns:
 
     def _may_be_char(self, column: TableColumn, spelling: str) -> bool:
         """Return whether an ORC file has a text as a CHAR, or nothing says that it has not."""
-        if not self._stored.is_orc or column.column_type.name not in ("string", "varchar"):
+        if not self._stored.is_orc or not column.column_type.unpadded:
             return False
         known = (self._file.record.columns or {}).get(spelling)
         return known is None or (known.stored or "").startswith("orc char")

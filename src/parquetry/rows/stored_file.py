@@ -17,6 +17,8 @@ import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
+from parquetry.hashing import arrow_type_name
+
 ROWS_PER_BATCH = 1 << 16
 """Rows in one batch of a large row group. A batch of an ORC file is a stripe."""
 MAX_BYTES_AT_ONCE = 16_000_000
@@ -26,11 +28,6 @@ _ANNOTATIONS = {
     "None": "", "String": "STRING", "Enum": "ENUM", "JSON": "JSON", "BSON": "BSON", "Date": "DATE",
     "UUID": "UUID", "Interval": "INTERVAL", "Float16": "FLOAT16", "Null": "UNKNOWN",
 }  # fmt: skip
-_ORC_TYPES = {
-    pa.bool_(): "boolean", pa.int8(): "tinyint", pa.int16(): "smallint", pa.int32(): "int", pa.int64(): "bigint",
-    pa.float32(): "float", pa.float64(): "double", pa.string(): "string", pa.binary(): "binary", pa.date32(): "date",
-}  # fmt: skip
-
 _SPARK_TYPE = b"spark.sql.catalyst.type"
 """The attribute of a number in ORC that Spark has written as a time or an interval."""
 
@@ -185,4 +182,4 @@ def _orc_leaves(field: pa.Field) -> list[str]:
         return ["timestamp with local time zone" if type.tz else "timestamp"]
     if pa.types.is_decimal(type):
         return [f"decimal({type.precision},{type.scale})"]
-    return [_ORC_TYPES.get(type, str(type))]
+    return [arrow_type_name(type)]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from parquetry.hashing import number_type
 from parquetry.rows.arrow_types import primitive_arrow_type
-from parquetry.types import STORED_BITS, ColumnType, Value
+from parquetry.types import ColumnType, Value
 
 
 def constant_scalar(type: ColumnType, value: Value) -> pa.Scalar:
@@ -21,10 +22,8 @@ def constant_scalar(type: ColumnType, value: Value) -> pa.Scalar:
     arrow = primitive_arrow_type(type)
     if value is None:
         return pa.scalar(None, arrow)
-    if type.name in STORED_BITS and not type.integral:
-        number: pa.Scalar = pa.scalar(value, pa.int32() if STORED_BITS[type.name] == 32 else pa.int64())
-        return number.cast(arrow)
-    return pa.scalar(value, arrow)
+    number: pa.Scalar = pa.scalar(value, number_type(type) or arrow)
+    return number.cast(arrow)
 
 
 def constant_array(type: ColumnType, value: Value, count: int) -> pa.Array:
@@ -62,6 +61,4 @@ class Constants:
 def value_array(type: ColumnType, values: tuple[Value, ...]) -> pa.Array:
     """Return an array of values, none of them NULL."""
     arrow = primitive_arrow_type(type)
-    if type.name in STORED_BITS and not type.integral:
-        return pa.array(values, pa.int32() if STORED_BITS[type.name] == 32 else pa.int64()).cast(arrow)
-    return pa.array(values, arrow)
+    return pa.array(values, number_type(type) or arrow).cast(arrow)

@@ -20,15 +20,15 @@ its span carries the condition as a residual, to be tested on each key.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable
-from decimal import Decimal
 from functools import lru_cache
 from typing import TypeAlias
 
 from parquetry.key_schema import KeyField
 from parquetry.keys import fixed_width, successor
 from parquetry.predicate import TRUE, Compare, In, IsNull, Like, Not, Predicate, Rest, TupleIn, equal, head
-from parquetry.types import STORED_BITS, ColumnType, Value
+from parquetry.types import ColumnType, Value, extreme_values
 
 END = b"\xff\xff"
 """The marker after every field of a column; no field begins with these bytes."""
@@ -192,24 +192,11 @@ def _others(
 def _extremes(field: KeyField) -> tuple[bytes | None, bytes | None]:
     """Encode the first and the last value of a type in key order, or None if a type has no such value."""
     type = field.type
-    least: Value
-    greatest: Value = None
-    bits = STORED_BITS.get(type.name)
-    if bits is not None:
-        least, greatest = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-    elif type.floating:
-        least, greatest = float("-inf"), float("nan")
-    elif type.name == "boolean":
-        least, greatest = False, True
-    elif type.name == "decimal":
-        greatest = Decimal((0, (9,) * type.precision, -type.scale))
-        least = Decimal((1, (9,) * type.precision, -type.scale))
-    elif type.name == "binary":
-        least = b""
-    elif type.textual and type.name != "char":
-        least = ""
-    else:
+    least, greatest = extreme_values(type)
+    if least is None or type.name == "char":
         return None, None
+    if type.floating:
+        greatest = math.nan
     first = field.encode(least)
     last = None if greatest is None else field.encode(greatest)
     return (last, first) if field.descending else (first, last)

@@ -158,7 +158,7 @@ def _text(node: Predicate, within: bool) -> str:
         case Or(children):
             text = " OR ".join(_text(child, True) for child in children)
             return f"({text})" if within else text
-        case Compare(op, column, value, type) if type.name in ("date", "timestamp", "timestamp_ntz"):
+        case Compare(op, column, value, type) if type.temporal:
             return f"{name_text(column)} {op} {_time_text(type, value)}"
     return str(node)
 

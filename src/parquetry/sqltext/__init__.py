@@ -22,7 +22,6 @@ if FOR_TYPE_CHECKERS:
     from parquetry.sqltext.tokens import (
         BARE as BARE,
         END_OF_TEXT as END_OF_TEXT,
-        TIME_TYPES as TIME_TYPES,
         Token as Token,
         is_name as is_name,
         tokenise as tokenise,

@@ -6,13 +6,11 @@ import math
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any
 
 from parquetry.errors import SkewedValueError
 from parquetry.sqltext.cursor import TokenCursor
-from parquetry.sqltext.tokens import TIME_TYPES
-
-Kind = Literal["null", "number", "text", "boolean", "date", "timestamp", "timestamp_ntz", "binary"]
+from parquetry.types import TIME_NAMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +18,13 @@ class LiteralConstant:
     """A constant.
 
     Attributes:
-        kind: the kind of literal.
+        kind: `null`, `number`, `text`, or the type that it is written as: `boolean`, `binary`, or a name of a
+            date or timestamp.
         text: its content: a text without quotes and escapes, or the hexadecimal digits of a binary.
         start: its position in the statement.
     """
 
-    kind: Kind
+    kind: str
     text: str
     start: int
 
@@ -54,9 +53,9 @@ def read_constant(cursor: TokenCursor) -> LiteralConstant | None:
     if token.word in ("true", "false"):
         cursor.advance()
         return LiteralConstant("boolean", token.word, start)
-    if token.word in TIME_TYPES and cursor.tokens[cursor.at + 1].quoted:
+    if token.word in TIME_NAMES and cursor.tokens[cursor.at + 1].quoted:
         cursor.advance()
-        return LiteralConstant(TIME_TYPES[token.word], _text(cursor), start)
+        return LiteralConstant(TIME_NAMES[token.word], _text(cursor), start)
     return None
 
 
@@ -87,7 +86,7 @@ def _constant(value: Any) -> LiteralConstant:
         case bytes():
             return LiteralConstant("binary", value.hex(), 0)
         case datetime():
-            kind: Kind = "timestamp_ntz" if value.tzinfo is None else "timestamp"
+            kind = "timestamp_ntz" if value.tzinfo is None else "timestamp"
             return LiteralConstant(kind, value.isoformat(sep=" "), 0)
         case date():
             return LiteralConstant("date", value.isoformat(), 0)

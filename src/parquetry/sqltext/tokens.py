@@ -5,19 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from parquetry.errors import FilterError
 from parquetry.identifiers import RESERVED
 
 END_OF_TEXT = "end of text"
-TIME_TYPES: dict[str, Literal["date", "timestamp", "timestamp_ntz"]] = {
-    "date": "date",
-    "timestamp": "timestamp",
-    "timestamp_ltz": "timestamp",
-    "timestamp_ntz": "timestamp_ntz",
-}
-"""The types of a text after these words: `DATE '2026-01-01'`."""
 BARE = {"bare date": "date", "bare timestamp": "timestamp"}
 """Token kinds of dates and timestamps without quotes, as in Hive's filters, and their types."""
 _NAME = re.compile(r"\w+")

@@ -21,7 +21,7 @@ from parquetry.layout import BucketSpec
 from parquetry.locations import open_location
 from parquetry.rows import require_certain_days
 from parquetry.verification.column_reader import ColumnBatches
-from parquetry.verification.row_order import first_out_of_order, has_known_order, sortable
+from parquetry.verification.row_order import first_out_of_order, sortable
 
 _MAX_SHOWN_CHARACTERS = 40
 """Most characters of a value in a message."""
@@ -77,7 +77,7 @@ def check_buckets(
     physical = {column.physical: column for column in columns}
     keys = [physical[name] for name in spec.columns]
     order = [physical[sort_column.column] for sort_column in spec.sort]
-    if not all(has_known_order(column.column_type) for column in order):
+    if not all(column.column_type.facts.stored_order for column in order):
         order = []
     read = list({column.physical: column for column in (*keys, *order)}.values())
     positions = {column.physical: at for at, column in enumerate(columns)}

@@ -15,11 +15,10 @@ import pyarrow as pa
 from parquetry.data_files import TableColumn
 from parquetry.hashing import HashType
 from parquetry.rows import StoredFile, plain
-from parquetry.types import INTEGER_BITS
+from parquetry.types import Family, facts_of
 
 _Times: TypeAlias = Literal["instants", "local", "unknown"]
 """The meaning of a column's timestamps without a zone."""
-_TEXT = ("string", "varchar", "char")
 _MAX_DIGITS_IN_64_BITS = 18
 """Digits that fit in 64 bits. Spark hashes longer decimals in another way."""
 
@@ -113,12 +112,11 @@ def _is_like(type: HashType, stored: pa.DataType, times: _Times) -> bool:
     """Return whether Spark reads a file's column as the same values of a type."""
     if pa.types.is_dictionary(stored):
         stored = stored.value_type
-    name = type.name
-    if (
-        name in INTEGER_BITS
-    ):  # Hive stores a tinyint in 32 bits; but an int column that became bigint was hashed as int
-        return bool(pa.types.is_signed_integer(stored)) and stored.bit_width >= INTEGER_BITS[name]
-    if name in _TEXT or name == "binary":
+    name, facts = type.name, facts_of(type.name)
+    if facts.family is Family.INTEGER:
+        # Hive stores a tinyint in 32 bits; but an int column that became bigint was hashed as int
+        return bool(pa.types.is_signed_integer(stored)) and stored.bit_width >= facts.bits
+    if facts.family in (Family.TEXT, Family.BINARY):
         return _is_text(stored) or pa.types.is_fixed_size_binary(stored)
     if name == "timestamp":
         return bool(pa.types.is_timestamp(stored)) and (stored.tz is not None or times == "instants")

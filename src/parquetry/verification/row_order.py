@@ -18,16 +18,6 @@ from numpy.typing import NDArray
 from parquetry.hashing import HashType
 from parquetry.types import ColumnType
 
-_ORDERED = ("boolean", "string", "varchar", "binary", "date", "decimal", "timestamp", "timestamp_ntz")
-
-
-def has_known_order(type: ColumnType) -> bool:
-    """Return whether Spark orders a column's values as the files store them.
-
-    A char is padded when it is read, which may move it behind texts that it comes before in the file.
-    """
-    return type.integral or type.floating or type.name in _ORDERED
-
 
 def sortable(array: pa.Array, type: ColumnType) -> pa.Array:
     """Return values of a column in a form whose comparison gives the column's order.

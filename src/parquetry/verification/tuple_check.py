@@ -26,7 +26,6 @@ _FIRST_GREGORIAN_DAY = -141_427
 """The days from 1970 back to 15 October 1582. ORC, and Parquet in the mode `LEGACY`, store earlier days in
 the Julian calendar, which Spark converts and PyArrow does not.
 """
-_COMPARABLE = ("string", "varchar", "binary", "boolean", "date", "decimal")
 
 
 def lacks_tuples(location: str, file_format: str) -> Lacks:
@@ -49,7 +48,7 @@ def _lacks(
     types = [column.column_type for column in columns]
     if any(_is_old_day(type, value) for row in tuples for type, value in zip(types, row, strict=True)):
         return False
-    if not all(type.integral or type.name in _COMPARABLE for type in types):
+    if not all(type.facts.same_in_arrow for type in types):
         return False
     filesystem, path = open_location(join_location(location, file.path))
     try:

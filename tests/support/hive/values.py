@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from parquetry.hashing.hash_types import HashType
-from parquetry.types import STORED_BITS, type_from_json, type_text
+from parquetry.types import type_from_json, type_text
 from tests.support.hive.oracle import coded
 
 
@@ -91,7 +91,7 @@ def _edges(type: Any) -> list[Any]:
             return [tuple(None for _ in fields)]
     found = type_from_json(type)
     if found.integral:
-        most = (1 << (STORED_BITS[found.name] - 1)) - 1
+        most = (1 << (found.facts.bits - 1)) - 1
         return [0, 1, -1, 5, -5, 42, most, -most - 1, most - 1]
     if found.name == "decimal":
         most = 10**found.precision - 1
@@ -138,7 +138,7 @@ def _value(type: Any, chance: random.Random) -> Any:
 
 
 def _whole(type: Any, chance: random.Random) -> int:
-    most = STORED_BITS[type_from_json(type).name] - 1
+    most = type_from_json(type).facts.bits - 1
     return chance.choice((1, -1)) * chance.getrandbits(chance.randint(1, most))
 
 

@@ -12,11 +12,15 @@ import pytest
 from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.expressions import And, In, NotIn
 
+from parquetry.data_files import ColumnStatistics, FileRecord, TableColumn, Trust
 from parquetry.iceberg import IcebergCatalog, plan
 from parquetry.iceberg.clients import Client
 from parquetry.iceberg.expressions import FilterColumns, filter_from_iceberg
-from parquetry.metastore import TableSnapshot
+from parquetry.iceberg.residuals import Residuals
+from parquetry.metastore import TableMetadata, TableSnapshot
 from parquetry.predicate.evaluate import evaluate
+from parquetry.prune import SelectedFile
+from parquetry.types import parse_type
 from tests.support.clients.iceberg import served
 from tests.support.readers.python_tables import PythonLake
 
@@ -110,6 +114,18 @@ def test_a_long_filter_comes_back_in_parts(lake: PythonLake) -> None:
     assert max(len(task["residual-filter"]["values"]) for task in tasks) == 57
     short = {"type": "in", "term": "a", "values": values[:9]}
     assert [task["residual-filter"] for task in tasks_of(lake, short)] == [short]
+
+
+@pytest.mark.parametrize(("type", "values"), [("timestamp", 1), ("timestamp_ntz", 5)])
+def test_a_file_with_days_keeps_all_local_times(type: str, values: int) -> None:
+    """Bounds may be days, from before a DATE was widened to TIMESTAMP_NTZ. Days leave out no microseconds."""
+    metadata = TableMetadata((TableColumn("t", type),), (), "parquet", "file:/t")
+    days = ColumnStatistics(None, 0, 20_000, 20_001, True, True, Trust.EXACT)
+    selected = SelectedFile((), FileRecord("a", 1, 2, columns={"t": days}), "/t/a")
+    micros = [(20_000 + day) * 86_400_000_000 for day in range(5)]
+    expression = {"type": "in", "term": "t", "values": micros, "padding": " " * 600}
+    residuals = Residuals(expression, FilterColumns({"t": parse_type(type)}, {}), metadata)
+    assert len(json.loads(bytes(residuals.encode(selected) or b""))["values"]) == values
 
 
 def test_pages_have_a_bounded_length(lake: PythonLake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -193,6 +193,16 @@ def test_columns() -> None:
         hive_columns("db.t", [TableColumn("n", "timestamp_ntz")])
 
 
+@pytest.mark.parametrize("type", ["time(6)", "interval day", "variant", "void", "geometry(4326)", "new(3)"])
+def test_types_that_hive_lacks_are_refused_by_type(type: str) -> None:
+    """Hive lacks a type wherever it is nested, and has a field of the same name."""
+    nested = {"type": "array", "elementType": type, "containsNull": True}
+    with pytest.raises(UnsupportedError, match="Hive has no type for column c"):
+        hive_columns("db.t", [TableColumn("c", nested)])
+    named = {"type": "struct", "fields": [{"name": type.partition("(")[0], "type": "integer"}]}
+    assert hive_columns("db.t", [TableColumn("c", named)])[0].type.endswith(":int>")
+
+
 def test_statistics() -> None:
     """The record has the number of rows only if it is known for all files."""
     assert statistics([FileRecord("a", 1, 2), FileRecord("b", 3)]) == {"numFiles": "2", "totalSize": "4"}

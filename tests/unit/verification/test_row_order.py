@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from parquetry.types import order_key, parse_type
-from parquetry.verification.row_order import first_out_of_order, has_known_order, sortable
+from parquetry.verification.row_order import first_out_of_order, sortable
 
 VALUES: dict[str, list[Any]] = {
     "int": [None, -3, 0, 7],
@@ -79,6 +79,6 @@ def test_several_columns() -> None:
 def test_what_has_no_order_that_is_known() -> None:
     """A char is padded on reading, and Spark has no order of maps."""
     known = {
-        type: has_known_order(parse_type(type)) for type in ("char(3)", "varchar(3)", "timestamp", "bigint")
+        type: parse_type(type).facts.stored_order for type in ("char(3)", "varchar(3)", "timestamp", "bigint")
     }
     assert known == {"char(3)": False, "varchar(3)": True, "timestamp": True, "bigint": True}

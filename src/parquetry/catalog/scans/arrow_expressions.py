@@ -23,12 +23,12 @@ from parquetry.predicate import (
     Or,
     Predicate,
 )
-from parquetry.types import ColumnType, decimal_from_unscaled
+from parquetry.types import INTEGERS, ColumnType, decimal_from_unscaled
 
 _COMPARISONS = {"equal": "=", "not_equal": "!=", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
 _FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_INTEGERS = {2: "tinyint", 3: "smallint", 5: "int", 7: "bigint"}
-"""The numbers of the fields of a literal that are signed integers."""
+_INTEGER_BITS = {2: 8, 3: 16, 5: 32, 7: 64}
+"""The bits of signed integers by the numbers of the fields of a literal that have them."""
 _Fields = dict[int, list[Any]]
 
 
@@ -149,9 +149,9 @@ class _ExpressionReader:
 
 def _literal(literal: _Fields) -> tuple[Any, ColumnType]:
     """Return a literal in the form of `parquetry.types`, and its type."""
-    for number, name in _INTEGERS.items():
+    for number, bits in _INTEGER_BITS.items():
         if number in literal:
-            return _sign_number(literal[number][0], 32 if number < 7 else 64), ColumnType(name)
+            return _sign_number(literal[number][0], max(bits, 32)), ColumnType(INTEGERS[bits])
     if 1 in literal:
         return bool(literal[1][0]), ColumnType("boolean")
     if 10 in literal:

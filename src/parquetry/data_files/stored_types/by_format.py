@@ -12,14 +12,6 @@ from parquetry.data_files.stored_types.orc_types import orc_conversion
 from parquetry.data_files.stored_types.parquet_types import parquet_conversion
 from parquetry.types import ColumnType
 
-_WRITTEN_AS = {
-    "boolean": "BOOLEAN", "tinyint": "INT32 INT(8)", "smallint": "INT32 INT(16)", "int": "INT32", "bigint": "INT64",
-    "float": "FLOAT", "double": "DOUBLE", "binary": "BYTE_ARRAY", "date": "INT32 DATE",
-    **dict.fromkeys(("string", "varchar", "char"), "BYTE_ARRAY STRING"),
-    **dict.fromkeys(("timestamp", "timestamp_ntz"), "INT64 TIMESTAMP(MICROS)"),
-}  # fmt: skip
-"""How Spark writes a type into Parquet files."""
-
 
 def find_conversion(stored: str, kind: ColumnType) -> Conversion:
     """Return what Spark's reader makes of a stored type for a column of a table.
@@ -67,4 +59,4 @@ def _is_own_type(stored: str, kind: ColumnType) -> bool:
         return name == str(kind) or (kind.textual and name == "string")
     if kind.name == "decimal":
         return name.partition(" ")[2] == f"DECIMAL({kind.precision},{kind.scale})"
-    return name == _WRITTEN_AS.get(kind.name)
+    return name == kind.facts.parquet

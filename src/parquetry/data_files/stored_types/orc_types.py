@@ -11,31 +11,23 @@ import functools
 
 from parquetry.data_files.stored_types.conversion import Conversion
 from parquetry.errors import ValueTypeError
-from parquetry.types import INTEGER_BITS, ColumnType, parse_type
+from parquetry.types import ColumnType, Family, parse_type
 
 SAME, CHANGED, REFUSED = Conversion.SAME, Conversion.CHANGED, Conversion.REFUSED
 
 LOCAL_TIMESTAMP = "timestamp with local time zone"
 """ORC's type of an instant. Spark reads it as TIMESTAMP, and never writes it."""
 
-_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
-"""Most digits of an integer type."""
-_FLOATING = {
-    "float": ("tinyint", "smallint", "float"),
-    "double": ("tinyint", "smallint", "int", "float", "double"),
-}
-"""Types in a file whose values each floating type has without rounding."""
-_TEXTUAL = ("string", "varchar", "char")
-_NUMBERS = ("boolean", *INTEGER_BITS, "float", "double", "decimal")
-_REFUSED = {
+_NUMBERS = (Family.BOOLEAN, Family.INTEGER, Family.FLOAT, Family.DECIMAL)
+_REFUSED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(_NUMBERS, ("binary", "date")),
-    "binary": (*_NUMBERS, "date", "timestamp", "timestamp_ntz"),
+    Family.BINARY: (*_NUMBERS, "date", "timestamp", "timestamp_ntz"),
     "date": (*_NUMBERS, "binary", "timestamp_ntz"),
     "timestamp": ("binary", "timestamp_ntz"),
     LOCAL_TIMESTAMP: ("binary", "timestamp_ntz"),
     "timestamp_ntz": ("binary", "date", "timestamp"),
 }
-"""For each type in a file, the types that Spark fails to read it as."""
+"""For each type in a file, or its family, the types and families that Spark fails to read it as."""
 _NESTED = ("array", "map", "struct", "uniontype")
 
 
@@ -58,7 +50,8 @@ def orc_conversion(stored: str, kind: ColumnType) -> Conversion:
     if stored.partition("<")[0] in _NESTED:
         return REFUSED
     file = parse_orc_type(stored)
-    if kind.name in _REFUSED.get(file.name, ()):
+    refused = _REFUSED.get(file.name) or _REFUSED.get(file.family, ())
+    if kind.name in refused or kind.family in refused:
         return REFUSED
     return SAME if _keeps_values(file, kind) else CHANGED
 
@@ -73,13 +66,14 @@ def parse_orc_type(text: str) -> ColumnType:
 
 def _keeps_values(file: ColumnType, kind: ColumnType) -> bool:
     """Return whether each value and each NULL of a file is read as it is stored."""
-    if kind.name in INTEGER_BITS:
-        return file.name in INTEGER_BITS and INTEGER_BITS[file.name] <= INTEGER_BITS[kind.name]
-    if kind.name in _FLOATING:
-        return file.name in _FLOATING[kind.name]
+    bits = file.facts.bits
+    if kind.integral:
+        return file.integral and bits <= kind.facts.bits
+    if kind.floating:
+        return bits <= kind.facts.bits if file.floating else file.integral and bits <= kind.facts.exact_bits
     if kind.name == "decimal":
         return _is_in_decimal(file, kind)
-    if kind.name in _TEXTUAL:
+    if kind.textual:
         return _is_in_text(file, kind)
     if kind.name == "timestamp":
         return file.name in ("timestamp", LOCAL_TIMESTAMP)
@@ -90,11 +84,11 @@ def _is_in_decimal(file: ColumnType, kind: ColumnType) -> bool:
     room = kind.precision - kind.scale
     if file.name == "decimal":
         return kind.scale >= file.scale and room >= file.precision - file.scale
-    return file.name in _DIGITS and room >= _DIGITS[file.name]
+    return file.integral and room >= file.facts.digits
 
 
 def _is_in_text(file: ColumnType, kind: ColumnType) -> bool:
     """Return whether a text is read whole. `pad_bounds` cares for the blanks at the end of a CHAR."""
-    if file.name not in _TEXTUAL:
+    if not file.textual:
         return False
     return file.name == "string" or kind.name == "string" or file.length <= kind.length

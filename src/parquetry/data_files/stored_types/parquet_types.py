@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 
 from parquetry.data_files.stored_types.conversion import Conversion
-from parquetry.types import INTEGER_BITS, ColumnType
+from parquetry.types import ColumnType
 
 SAME, CHANGED, REFUSED = Conversion.SAME, Conversion.CHANGED, Conversion.REFUSED
 
@@ -20,8 +20,6 @@ _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 _SIGNED = ("", "INT(8)", "INT(16)", "INT(32)", "INT(64)")
 _SMALL_UNSIGNED = ("UINT(8)", "UINT(16)")
 _TEXTS = ("", "STRING", "ENUM", "JSON", "BSON")
-_TEXTUAL = ("string", "varchar", "char")
-_TIMES = ("timestamp", "timestamp_ntz")
 _INT32_DIGITS, _INT64_DIGITS = 10, 20
 """Digits before the point that Spark wants of a decimal that an INT32, or an INT64, is read as."""
 
@@ -61,7 +59,7 @@ def _int32(annotation: str, kind: ColumnType) -> Conversion:
         return SAME if annotation == "DATE" else CHANGED
     if name == "timestamp_ntz" and annotation == "DATE":
         return SAME
-    if name in INTEGER_BITS:
+    if kind.integral:
         wide = annotation == "UINT(32)"  # numbers that do not fit have no bounds (`bounds`)
         return SAME if wide or annotation in _SIGNED or annotation in _SMALL_UNSIGNED else CHANGED
     if name == "double":  # UINT(32) is read as if it were signed
@@ -77,7 +75,7 @@ def _int64(annotation: str, kind: ColumnType) -> Conversion:
         return _as_decimal(annotation, kind, _INT64_DIGITS)
     if name == "bigint":  # times and decimals are read as the plain number that is stored
         return SAME if annotation in _SIGNED or annotation == "UINT(64)" else CHANGED
-    if name in _TIMES:
+    if kind.temporal and name != "date":
         if annotation in ("TIMESTAMP(MICROS)", "TIMESTAMP(MILLIS)"):
             return SAME
         return CHANGED if annotation == "TIMESTAMP(NANOS)" else REFUSED
@@ -85,11 +83,11 @@ def _int64(annotation: str, kind: ColumnType) -> Conversion:
 
 
 def _int96(_: str, kind: ColumnType) -> Conversion:
-    return SAME if kind.name in _TIMES else REFUSED
+    return SAME if kind.temporal and kind.name != "date" else REFUSED
 
 
 def _float(annotation: str, kind: ColumnType) -> Conversion:
-    if kind.name not in ("float", "double"):
+    if not kind.floating:
         return REFUSED
     return CHANGED if annotation else SAME
 
@@ -103,7 +101,7 @@ def _double(annotation: str, kind: ColumnType) -> Conversion:
 def _bytes(annotation: str, kind: ColumnType) -> Conversion:
     if kind.name == "decimal":
         return _as_decimal(annotation, kind, None)
-    if kind.name in _TEXTUAL or kind.name == "binary":
+    if kind.textual or kind.name == "binary":
         return SAME if annotation in _TEXTS else CHANGED
     return REFUSED
 

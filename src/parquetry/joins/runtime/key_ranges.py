@@ -23,7 +23,7 @@ from parquetry.errors import ValueTypeError
 from parquetry.metastore import TableMetadata
 from parquetry.predicate import NO_ROWS, ONLY_NULL
 from parquetry.prune import FileKnowledge, Selection
-from parquetry.types import STORED_BITS, ColumnType, Value
+from parquetry.types import ColumnType, Value, extreme_values
 
 
 def partition_key_ranges(
@@ -57,12 +57,8 @@ def partition_key_ranges(
 
 
 def _type_range(type_: ColumnType) -> tuple[Any, Any]:
-    if type_.name in STORED_BITS:
-        limit = 1 << (STORED_BITS[type_.name] - 1)
-        return -limit, limit - 1
-    if type_.name == "decimal":
-        most = Decimal((0, (9,) * type_.precision, -type_.scale))
-        return -most, most
+    if type_.facts.value in (int, Decimal):
+        return extreme_values(type_)
     raise ValueTypeError(
         f"Type {type_}: it has no least and no greatest value, which could stand for what files do not tell."
     )

@@ -45,22 +45,12 @@ from parquetry.data_files import (
     TableColumn,
     Trust,
 )
-from parquetry.types import INTEGER_BITS, ColumnType
+from parquetry.types import ColumnType
 
 Types = Mapping[str, ColumnType]
 """Types of the columns that may have bounds, by their physical names in lower case."""
 
 _INT64 = 1 << 63
-_BOUND_CLASSES: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(INTEGER_BITS, (int,)),
-    **dict.fromkeys(("date", "timestamp", "timestamp_ntz"), (int,)),
-    **dict.fromkeys(("string", "varchar", "char", "binary"), (str, bytes)),
-    **dict.fromkeys(("float", "double"), (int, float)),
-    "decimal": (int, str),
-    "boolean": (bool,),
-}
-"""The Python types of the bounds in files, by the name of the column's type. Bounds of other types are not
-used."""
 
 
 def types_of(columns: Iterable[TableColumn]) -> Types:
@@ -115,7 +105,7 @@ def _summarise_column(column: StatisticsColumn, rows: Numbers, type: ColumnType 
     has_values = (rows != 0) & ((column.nulls != rows) | (column.nulls == UNKNOWN) | ~is_sure)
     if not has_values.any():
         return ColumnStatistics(size, nulls, trust=trust)
-    pair = _bounds(type.name, column.min, column.max, has_values)
+    pair = _bounds(type, column.min, column.max, has_values)
     if pair is None:
         return ColumnStatistics(size, nulls, trust=trust)
     low, high = pair
@@ -130,18 +120,18 @@ def _summarise_column(column: StatisticsColumn, rows: Numbers, type: ColumnType 
     )
 
 
-def _bounds(kind: str, least: Bound, greatest: Bound, selected: Flags) -> tuple[Any, Any] | None:
+def _bounds(kind: ColumnType, least: Bound, greatest: Bound, selected: Flags) -> tuple[Any, Any] | None:
     """Return the least minimum and the greatest maximum of some files, or None if they are not known."""
     lows, highs = _selected_values(least, selected), _selected_values(greatest, selected)
     if lows is None or highs is None:
         return None
     if isinstance(lows, list) or isinstance(highs, list):
         return _bounds_from_values(kind, list(lows), list(highs))
-    if lows.dtype != highs.dtype or type(lows[0].item()) not in _BOUND_CLASSES.get(kind, ()):
+    if lows.dtype != highs.dtype or type(lows[0].item()) not in kind.facts.bounds:
         return None
     if not (lows <= highs).all():  # NaN is not, either
         return None
-    if kind in ("date", "timestamp_ntz"):
+    if kind.name == "date" or kind.facts.may_be_days:
         # Days or microseconds, which `data_files.bounds` distinguishes by their size, file by file.
         microseconds = (lows < -MAX_DAY) | (highs >= MAX_DAY)
         if microseconds.any() and not microseconds.all():
@@ -158,19 +148,19 @@ def _selected_values(bound: Bound, selected: Flags) -> Any:
     return bound.values[selected]
 
 
-def _bounds_from_values(kind: str, lows: list[Any], highs: list[Any]) -> tuple[Any, Any] | None:
+def _bounds_from_values(kind: ColumnType, lows: list[Any], highs: list[Any]) -> tuple[Any, Any] | None:
     classes = {value.__class__ for values in (lows, highs) for value in values}
-    if len(classes) != 1 or not classes.issubset(_BOUND_CLASSES.get(kind, ())):
+    if len(classes) != 1 or not classes.issubset(kind.facts.bounds):
         return None
     stated = classes.pop()
     if stated not in (str, bytes):  # integers beyond int64, which no column has
         return None
-    if kind == "decimal":
+    if kind.name == "decimal":
         try:
             return _bounds_from_decimals(lows, highs)
         except InvalidOperation:
             return None
-    if stated is bytes and kind != "binary" and not all(map(_is_text, (*lows, *highs))):
+    if stated is bytes and kind.name != "binary" and not all(map(_is_text, (*lows, *highs))):
         return None
     if any(low > high for low, high in zip(lows, highs, strict=True)):
         return None

@@ -9,24 +9,15 @@ from typing import Any, TypeAlias, get_origin
 
 import msgspec
 
-from parquetry.operations import Argument, Operation, Timestamp
+from parquetry.operations import SPARK_TYPES, Argument, Operation
 from parquetry.planner.protocol.answers import Parameter, Values
 from parquetry.planner.protocol.questions import CallArgument
-from parquetry.types import STRING, sql_literal
+from parquetry.types import STRING, parse_type, sql_literal
 
 Row: TypeAlias = Sequence[Any]
 """Texts, numbers, truth values, None, and tuples of texts, which become one text."""
 Rows: TypeAlias = list[Values]
 """Rows as the bridge reads them. Numbers and timestamps (microseconds) are written in digits."""
-
-_SQL_TYPES: dict[Any, tuple[str, str]] = {
-    str: ("string", "NULL"),
-    int: ("bigint", "CAST(NULL AS BIGINT)"),
-    bool: ("boolean", "CAST(NULL AS BOOLEAN)"),
-    float: ("double", "CAST(NULL AS DOUBLE)"),
-    Timestamp: ("timestamp", "CAST(NULL AS TIMESTAMP)"),
-    list: ("array<string>", "CAST(NULL AS ARRAY<STRING>)"),
-}
 
 
 def parameters(operation: Operation) -> list[Parameter]:
@@ -35,7 +26,9 @@ def parameters(operation: Operation) -> list[Parameter]:
 
 
 def _parameter(argument: Argument) -> Parameter:
-    ddl, null = _SQL_TYPES[get_origin(argument.kind) or argument.kind]
+    is_list = get_origin(argument.kind) is list
+    ddl = "array<string>" if is_list else str(parse_type(SPARK_TYPES.get(argument.kind, "string")))
+    null = "NULL" if ddl == "string" else f"CAST(NULL AS {ddl.upper()})"
     default = None if argument.is_required else null if argument.default is None else _sql(argument.default)
     return Parameter(argument.name, ddl, argument.comment, default)
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from parquetry.types import STORED_BITS, ColumnType, Value, to_float32
+from parquetry.types import ColumnType, Value, to_float32
 
 
 def from_wire(type_: ColumnType, text: str | None) -> Value:
     """Return the value that the bridge sent: dates in days, timestamps in microseconds, binary in hex."""
     if text is None:
         return None
-    if type_.name in STORED_BITS:
+    if type_.facts.value is int:
         return int(text)
     if type_.name == "boolean":
         return text == "true"
-    if type_.name in ("float", "double"):
+    if type_.floating:
         number = float(text.replace("Infinity", "inf"))
         return (
             to_float32(number) if type_.name == "float" else number

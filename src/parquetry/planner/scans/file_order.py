@@ -9,7 +9,6 @@ from parquetry.planner.protocol import answers
 from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans.request import ScanRequest
 from parquetry.prune import Remaining, Selection, SortKey, file_order, order_columns, sort_type, usable
-from parquetry.types import ColumnType
 
 
 def columns_for_order(request: ScanRequest, read: Collection[str]) -> set[str]:
@@ -59,7 +58,7 @@ def _key_column(request: ScanRequest, selection: Selection, key: SortKey | None)
     kind = column.column_type
     # which values ORC's readers compare as Spark does depends on the value, but for integers
     is_compared = metadata.format == "parquet" or kind.integral
-    return column.name if is_compared and _is_read(metadata.format, kind) else None
+    return column.name if is_compared and metadata.format in kind.facts.reader_order else None
 
 
 def reported_threshold(request: ScanRequest, selection: Selection) -> list[answers.RowGroupRanges]:
@@ -71,7 +70,7 @@ def reported_threshold(request: ScanRequest, selection: Selection) -> list[answe
     count = selection.block.count
     if threshold is None or have_one_row_group(metadata, selection.bytes, count):
         return []
-    if not _is_read(metadata.format, threshold.type):
+    if metadata.format not in threshold.type.facts.reader_order:
         return []
     text = to_wire(threshold.type, threshold.value)
     tree = {
@@ -82,10 +81,3 @@ def reported_threshold(request: ScanRequest, selection: Selection) -> list[answe
         return []
     ends = [text, None] if threshold.op == ">=" else [None, text]
     return [answers.RowGroupRanges(threshold.column, [ends], [])]
-
-
-def _is_read(file_format: str, kind: ColumnType) -> bool:
-    """Return whether readers order a type's values as Spark does: no floats or chars, and no times in ORC."""
-    if kind.name in ("timestamp", "timestamp_ntz"):
-        return file_format == "parquet"
-    return kind.integral or kind.name in ("date", "decimal", "string", "varchar")

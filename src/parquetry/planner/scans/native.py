@@ -19,8 +19,6 @@ from parquetry.prune import NativeReport
 from parquetry.texts import quantity
 from parquetry.types import type_text
 
-_CALENDAR_TYPES = ("date", "timestamp", "timestamp_ntz")
-
 
 def native_columns(snapshot: TableSnapshot, q: questions.PlanScan, settings: Settings) -> set[str]:
     """Return the columns whose statistics `native_scan` needs: dates and times that an engine reads.
@@ -93,7 +91,7 @@ def _of_columns(metadata: TableMetadata, read: Sequence[str]) -> str | None:
             return f"files know column {column.name} by another name"
         if column.metadata.get(EXISTS_DEFAULT) is not None:
             return f"older files lack column {column.name}, which has a default"
-        if not kind.primitive or kind.name == "char":
+        if not kind.facts.native:
             return f"column {column.name} is of type {type_text(column.type)}"
     return None
 
@@ -117,5 +115,5 @@ def _calendar_columns(metadata: TableMetadata, read: Sequence[str]) -> list[Tabl
     return [
         column
         for column in columns
-        if column.name not in metadata.partition_by and column.column_type.name in _CALENDAR_TYPES
+        if column.name not in metadata.partition_by and column.column_type.temporal
     ]

@@ -38,7 +38,7 @@ from parquetry.prune import (
     reductions,
 )
 from parquetry.texts import quantity
-from parquetry.types import sql_literal
+from parquetry.types import Family, facts_of, sql_literal
 
 TUPLES = "TUPLES"
 
@@ -131,7 +131,7 @@ def _bounded(tree: dict[str, Any]) -> dict[str, Any]:
         return {**tree, "args": [_bounded(each) for each in tree["args"]]}
     if tree.get("fn") != _WITHIN_FUNCTION:
         return tree
-    if tree["type"] in ("float", "double"):  # NaN, and zeros of both signs, make no bounds
+    if facts_of(tree["type"]).family is Family.FLOAT:  # NaN, and zeros of both signs, make no bounds
         return {"fn": "ALWAYS_TRUE"}
     ends = ((">=", "least"), ("<=", "greatest"))
     column = tree["of"] if "of" in tree else {"col": tree["col"]}

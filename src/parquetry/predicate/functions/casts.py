@@ -16,10 +16,9 @@ from parquetry.predicate.functions.numbers import rounded
 from parquetry.predicate.functions.times import local_days, local_time, text_of_local
 from parquetry.predicate.functions.values import UNKNOWN, OutOfRangeError, Range
 from parquetry.temporal import MICROS_PER_SECOND
-from parquetry.types import ColumnType, nearest_float32
+from parquetry.types import ColumnType, Family, nearest_float32
 
 _MAX_EXACT = 1 << 53
-_TIMES = ("date", "timestamp", "timestamp_ntz")
 
 
 def cast(call: FunctionCall, ranges: Sequence[Range]) -> Range:
@@ -47,27 +46,22 @@ def casts_text(expression: Expression) -> bool:
 
 def _is_same(source: ColumnType, target: ColumnType) -> bool:
     """Return whether a cast changes no value."""
-    return source == target or {source.name, target.name} <= {"string", "varchar"}
+    return source == target or (source.unpadded and target.unpadded)
 
 
 def _point(call: FunctionCall, values: Sequence[Any], end: int) -> Any:
     (value,), source, target = values, call.args[0].type, call.type
     if source is None or target is None or value is None:
         raise OutOfRangeError
-    kinds = (_kind(source), _kind(target))
-    convert = _CONVERSIONS.get(kinds)
+    convert = _CONVERSIONS.get((source.family, _target(target)))
     if convert is None:
         raise OutOfRangeError
     return convert(call, value, end)
 
 
-def _kind(type: ColumnType) -> str:
-    """Return the name of a type, one name for all whole numbers, for floats and for times."""
-    if type.integral:
-        return "integer"
-    if type.floating:
-        return "float"
-    return "time" if type.name in _TIMES else type.name
+def _target(type: ColumnType) -> Family | None:
+    """Return the family that values are cast to. A varchar or char may be shorter than the text."""
+    return None if type.textual and type.name != "string" else type.family
 
 
 def _to_integer(call: FunctionCall, value: Any, end: int) -> int:
@@ -127,19 +121,19 @@ def _from_boolean(_: FunctionCall, value: Any, __: int) -> int:
     return int(value)
 
 
-_CONVERSIONS: dict[tuple[str, str], Callable[[FunctionCall, Any, int], Any]] = {
-    ("integer", "integer"): _to_integer,
-    ("decimal", "integer"): _to_integer,
-    ("float", "integer"): _to_integer,
-    ("boolean", "integer"): _from_boolean,
-    ("integer", "float"): _to_float,
-    ("decimal", "float"): _to_float,
-    ("float", "float"): _to_float,
-    ("integer", "decimal"): _to_decimal,
-    ("decimal", "decimal"): _to_decimal,
-    ("time", "time"): _between_times,
-    ("time", "integer"): _seconds,
-    ("integer", "time"): _from_seconds,
-    ("time", "string"): _time_text,
+_CONVERSIONS: dict[tuple[Family, Family | None], Callable[[FunctionCall, Any, int], Any]] = {
+    (Family.INTEGER, Family.INTEGER): _to_integer,
+    (Family.DECIMAL, Family.INTEGER): _to_integer,
+    (Family.FLOAT, Family.INTEGER): _to_integer,
+    (Family.BOOLEAN, Family.INTEGER): _from_boolean,
+    (Family.INTEGER, Family.FLOAT): _to_float,
+    (Family.DECIMAL, Family.FLOAT): _to_float,
+    (Family.FLOAT, Family.FLOAT): _to_float,
+    (Family.INTEGER, Family.DECIMAL): _to_decimal,
+    (Family.DECIMAL, Family.DECIMAL): _to_decimal,
+    (Family.TEMPORAL, Family.TEMPORAL): _between_times,
+    (Family.TEMPORAL, Family.INTEGER): _seconds,
+    (Family.INTEGER, Family.TEMPORAL): _from_seconds,
+    (Family.TEMPORAL, Family.TEXT): _time_text,
 }
-"""By the kinds of both types; a cast of another pair is not monotone, or seldom used."""
+"""By the families of both types; a cast of another pair is not monotone, or seldom used."""

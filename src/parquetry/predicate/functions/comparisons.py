@@ -49,7 +49,7 @@ def kind(type: ColumnType | None) -> str | None:
     """Return the kind of a type; values of one kind can be compared in Python as Spark compares them."""
     if type is None or not type.keyed or type.name == "char":
         return None
-    if type.integral or type.floating or type.name == "decimal":
+    if type.numeric:
         return "number"
     return "text" if type.textual else type.name
 

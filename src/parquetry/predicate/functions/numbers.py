@@ -72,7 +72,7 @@ def _numeric(call: FunctionCall) -> ColumnType:
         OutOfRangeError: it is not known, or is no number's.
     """
     type = call.type
-    if type is None or not (type.integral or type.floating or type.name == "decimal" or type.interval):
+    if type is None or not (type.numeric or type.interval):
         raise OutOfRangeError
     return type
 

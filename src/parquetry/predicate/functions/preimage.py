@@ -24,7 +24,7 @@ from parquetry.predicate.functions.ranges import ranges
 from parquetry.predicate.functions.table import directions
 from parquetry.predicate.functions.values import NO_NULL, Range, extremes
 from parquetry.predicate.nodes import Like, Or, Predicate, all_of, any_of, equal
-from parquetry.types import STORED_BITS, STRING, ColumnType, Value, decimal_from_unscaled, order_key
+from parquetry.types import STRING, ColumnType, Value, decimal_from_unscaled, order_key
 
 MAX_RANGES = 20
 """Ranges that an IN becomes at most; a longer IN becomes one range from its least to its greatest value."""
@@ -187,7 +187,7 @@ def _between(name: str, type: ColumnType, domain: _Domain, low: int, high: int) 
 @lru_cache(maxsize=_CACHED_CONDITIONS)
 def _domain(expression: Expression, type: ColumnType) -> _Domain | None:
     """Return the numbers with a known result, or None if a few small numbers have none."""
-    if type.name in STORED_BITS:
+    if type.facts.value is int:
         value: Callable[[int], Value] = int
         least, greatest = extremes(type)
     elif type.name == "decimal":
@@ -276,7 +276,7 @@ def _beginning(op: str, expression: Expression, text: str) -> Predicate | None:
     if not isinstance(expression, FunctionCall) or not isinstance(expression.args[0], ColumnReference):
         return None
     name, type, length = expression.args[0].name, expression.args[0].type, _first_characters(expression)
-    if length is None or type.name not in ("string", "varchar"):
+    if length is None or not type.unpadded:
         return None
     found = like.starts_with(name, text[:length])
     begins = Like(found.column, found.pattern, found.escape, type)

@@ -7,11 +7,9 @@ read, and Spark raises the error, or wraps the number, as it does without prunin
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
-from functools import lru_cache
 from typing import Any, NamedTuple
 
-from parquetry.types import STORED_BITS, ColumnType, negative
+from parquetry.types import ColumnType, extreme_values
 
 NO_NULL, SOME_NULL, ONLY_NULL, NO_ROWS = 0, 1, 2, 3
 """Codes for NULLs among a container's rows: none, perhaps some, all; or there are no rows at all."""
@@ -75,7 +73,6 @@ def ends_of(type: ColumnType | None, each: Range) -> tuple[Any, Any]:
     return low, high
 
 
-@lru_cache(maxsize=256)
 def extremes(type: ColumnType | None) -> tuple[Any, Any]:
     """Return the least and the greatest value of a type, NaN left out; None where there is none.
 
@@ -85,23 +82,9 @@ def extremes(type: ColumnType | None) -> tuple[Any, Any]:
     >>> extremes(ColumnType("tinyint")), extremes(ColumnType("string"))
     ((-128, 127), ('', None))
     """
-    if type is None:
+    if type is None or type.facts.value is None:
         raise OutOfRangeError
-    if type.name in STORED_BITS:
-        limit = 1 << (STORED_BITS[type.name] - 1)
-        return -limit, limit - 1
-    if type.floating:
-        return float("-inf"), float("inf")
-    if type.name == "decimal":
-        greatest = Decimal((0, (9,) * type.precision, -type.scale))
-        return negative(greatest), greatest
-    if type.name == "boolean":
-        return False, True
-    if type.textual:
-        return "", None
-    if type.name == "binary":
-        return b"", None
-    raise OutOfRangeError
+    return extreme_values(type)
 
 
 def fitting(type: ColumnType | None, value: Any) -> Any:

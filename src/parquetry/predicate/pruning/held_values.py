@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.predicate.pruning.truth_sets import MAX_LISTED_CONTAINERS, Codes
-from parquetry.types import STORED_BITS, ColumnType, Value, order_key
+from parquetry.types import ColumnType, Value, order_key
 
 Values: TypeAlias = list[Any] | NDArray[Any]
 """A value for each of N containers."""
@@ -65,9 +65,8 @@ def python_type(type: ColumnType) -> type:
     >>> python_type(ColumnType("date")), python_type(ColumnType("string"))
     (<class 'int'>, <class 'object'>)
     """
-    if type.name in STORED_BITS:
-        return int
-    return float if type.floating else bool if type.name == "boolean" else object
+    value = type.facts.value
+    return value if value in (int, float, bool) else object
 
 
 def value_array(values: Sequence[Value], kind: type, *, lowest: bool) -> Values:

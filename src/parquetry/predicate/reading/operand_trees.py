@@ -14,7 +14,7 @@ from parquetry.errors import ParquetryError
 from parquetry.predicate import bind
 from parquetry.predicate.nodes import name_text
 from parquetry.predicate.reading import char_padding
-from parquetry.types import STORED_BITS, STRING, ColumnType, Value, parse_type, sql_literal, value_from_text
+from parquetry.types import STRING, ColumnType, Value, parse_type, sql_literal, value_from_text
 
 COMPARISONS = {"=": "=", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
 """The comparisons by their signs in trees."""
@@ -78,7 +78,7 @@ def literal_reader(name: str) -> tuple[ColumnType, Callable[[str], Value]]:
         raise NotUnderstoodError(f"literal of type {type}")
     if type.textual:
         return STRING, str
-    if type.name in STORED_BITS:
+    if type.facts.value is int:
         return type, int
     if type.name == "binary":
         return type, bytes.fromhex

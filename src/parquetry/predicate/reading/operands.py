@@ -12,8 +12,17 @@ from typing import TypeVar
 
 from parquetry.errors import ColumnNotFoundError, FilterError, ValueTypeError
 from parquetry.predicate import bind
-from parquetry.sqltext import BARE, END_OF_TEXT, TIME_TYPES, Token, is_name, tokenise
-from parquetry.types import BOOLEAN, STRING, ColumnType, Value, negative, parse_type, value_from_text
+from parquetry.sqltext import BARE, END_OF_TEXT, Token, is_name, tokenise
+from parquetry.types import (
+    BOOLEAN,
+    STRING,
+    TIME_NAMES,
+    ColumnType,
+    Value,
+    negative,
+    parse_type,
+    value_from_text,
+)
 
 _ARITHMETIC_TOKENS = frozenset(
     ("PLUS", "DASH", "STAR", "SLASH", "MOD", "DPIPE", "DIV", "AMP", "PIPE", "CARET")
@@ -136,7 +145,7 @@ class Operands:
             self._tokens[self._at + 1] if self.next.kind != END_OF_TEXT else self.next,
         )
         # `date` is a column unless a text follows it.
-        return is_name(token) and not (token.word in TIME_TYPES and following.kind == "STRING")
+        return is_name(token) and not (token.word in TIME_NAMES and following.kind == "STRING")
 
     def name(self) -> Name:
         """Read a column."""
@@ -191,9 +200,9 @@ class Operands:
             return Literal(None, STRING, start)
         if token.word in ("true", "false"):
             return Literal(token.word == "true", BOOLEAN, start)
-        if token.word in TIME_TYPES and self.next.kind == "STRING":
+        if token.word in TIME_NAMES and self.next.kind == "STRING":
             self._at += 1
-            return self._time(self._tokens[self._at - 1], TIME_TYPES[token.word])
+            return self._time(self._tokens[self._at - 1], TIME_NAMES[token.word])
         if token.kind in BARE:
             return self._time(token, BARE[token.kind], bare=True)
         if is_name(token):

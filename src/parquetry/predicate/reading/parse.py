@@ -50,7 +50,7 @@ from parquetry.predicate.nodes import (
 from parquetry.predicate.normalise import normalise
 from parquetry.predicate.reading.operands import Columns, Literal, Name, Operands
 from parquetry.predicate.two_valued import is_true
-from parquetry.sqltext import BARE, END_OF_TEXT
+from parquetry.sqltext import END_OF_TEXT
 from parquetry.types import STRING, ColumnType, value_from_text
 
 _OPERATORS = {
@@ -64,7 +64,6 @@ _OPERATORS = {
     ">": ">",
     ">=": ">=",
 }
-_TIME_TYPES = (*BARE.values(), "timestamp_ntz")
 _COMPARE_COLUMNS_HINT = "several columns are compared by (a, b) IN ((1, 2), (3, 4))"
 _Operand: TypeAlias = Name | Literal | Columns
 _T = TypeVar("_T")
@@ -283,7 +282,7 @@ class _Parser(Operands):
         value, type = literal.value, literal.type
         if literal.bare and column.type.textual:
             value, type = literal.text, STRING
-        elif literal.bare and column.type.name not in _TIME_TYPES:
+        elif literal.bare and not column.type.temporal:
             raise self.error(
                 f"{literal.text} without quotes is a {type}, and column {column.name} is of type {column.type}: write a "
                 "value of that type; a filter given as text knows no arithmetic.",

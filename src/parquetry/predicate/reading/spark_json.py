@@ -141,7 +141,7 @@ def _implied_by_expression(left: Any, pattern: Value, columns: Mapping[str, Colu
     """Return the condition that a column's text begins as a regular expression does, or None."""
     name, type = column_of(left, columns)
     beginning = like.expression_head(pattern) if isinstance(pattern, str) else ""
-    if not beginning or type.name not in ("string", "varchar"):
+    if not beginning or not type.unpadded:
         return None
     found = like.starts_with(name, beginning)
     return Like(found.column, found.pattern, found.escape, type)

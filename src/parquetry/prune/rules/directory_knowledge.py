@@ -23,16 +23,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.data_files import EXACT_INTEGERS, MAX_DAY, Numbers, TableColumn
+from parquetry.data_files import MAX_DAY, Numbers, TableColumn
 from parquetry.errors import ValueTypeError
 from parquetry.layout import SkewMap
 from parquetry.metastore import PartitionSnapshot, TableMetadata
 from parquetry.predicate import Bounds, Knowledge, Row
-from parquetry.types import STORED_BITS, ColumnType, Value, order_key, value_from_text
+from parquetry.types import ColumnType, Value, order_key, value_from_text
 
 NO_CELL_COUNT = 1 << 62
 """A number of cells greater than any map has."""
@@ -223,29 +224,22 @@ class RestKnowledge(Knowledge):
         return found
 
 
-def _as_type(type: ColumnType, value: object) -> Value:
+def _as_type(type: ColumnType, value: Any) -> Value:
     """Convert a recorded value to its column's current type, which may be wider than the type at that time.
 
     Raises:
         ValueTypeError: the value is not one of the type, or its meaning is not known.
     """
-    match value:
-        case None:
-            return None
-        case bool() if type.name == "boolean":
-            return value
-        case str() if type.textual:
-            return value.ljust(type.length) if type.name == "char" else value
-        case bytes() if type.name == "binary":
-            return value
-        case float() if type.floating:
-            return value
-        case int() if type.name == "timestamp_ntz" and abs(value) <= MAX_DAY:
-            pass  # ambiguous: microseconds, or days from the time when the column was a date
-        case int() if type.name in STORED_BITS and not isinstance(value, bool):
-            return value
-        case int() if type.floating and abs(value) <= EXACT_INTEGERS[type.name]:
-            return float(value)
-        case int() | str() | Decimal() if type.name == "decimal" and not isinstance(value, bool):
-            return value_from_text(type, str(value))
+    if value is None:
+        return None
+    facts, recorded = type.facts, value.__class__
+    # microseconds, or days from the time when the column was a date
+    is_ambiguous = facts.may_be_days and recorded is int and abs(value) <= MAX_DAY
+    if recorded is facts.value and recorded is not Decimal and not is_ambiguous:
+        known: Value = value.ljust(type.length) if type.name == "char" else value
+        return known
+    if recorded is int and facts.exact_bits and abs(value) <= 1 << facts.exact_bits:
+        return float(value)
+    if type.name == "decimal" and recorded in (int, str, Decimal):
+        return value_from_text(type, str(value))
     raise ValueTypeError(f"Value {value!r}, recorded for a skewed tuple, is not a value of type {type}.")

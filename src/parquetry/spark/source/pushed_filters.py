@@ -23,21 +23,6 @@ _COMPARISONS = {
     "LessThanOrEqual": "<=",
 }
 _LIKES = {"StringStartsWith": starts_with, "StringEndsWith": ends_with, "StringContains": contains}
-_PUSHED_TYPES = (
-    "boolean",
-    "tinyint",
-    "smallint",
-    "int",
-    "bigint",
-    "float",
-    "double",
-    "decimal",
-    "string",
-    "varchar",
-    "binary",
-    "date",
-)
-"""Types whose filters are pushed. A timestamp would come as a local time, and a CHAR is a text there."""
 
 
 def read_filter(each: Any, types: Mapping[str, ColumnType]) -> Predicate | None:
@@ -57,14 +42,14 @@ def read_filter(each: Any, types: Mapping[str, ColumnType]) -> Predicate | None:
     name, kind = path[0], each.__class__.__name__
     if kind in ("IsNull", "IsNotNull"):
         return IsNull(name) if kind == "IsNull" else Not(IsNull(name))
-    if type.name not in _PUSHED_TYPES:
+    if not type.facts.python_literals:
         return None
     if kind in _COMPARISONS:
         return Compare(_COMPARISONS[kind], name, _value(each.value), type)
     if kind == "In":
         values = tuple(map(_value, each.value))
         return In(name, tuple(value for value in values if value is not None), type, None in values)
-    if kind in _LIKES and type.name in ("string", "varchar"):
+    if kind in _LIKES and type.unpadded:
         return _LIKES[kind](name, each.value)
     return None
 

@@ -42,7 +42,6 @@ megabyte.
 """
 _MAX_EXAMINED_TASKS = 10_000
 """A query with rows for more tasks of `_MIN_TASK_BYTES` keeps its own tasks: it has enough rows for them."""
-_TEXT_TYPES = frozenset(("string", "varchar", "char", "binary"))
 
 
 class ArrangedRows(NamedTuple):
@@ -206,7 +205,7 @@ def stored_rows(snapshot: TableSnapshot, rows: DataFrame) -> DataFrame:
     door = bridge_class(spark._jvm, "write.StoredRows")
     names = [column.physical for column in metadata.partition_columns]
     rows = DataFrame(door.of(rows._jdf, json.dumps(schema), metadata.format, names), spark)
-    in_path = {each.physical for each in metadata.partition_columns if each.column_type.name in _TEXT_TYPES}
+    in_path = {each.physical for each in metadata.partition_columns if each.column_type.facts.empty_is_null}
     floats = {each.physical for each in metadata.partition_columns if each.column_type.floating}
     if not in_path | floats:
         return rows

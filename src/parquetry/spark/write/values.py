@@ -6,11 +6,26 @@ Spark casts them to, because Spark has no function that makes them from microsec
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyspark.sql import Column, functions as sf
 
 from parquetry.locations import DEFAULT_PARTITION
 from parquetry.planner import from_wire, to_wire
 from parquetry.types import ColumnType, Value, text_from_value, value_from_text
+
+_FORMS: dict[str, tuple[Callable[[Column], Column], Callable[[Column], Column]]] = {
+    "binary": (sf.unhex, sf.hex),
+    "date": (
+        lambda text: sf.date_from_unix_date(text.cast("int")),
+        lambda values: sf.unix_date(values).cast("string"),
+    ),
+    "timestamp": (
+        lambda text: sf.timestamp_micros(text.cast("bigint")),
+        lambda values: sf.unix_micros(values).cast("string"),
+    ),
+}
+"""The conversions from text and to text that are no casts."""
 
 
 def text_of(type: ColumnType, value: Value) -> str | None:
@@ -38,30 +53,14 @@ def _as_cast(type: ColumnType) -> bool:
 
 def value_column(type: ColumnType, text: Column) -> Column:
     """Return the values of a column of texts. They can be compared with the result of `comparable`."""
-    match type.name:
-        case "string" | "varchar":
-            return text
-        case "char":
-            return sf.rtrim(text)
-        case "binary":
-            return sf.unhex(text)
-        case "date":
-            return sf.date_from_unix_date(text.cast("int"))
-        case "timestamp":
-            return sf.timestamp_micros(text.cast("bigint"))
-    return text.cast(str(type))
+    if type.textual:
+        return comparable(type, text)
+    return _FORMS[type.name][0](text) if type.name in _FORMS else text.cast(str(type))
 
 
 def text_column(type: ColumnType, values: Column) -> Column:
     """Return the texts of a column of values."""
-    match type.name:
-        case "binary":
-            return sf.hex(values)
-        case "date":
-            return sf.unix_date(values).cast("string")
-        case "timestamp":
-            return sf.unix_micros(values).cast("string")
-    return values.cast("string")
+    return _FORMS[type.name][1](values) if type.name in _FORMS else values.cast("string")
 
 
 def comparable(type: ColumnType, values: Column) -> Column:

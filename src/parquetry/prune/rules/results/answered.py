@@ -23,7 +23,7 @@ from parquetry.prune.report.scan import Step
 from parquetry.prune.rule import Remaining, Rule, Scan
 from parquetry.prune.rules.file_knowledge import FileKnowledge
 from parquetry.prune.rules.files import FileRule
-from parquetry.prune.rules.results.file_values import NOT_EXACT, has_extremes, values_in_files
+from parquetry.prune.rules.results.file_values import NOT_EXACT, values_in_files
 from parquetry.prune.rules.results.matching import (
     NO_MATCHING_FILE,
     condition_columns,
@@ -92,7 +92,7 @@ def _reason(scan: Scan, wanted: WholeAggregate, matching: Flags, exact: Sequence
         if (matching & flags).any() or name is None:
             continue
         column = scan.snapshot.metadata.column(name)
-        if function in ("min", "max") and not has_extremes(column.column_type):
+        if function in ("min", "max") and not column.column_type.facts.plain:
             return f"statistics for type {column.column_type} are not exact"
         what = "how many rows are NULL" if function == "count" else f"the exact {function} of a file"
         return f"{what} in column {column.name} is not known"
@@ -117,7 +117,7 @@ def _no_better(
     knowledge = FileKnowledge(metadata, remaining.partitions, block)
     for (function, name), best in zip(wanted.calls, row, strict=True):
         column = None if name is None or function == "count" else metadata.column(name)
-        if column is None or best is None or not has_extremes(column.column_type):
+        if column is None or best is None or not column.column_type.facts.plain:
             return np.zeros(block.count, np.bool_)
         bounds = knowledge.bounds(column.name)
         if bounds is None:

@@ -84,8 +84,7 @@ def constant_files(
 
 def _are_kept(metadata: TableMetadata, data: Sequence[str]) -> bool:
     """Return whether equal values of columns are the same values."""
-    types = [metadata.column(name).column_type for name in data]
-    return all(type.primitive and not type.floating and type.name != "char" for type in types)
+    return all(metadata.column(name).column_type.facts.plain for name in data)
 
 
 def _in_directories(

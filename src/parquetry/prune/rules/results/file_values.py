@@ -20,12 +20,6 @@ NOT_EXACT: Final[Any] = object()
 """Stands for a value that the metastore does not have exactly."""
 
 _EXACT_ARITHMETIC = Context(prec=76, traps=[InvalidOperation, Inexact])
-_TYPES_WITHOUT_EXTREMES = frozenset(("float", "double", "char"))
-
-
-def has_extremes(kind: ColumnType) -> bool:
-    """Return whether the metastore may know the exact least and greatest values of a type."""
-    return kind.primitive and kind.name not in _TYPES_WITHOUT_EXTREMES
 
 
 def values_in_files(
@@ -54,7 +48,7 @@ def values_in_files(
         values = _partition_values(partitions, block, metadata.partition_by.index(column.name))
         if function == "count":
             return [0 if value is None else number for number, value in zip(rows, values, strict=True)]
-        exact = function in ("min", "max", "count_distinct") and has_extremes(column.column_type)
+        exact = function in ("min", "max", "count_distinct") and column.column_type.facts.plain
         return [
             value if exact and number else None if exact else NOT_EXACT
             for number, value in zip(rows, values, strict=True)
@@ -64,7 +58,7 @@ def values_in_files(
     found = list_bounds_in_files(column, block.files)
     if function == "count":
         return [_not_null(number, each) for number, each in zip(rows, found, strict=True)]
-    if function not in ("min", "max") or not has_extremes(column.column_type):
+    if function not in ("min", "max") or not column.column_type.facts.plain:
         return [NOT_EXACT] * len(rows)
     return [
         _extreme(column.column_type, each, function) if number else None

@@ -31,7 +31,6 @@ from parquetry.predicate import NO_NULL, ONLY_NULL, SOME_NULL, direction_in
 from parquetry.prune.needed_rows import FirstRows, SortKey
 from parquetry.prune.rule import Remaining, Scan
 from parquetry.prune.rules.file_knowledge import FileKnowledge, names_identify_columns
-from parquetry.prune.rules.results.file_values import has_extremes
 from parquetry.prune.rules.results.sort_keys import KeyBounds, key_bounds, sort_expression
 from parquetry.types import ColumnType, sql_literal
 
@@ -177,7 +176,7 @@ def _exact_ends(
     """Return the files whose least bound is a value, and the files whose greatest bound is one."""
     none = np.zeros(0, np.int64)
     column = None if key.column is None else metadata.column(key.column)
-    if column is None or column.name in metadata.partition_by or not has_extremes(column.column_type):
+    if column is None or column.name in metadata.partition_by or not column.column_type.facts.plain:
         return none, none
     known = list_bounds_in_files(column, block.files.take(files))
     return (

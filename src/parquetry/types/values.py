@@ -1,4 +1,4 @@
-"""Column types, and a value's forms: in memory, in a path, in SQL, in Python.
+"""A value's forms: in memory, in a path, in SQL, in Python.
 
 A value in memory (`Value`) has the form of Spark's InternalRow: None, bool, int, float, Decimal, str or
 bytes. A date is days since 1970-01-01, a timestamp microseconds since the epoch. So any year fits, and
@@ -8,44 +8,23 @@ escapes them in paths.
 
 from __future__ import annotations
 
-import functools
-import json as jsonlib
 import math
 import re
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Context, Decimal, Inexact, InvalidOperation
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from parquetry import temporal
 from parquetry.errors import ValueTypeError
-from parquetry.intervals import INTERVAL_BITS, interval_from_text, interval_text
+from parquetry.intervals import interval_from_text, interval_text
+from parquetry.types.column_type import ColumnType
+from parquetry.types.facts import Family
 
 Value: TypeAlias = bool | int | float | Decimal | str | bytes | None
 
-INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
-"""Width of each integer type, in bits."""
-STORED_BITS = INTEGER_BITS | {"date": 32, "timestamp": 64, "timestamp_ntz": 64} | INTERVAL_BITS
-"""Width of each type whose values are a Python int, in bits."""
-
-_ALIASES = {
-    "boolean": "boolean", "bool": "boolean",
-    "tinyint": "tinyint", "byte": "tinyint",
-    "smallint": "smallint", "short": "smallint",
-    "int": "int", "integer": "int",
-    "bigint": "bigint", "long": "bigint",
-    "float": "float", "real": "float",
-    "double": "double", "double precision": "double",
-    "decimal": "decimal", "dec": "decimal", "numeric": "decimal",
-    "string": "string", "varchar": "varchar", "char": "char", "character": "char",
-    "binary": "binary", "date": "date",
-    "timestamp": "timestamp", "timestamp_ltz": "timestamp", "timestamp_ntz": "timestamp_ntz",
-}  # fmt: skip
-_PRIMITIVE = frozenset(_ALIASES.values())
-_TEXTUAL = frozenset(("string", "varchar", "char"))
-_SQL_TYPE = re.compile(r"([a-z_]+(?: precision)?)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?")
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _BOOLEANS = dict.fromkeys(("true", "t", "yes", "y", "1"), True) | dict.fromkeys(
@@ -60,123 +39,6 @@ _SPECIAL = {"nan": math.nan} | {
 _EXACT = Context(prec=200, traps=[InvalidOperation, Inexact])
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnType:
-    """A column's type under its SQL name.
-
-    Attributes:
-        name: `boolean`, `tinyint`, `smallint`, `int`, `bigint`, `float`, `double`, `decimal`, `string`,
-            `varchar`, `char`, `binary`, `date`, `timestamp` or `timestamp_ntz`. Any other type (struct, map,
-            a collated string…) has its whole text as its name and is not `primitive`. An interval, such as
-            `interval day to second`, is not primitive either, but can be a partition column (`keyed`).
-        precision: digits of a decimal, 1 to 38.
-        scale: digits of a decimal after the point.
-        length: characters of a `char` or `varchar`.
-    """
-
-    name: str
-    precision: int = 0
-    scale: int = 0
-    length: int = 0
-
-    @property
-    def primitive(self) -> bool:
-        """Whether values can be compared, be in a path and in a key, and have statistics in files."""
-        return self.name in _PRIMITIVE
-
-    @property
-    def keyed(self) -> bool:
-        """Whether values can be compared, be in a path and in a key, as partition columns need."""
-        return self.primitive or self.interval
-
-    @property
-    def interval(self) -> bool:
-        """Whether values are intervals: whole months, or microseconds."""
-        return self.name in INTERVAL_BITS
-
-    @property
-    def textual(self) -> bool:
-        """Whether values are text: string, varchar or char."""
-        return self.name in _TEXTUAL
-
-    @property
-    def integral(self) -> bool:
-        """Whether values are whole numbers: tinyint, smallint, int or bigint."""
-        return self.name in INTEGER_BITS
-
-    @property
-    def floating(self) -> bool:
-        """Whether values may be NaN: float or double."""
-        return self.name in ("float", "double")
-
-    def __str__(self) -> str:
-        if self.name == "decimal":
-            return f"decimal({self.precision},{self.scale})"
-        return f"{self.name}({self.length})" if self.length else self.name
-
-
-STRING = ColumnType("string")
-BOOLEAN = ColumnType("boolean")
-
-
-@functools.lru_cache(maxsize=4096)
-def parse_type(text: str) -> ColumnType:
-    """Read a type as SQL's DDL writes it, names and aliases in any case.
-
-    Raises:
-        ValueTypeError: the parameters do not fit, as in `decimal(40,2)` or `int(3)`.
-
-    >>> str(parse_type('NUMERIC(10, 2)')), str(parse_type('long')), parse_type('struct<a:int>').primitive
-    ('decimal(10,2)', 'bigint', False)
-    """
-    stripped = " ".join(text.split())
-    match = _SQL_TYPE.fullmatch(stripped.lower())
-    name = _ALIASES.get(match[1].strip()) if match else None
-    if match is None or name is None:
-        return ColumnType(stripped.lower() if stripped.lower() in INTERVAL_BITS else stripped)
-    numbers = [int(number) for number in match.groups()[1:] if number is not None]
-    if name == "decimal":
-        precision, scale = (*numbers, 0)[:2] if numbers else (10, 0)
-        if not 1 <= precision <= 38 or scale > precision:
-            raise ValueTypeError(f"Type {text}: a decimal has 1 to 38 digits, and no more of them as scale.")
-        return ColumnType(name, precision=precision, scale=scale)
-    if name in ("char", "varchar"):
-        if len(numbers) != 1 or numbers[0] < 1:
-            raise ValueTypeError(f"Type {text}: write one length of at least 1, as in {name}(10).")
-        return ColumnType(name, length=numbers[0])
-    if numbers:
-        raise ValueTypeError(f"Type {text}: {name} takes no parameters.")
-    return ColumnType(name)
-
-
-def type_from_json(json: Any) -> ColumnType:
-    """Read a type of Spark's schema JSON: a name, or an object for struct, array and map.
-
-    >>> str(type_from_json('long')), type_from_json({'type': 'struct', 'fields': []}).primitive
-    ('bigint', False)
-    """
-    if isinstance(json, str):
-        return parse_type(json)
-    return ColumnType(jsonlib.dumps(json, separators=(",", ":")))
-
-
-def type_text(json: Any) -> str:
-    """Return a type of Spark's schema JSON as DDL writes it.
-
-    >>> type_text({"type": "array", "elementType": "long", "containsNull": True})
-    'array<bigint>'
-    """
-    match json:
-        case {"type": "struct", "fields": fields}:
-            members = (f"{field['name']}:{type_text(field['type'])}" for field in fields)
-            return f"struct<{','.join(members)}>"
-        case {"type": "array", "elementType": element}:
-            return f"array<{type_text(element)}>"
-        case {"type": "map", "keyType": key, "valueType": value}:
-            return f"map<{type_text(key)},{type_text(value)}>"
-    return str(type_from_json(json))
-
-
 def value_from_text(type: ColumnType, text: str, zone: str = "UTC") -> Value:
     """Read a value from the text of a path or of a quoted literal.
 
@@ -188,11 +50,12 @@ def value_from_text(type: ColumnType, text: str, zone: str = "UTC") -> Value:
     Raises:
         ValueTypeError: the text does not fit the type.
 
+    >>> from parquetry.types import parse_type
     >>> value_from_text(parse_type('int'), '007'), value_from_text(parse_type('decimal(10,2)'), '1.5')
     (7, Decimal('1.50'))
     """
     try:
-        reader = _READERS[type.name]
+        reader = _READERS[type.family]
     except KeyError:
         raise ValueTypeError(f"Type {type}: values of this type cannot be read from text.") from None
     try:
@@ -223,7 +86,7 @@ def _read_time(type: ColumnType, text: str, zone: str) -> Value:
 
 
 def _check_range(type: ColumnType, value: int) -> int:
-    limit = 1 << (STORED_BITS[type.name] - 1)
+    limit = 1 << (type.facts.bits - 1)
     if not -limit <= value < limit:
         raise ValueError(f"the range is {-limit} to {limit - 1}")
     return value
@@ -269,16 +132,15 @@ def _read_text(type: ColumnType, text: str, _zone: str) -> Value:
     return text.ljust(type.length) if type.name == "char" else text
 
 
-_READERS: dict[str, Callable[[ColumnType, str, str], Value]] = {
-    "boolean": _read_boolean,
-    "float": _read_float,
-    "double": _read_float,
-    "decimal": _read_decimal,
-    "binary": lambda _type, text, _zone: text.encode(),
-    **dict.fromkeys(("date", "timestamp", "timestamp_ntz"), _read_time),
-    **dict.fromkeys(INTERVAL_BITS, lambda kind, text, _zone: interval_from_text(kind.name, text)),
-    **dict.fromkeys(INTEGER_BITS, _read_integer),
-    **dict.fromkeys(_TEXTUAL, _read_text),
+_READERS: dict[Family, Callable[[ColumnType, str, str], Value]] = {
+    Family.BOOLEAN: _read_boolean,
+    Family.INTEGER: _read_integer,
+    Family.FLOAT: _read_float,
+    Family.DECIMAL: _read_decimal,
+    Family.TEXT: _read_text,
+    Family.BINARY: lambda _type, text, _zone: text.encode(),
+    Family.TEMPORAL: _read_time,
+    Family.INTERVAL: lambda kind, text, _zone: interval_from_text(kind.name, text),
 }
 
 
@@ -290,15 +152,16 @@ def text_from_value(type: ColumnType, value: Value) -> str:
     Raises:
         ValueTypeError: the value is NULL, which has no text.
 
+    >>> from parquetry.types import parse_type
     >>> text_from_value(parse_type('double'), 1e10), text_from_value(parse_type('date'), 0)
     ('1.0E10', '1970-01-01')
     """
     if value is None:
         raise ValueTypeError(f"NULL of type {type} has no text: write the default partition's name instead.")
-    if type.name == "timestamp" or type.name == "timestamp_ntz":
-        return temporal.timestamp_text(int(value))
     if type.name == "date":
         return temporal.date_text(int(value))
+    if type.temporal:
+        return temporal.timestamp_text(int(value))
     if type.interval:
         return interval_text(type.name, int(value))
     if isinstance(value, bool):
@@ -381,6 +244,7 @@ def to_python(type: ColumnType, value: Value) -> Any:
     A date or timestamp outside the years 1 to 9999 becomes its text. So does an interval of years and months:
     Python has no type for it.
 
+    >>> from parquetry.types import parse_type
     >>> to_python(parse_type('date'), 19782)
     datetime.date(2024, 2, 29)
     """
@@ -394,8 +258,8 @@ def to_python(type: ColumnType, value: Value) -> Any:
         if type.name == "timestamp_ntz":
             return temporal.datetime_from_micros(int(value)).replace(tzinfo=None)
         if type.interval:
-            bits = INTERVAL_BITS[type.name]
-            return timedelta(microseconds=int(value)) if bits == 64 else text_from_value(type, value)
+            is_duration = type.facts.bits == 64
+            return timedelta(microseconds=int(value)) if is_duration else text_from_value(type, value)
     except OverflowError:
         return text_from_value(type, value)
     return value
@@ -404,6 +268,7 @@ def to_python(type: ColumnType, value: Value) -> Any:
 def sql_literal(type: ColumnType, value: Value) -> str:
     """Write a value as Spark's SQL reads it.
 
+    >>> from parquetry.types import STRING, parse_type
     >>> sql_literal(STRING, "it's"), sql_literal(parse_type('date'), 0), sql_literal(STRING, None)
     ("'it''s'", "DATE '1970-01-01'", 'NULL')
     """
@@ -428,6 +293,27 @@ def sql_literal(type: ColumnType, value: Value) -> str:
         # all of its digits. SQL has no bare NaN or Infinity, but takes a quoted one where a number is due.
         return _java_text(value, single=False) if math.isfinite(value) else f"'{text}'"
     return text
+
+
+@lru_cache(maxsize=256)
+def extreme_values(type: ColumnType) -> tuple[Value, Value]:
+    """Return the least and the greatest value of a type, NaN left out; None where there is none.
+
+    >>> from parquetry.types import parse_type
+    >>> extreme_values(parse_type("tinyint")), extreme_values(parse_type("string"))
+    ((-128, 127), ('', None))
+    """
+    if type.facts.value is int:
+        limit = 1 << (type.facts.bits - 1)
+        return -limit, limit - 1
+    if type.floating:
+        return -math.inf, math.inf
+    if type.name == "decimal":
+        least, greatest = (Decimal((sign, (9,) * type.precision, -type.scale)) for sign in (1, 0))
+        return least, greatest
+    if type.name == "boolean":
+        return False, True
+    return ("" if type.textual else b"" if type.name == "binary" else None), None
 
 
 def order_key(value: Value) -> Any:
