@@ -1,4 +1,4 @@
-"""`erase` with a metastore on a server: the server's files have the value until what the answer names is done."""
+"""`erase` with a metastore on a server: its files have the value until the answer's statement is run."""
 
 from __future__ import annotations
 

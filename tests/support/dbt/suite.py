@@ -34,11 +34,20 @@ LEFT_OUT = {
     "utils": "is about functions of SQL, and needs no table",
 }
 """Folders of dbt-tests-adapter without a test here, and why."""
+
+
 @pytest.fixture(scope="class")
 def dbt_profile_target() -> dict[str, Any]:
     """Return the Thrift server."""
     port = int(os.environ["DBT_THRIFT_PORT"])
-    return {"type": "spark", "method": "thrift", "host": "127.0.0.1", "port": port, "user": "dbt", "threads": 2}
+    return {
+        "type": "spark",
+        "method": "thrift",
+        "host": "127.0.0.1",
+        "port": port,
+        "user": "dbt",
+        "threads": 2,
+    }
 
 
 @pytest.fixture(scope="class")
@@ -56,7 +65,9 @@ def dbt_project_yml(project_root: Any, project_config_update: Any) -> dict[str, 
 @pytest.fixture(scope="class")
 def macros() -> dict[str, str]:
     """Return the macros of the page for dbt, which each project with Parquetry has."""
-    texts = re.findall(r"`macros/(\w+\.sql)`:\n\n<!-- excerpt -->\n```sql\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    texts = re.findall(
+        r"`macros/(\w+\.sql)`:\n\n<!-- excerpt -->\n```sql\n(.*?)```", PAGE.read_text(), re.DOTALL
+    )
     return dict(texts)
 
 
@@ -68,9 +79,9 @@ def make_test(base: type) -> type:
 def bases(module: ModuleType) -> Iterator[type]:
     """Yield the classes of a module that adapters are to inherit, and that have tests."""
     for base in vars(module).values():
-        if inspect.isclass(base) and base.__module__ == module.__name__ and not base.__name__.startswith(("Test", "_")):
-            if any(name.startswith("test_") for name in dir(base)):
-                yield base
+        is_one = inspect.isclass(base) and base.__module__ == module.__name__
+        if is_one and base.__name__[:4] != "Test" and any(name.startswith("test_") for name in dir(base)):
+            yield base
 
 
 FOLDER = Path(adapter.__path__[0])

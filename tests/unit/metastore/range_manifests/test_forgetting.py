@@ -1,4 +1,4 @@
-"""A value that has left a large table leaves the metastore: range manifests, indexes, and rows of partitions."""
+"""A value that has left a large table leaves range manifests, indexes, and rows of partitions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COLUMNS = (TableColumn("v", "string"), TableColumn("day", "int"), TableColumn("n
 
 
 def table_with_value(tmp_path: Path) -> TableSnapshot:
-    """Return a table of a hundred partitions, one of which has the value in its key, and one in its bounds."""
+    """Return a table of a hundred partitions: one has the value in its key, another in its bounds."""
     metadata = TableMetadata(COLUMNS, ("day", "name"), "parquet", f"{tmp_path}/t")
     table = Metastore(MemoryStore(), str(tmp_path)).create_table("default", "t", metadata)
     create_index(table, ["name"])
@@ -53,7 +53,9 @@ def test_a_value_leaves_the_metastore(tmp_path: Path, shrinks: bool) -> None:
     assert holders(table) >= {PARTITIONS, RANGE_MANIFESTS, INDEXES}
     transaction = Transaction(table, "delete")
     transaction.drop((17, f"n{VALUE}"))
-    transaction.replace((42, "n42"), [FileRecord("g.parquet", 100, 9, 5, {"v": ColumnStatistics(36, 0, "a", "b")})])
+    transaction.replace(
+        (42, "n42"), [FileRecord("g.parquet", 100, 9, 5, {"v": ColumnStatistics(36, 0, "a", "b")})]
+    )
     for day in range(43, 100) if shrinks else ():
         transaction.drop((day, f"n{day}"))
     commit(transaction)
