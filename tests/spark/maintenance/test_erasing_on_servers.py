@@ -45,7 +45,7 @@ def test_the_command_and_postgresql(
     store = postgresql.url("erased")
     make_people(spark, "erased_there", tmp_path, store)
     assert holders(tmp_path, VALUE)
-    arguments = ["erase", "db.people", "id = 1", "-w", str(tmp_path), "--store", store, "--json"]
+    arguments = ["erase", "db.people", f"name = '{VALUE}'", "-w", str(tmp_path), "--store", store, "--json"]
     printed = run([sys.executable, "-m", "parquetry.cli.main", *arguments], tmp_path)
     steps = {step["step"]: step for step in json.loads(printed[printed.index("[{") :])}
     assert (steps["rows"]["count"], steps["versions"]["count"]) == (2, 3)
