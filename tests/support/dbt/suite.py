@@ -56,19 +56,20 @@ def dbt_project_yml(project_root: Any, project_config_update: Any) -> dict[str, 
     flags = {"send_anonymous_usage_stats": False}
     config: dict[str, Any] = {"name": "test", "profile": "test", "flags": flags}
     update = project_config_update
-    config |= yaml.safe_load(update) if isinstance(update, str) else update
+    config |= (yaml.safe_load(update) if isinstance(update, str) else update) or {}
     config["snapshots"] = {"+file_format": "delta"} | config.get("snapshots", {})
     write_file(yaml.safe_dump(config), project_root, "dbt_project.yml")
     return config
 
 
-@pytest.fixture(scope="class")
-def macros() -> dict[str, str]:
-    """Return the macros of the page for dbt, which each project with Parquetry has."""
-    texts = re.findall(
-        r"`macros/(\w+\.sql)`:\n\n<!-- excerpt -->\n```sql\n(.*?)```", PAGE.read_text(), re.DOTALL
-    )
-    return dict(texts)
+@pytest.fixture(scope="class", autouse=True)
+def macros_of_the_page(project_root: Any) -> None:
+    """Write the macros of the page for dbt, which each project with Parquetry has, beside a test's own."""
+    folder = Path(project_root) / "macros"
+    folder.mkdir(exist_ok=True)
+    macros = r"`macros/(\w+\.sql)`:\n\n<!-- excerpt -->\n```sql\n(.*?)```"
+    for name, text in re.findall(macros, PAGE.read_text(), re.DOTALL):
+        (folder / name).write_text(text)
 
 
 def make_test(base: type) -> type:
