@@ -38,6 +38,9 @@ def postgresql() -> Iterator[PostgreSQLServer]:
 
 
 @pytest.mark.postgresql
+@pytest.mark.exhaustive(
+    "test_nothing_is_left of test_erasing.py shows the steps, and tests/postgresql its pages"
+)
 def test_the_command_and_postgresql(
     spark: SparkSession, postgresql: PostgreSQLServer, tmp_path: Path
 ) -> None:
@@ -64,7 +67,7 @@ def test_the_command_and_postgresql(
 
 
 @pytest.mark.hbase
-@pytest.mark.exhaustive("test_the_command_and_postgresql shows the steps, on another store")
+@pytest.mark.exhaustive("test_nothing_is_left of test_erasing.py shows the steps, and tests/hbase its files")
 def test_hbase(spark: SparkSession, tmp_path: Path) -> None:
     """HBase's files of the table have the value until the answer's flush and major_compact."""
     server = shared_hbase()
