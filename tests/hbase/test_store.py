@@ -15,6 +15,7 @@ from parquetry.store.hbase import cells
 from parquetry.store.hbase.client import Cell, HBaseTable
 from parquetry.store.hbase.connection import Connections, thrift
 from parquetry.store.hbase.store import HBaseStore
+from tests.support.erasing.holders import holders
 from tests.support.hbase.launcher import HBaseServer, free_ports
 from tests.support.hbase.proxy import Proxy
 
@@ -332,3 +333,18 @@ def test_requests_for_the_first_rows_of_groups(
             assert len(found) <= 5 * count
             assert len(proxy.requests) <= count + 20
     store.close()
+
+
+def test_deleted_rows_stay_until_a_major_compaction(
+    hbase: HBaseServer, store: HBaseStore, table: str
+) -> None:
+    """The answer of `scrub` names the commands that remove the bytes from HBase's files of the table."""
+    files, value = hbase.folder / "data" / "root" / "data" / "default" / table, b"Zyxwvut"
+    store.put_many([(b"a", value), (b"b", value)])
+    assert hbase.ask(f"flush {table}") == "done"
+    store.delete_many([b"a"])
+    store.put_many([(b"b", b"another")])
+    assert "until flush and major_compact in HBase's shell" in store.scrub(whole=True)
+    assert holders(files, value.decode())
+    assert hbase.ask(f"compact {table}") == "done"
+    assert holders(files, value.decode()) == []

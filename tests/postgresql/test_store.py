@@ -14,6 +14,7 @@ from parquetry.errors import ConfigurationError, ParquetryError, StoreError, War
 from parquetry.store import open_store
 from parquetry.store.postgresql.address import Address
 from parquetry.store.postgresql.store import PostgreSQLStore
+from tests.support.erasing.holders import holders
 from tests.support.postgresql.launcher import DATABASE, USER, PostgreSQLServer
 
 
@@ -254,3 +255,21 @@ def test_threads_leave_no_connections(store: PostgreSQLStore) -> None:
         thread.start()
         thread.join()
     assert len(store._connections._pool.idle) == 1
+
+
+def test_deleted_rows_stay_until_vacuum_full(
+    server: PostgreSQLServer, store: PostgreSQLStore, table: str
+) -> None:
+    """The answer of `scrub` names the statement that removes the bytes from PostgreSQL's pages."""
+    pages, value = server.folder / "data" / "base", f"Zyxwvut-{table}"
+    store.put_many([(b"%04d" % number, value.encode()) for number in range(300)])
+    store.delete_many([b"%04d" % number for number in range(0, 300, 2)])
+    store.put_many([(b"%04d" % number, b"another") for number in range(1, 300, 2)])
+    said = store.scrub(whole=True)
+    execute(server, f"VACUUM {table}")
+    execute(server, "CHECKPOINT")
+    assert holders(pages, value), "VACUUM alone leaves free space as it is"
+    assert f'VACUUM (FULL) "{table}"' in said
+    execute(server, f'VACUUM (FULL) "{table}"')
+    execute(server, "CHECKPOINT")
+    assert holders(pages, value) == []

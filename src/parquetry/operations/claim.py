@@ -16,9 +16,10 @@ def _sentences(_context: Context, records: list[ms.Claimed], _arguments: Mapping
         state = "was retired" if done.retired else "was not reached, and is refused writes by the mark"
         lines.append(f"The metastore in {done.before} {state}.")
     if done.original is not None:
+        lines.append(f"It is a copy of {done.original}.")
+    if done.original is not None and done.shared:
         verb = "is" if done.shared == 1 else "are"
-        tables = texts.quantity(done.shared, "table")
-        lines.append(f"It is a copy of {done.original}: {tables} with files outside of it {verb} only read.")
+        lines.append(f"{texts.quantity(done.shared, 'table')} with files outside of it {verb} only read.")
     return "\n".join(lines)
 
 

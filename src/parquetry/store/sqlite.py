@@ -125,7 +125,8 @@ class SQLiteStore:
             self._create()
         elif not os.path.exists(self.path):
             raise WarehouseError(
-                f"There is no metastore at {self.path}; a Spark session makes one (parquetry.configure), or correct the path."
+                f"There is no metastore at {self.path}; correct the path, or make one: a Spark session does "
+                "(parquetry.configure), and `parquetry restore` of a dump."
             )
         if not self._holds_rows():
             raise WarehouseError(

@@ -11,6 +11,10 @@ import org.apache.hadoop.hbase.client.ConnectionFactory;
 import org.apache.hadoop.hbase.master.HMaster;
 import org.apache.hadoop.hbase.regionserver.HRegion;
 import org.apache.hadoop.hbase.regionserver.HRegionServer;
+import org.apache.hadoop.hbase.regionserver.HStore;
+import org.apache.hadoop.hbase.regionserver.compactions.CompactionContext;
+import org.apache.hadoop.hbase.regionserver.compactions.CompactionLifeCycleTracker;
+import org.apache.hadoop.hbase.regionserver.throttle.NoLimitThroughputController;
 import org.apache.hadoop.hbase.thrift2.ThriftServer;
 import org.apache.hadoop.hbase.util.Bytes;
 import org.apache.hadoop.hbase.util.EnvironmentEdge;
@@ -113,6 +117,18 @@ public final class HBaseMain {
             admin.flush(table);
             return "done";
         }
+        if (words[0].equals("compact")) { // as flush and major_compact in HBase's shell, and waits for it
+            for (Object each : cluster.getRegionServer(0).getOnlineRegionsLocalContext()) {
+                HRegion region = (HRegion) each;
+                if (region.getRegionInfo().getTable().equals(table)) {
+                    region.flush(true);
+                    for (Object part : region.getStores()) {
+                        compact(region, (HStore) part);
+                    }
+                }
+            }
+            return "done";
+        }
         if (words[0].equals("split")) {
             int before = admin.getRegions(table).size();
             admin.split(table, Bytes.fromHex(words[2]));
@@ -122,5 +138,14 @@ public final class HBaseMain {
             return "done";
         }
         return "error: unknown command";
+    }
+
+    private static void compact(HRegion region, HStore store) throws Exception {
+        store.triggerMajorCompaction();
+        Object chosen = store.requestCompaction(HStore.PRIORITY_USER, CompactionLifeCycleTracker.DUMMY, null).orElse(null);
+        if (chosen != null) {
+            region.compact((CompactionContext) chosen, store, NoLimitThroughputController.INSTANCE);
+        }
+        store.closeAndArchiveCompactedFiles(); // which HBase does some minutes later
     }
 }

@@ -69,15 +69,20 @@ class Site:
     def lake(self) -> Lake:
         return Lake("lake", self.metastore, _ENGINE)
 
+    def folder(self, table: TableSnapshot, d: int) -> str:
+        """Return where new files of a partition are: one that was renamed stays where it was."""
+        partition = table.partition((d,))
+        return table.placement.default_location((d,)) if partition is None else partition.location
+
     def file(self, table: TableSnapshot, tag: str, d: int) -> FileRecord:
         """Write a file of a partition of a table."""
         name = f"pq-{table.id.hex()}-{tag}.parquet"
-        self.around.write(f"{table.placement.default_location((d,))}/{name}")
+        self.around.write(f"{self.folder(table, d)}/{name}")
         return FileRecord(name, 1, 1, NOW // 1_000_000)
 
     def commit(self, transaction: Transaction, written: list[FileRecord], d: int) -> None:
         """Commit; the files that were written go if that is known to have failed."""
-        folder = transaction.base.placement.default_location((d,))
+        folder = self.folder(transaction.base, d)
         paths = [f"{folder}/{file.path}" for file in written]
         transaction.requirements.keep(check_of_new_files(transaction.base, paths))
         try:
@@ -320,6 +325,17 @@ def drop_partition(name: str, d: int = 1) -> NamedOperation:
         return []
 
     return NamedOperation(f"drop partition {d} of {name}", _write(name, "drop", change))
+
+
+def rename_partition(name: str, d: int, new: int) -> NamedOperation:
+    """ALTER TABLE … PARTITION … RENAME TO PARTITION."""
+
+    def run(site: Site) -> None:
+        transaction = Transaction(site.metastore.table(*name.split(".")), "rename partition")
+        transaction.rename((d,), (new,))
+        commit(transaction)
+
+    return NamedOperation(f"rename partition {d} of {name} to {new}", run)
 
 
 def comment(name: str, tag: str) -> NamedOperation:

@@ -13,6 +13,7 @@ from parquetry.errors import (
     ForeignWarehouseError,
     ParquetryError,
 )
+from parquetry.locations import join_location
 from parquetry.metastore import Metastore
 from parquetry.metastore.deletion.file_access import FileAccess
 from parquetry.metastore.deletion.vacuum import remove_orphans
@@ -88,7 +89,7 @@ def content(world: SteppedWorld) -> Content:
             tags = []
             for part in table.partitions():
                 for file in part.files:
-                    if f"{part.location}/{file.path}" not in world.files:
+                    if join_location(part.location, file.path) not in world.files:
                         raise AssertionError(f"{database}.{name} lists {file.path}, which is gone")
                     tags.append((part.values, file.path.rpartition("-")[2]))
             tables.append(("table", name, table.metadata.comment, tuple(sorted(tags))))

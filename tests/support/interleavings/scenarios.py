@@ -30,6 +30,7 @@ from tests.support.interleavings.operations import (
     publish_to_hive,
     read,
     rename,
+    rename_partition,
     replace,
     roll_back,
 )
@@ -134,6 +135,10 @@ COMMITS = [
     Scenario(PAST, (roll_back(T, 2), append(T, "f"))),
     Scenario(PAST, (roll_back(T, 2), roll_back(T, 3))),
     Scenario(FILLED, (append(T, "f"), back_up())),
+    Scenario(PAST, (rename_partition(T, 1, 2), append(T, "f", 2))),
+    Scenario(PAST, (rename_partition(T, 1, 2), append(T, "f"))),
+    Scenario(PAST, (rename_partition(T, 1, 2), rename_partition(T, 1, 3))),
+    Scenario(PAST, (rename_partition(T, 1, 2), clear(T))),
 ]
 
 VACUUMS = [

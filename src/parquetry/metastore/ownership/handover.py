@@ -33,7 +33,7 @@ from parquetry.metastore.ownership.mark import (
 from parquetry.metastore.ownership.owner import Ownership
 from parquetry.store import EMBEDDED, Store, reopen_store
 
-_UNKNOWN = "the warehouse that it is a copy of"
+_UNKNOWN = "a warehouse that is not seen from here"
 SharedWith = Callable[[str | None], Iterable[bytes]]
 """Return the ids of tables with files outside of the warehouse that belong to the original.
 

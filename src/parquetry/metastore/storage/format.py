@@ -96,7 +96,8 @@ def check_format(store: Store, *, create: bool) -> int:
     if value is None:
         if not create:
             raise WarehouseError(
-                "The store holds no metastore; a Spark session makes one (parquetry.configure), or correct the path."
+                "The store holds no metastore; correct the path, or make one: a Spark session does "
+                "(parquetry.configure), and `parquetry restore` of a dump."
             )
         if next(iter(store.scan(b"", None, limit=1)), None) is not None:
             raise MetastoreVersionError("The store holds rows, but is not a metastore; choose another place.")

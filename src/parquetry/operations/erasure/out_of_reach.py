@@ -14,8 +14,8 @@ _EVERYWHERE = {
     "dumps": "parquetry dump before now has bounds of columns, partition values and statements: delete old dumps, and dump anew.",
     "backups": "Backups and copies of the warehouse or of the metastore, replicas, and snapshots of disks: end them by their own means.",
     "streams": "Checkpoints and state of streams that read the table: state of joins, aggregates and deduplication has rows.",
-    "sessions": "Spark's event logs, logs of drivers and the statements in them; cached tables and shuffle files of sessions that run. "
-    "Close them, and delete the logs.",
+    "sessions": "Spark's event logs, logs of drivers and the statements in them; cached tables and shuffle files of sessions that run; "
+    "files of failed audits (parquetry-audit in the driver's temporary folder). Close the sessions, and delete logs and files.",
     "other catalogs": "A Hive metastore that the table was published to has partition values: publish again. Caches of readers end with "
     "their processes.",
     "definition": "Names, comments, properties, defaults, constraints and SKEWED BY … ON (values) of the table: ALTER TABLE if they have "

@@ -236,8 +236,8 @@ class HBaseStore:
     def scrub(self, *, whole: bool) -> str:  # noqa: ARG002
         """Say who removes the bytes of deleted rows; see `KeepsDeletedRows`."""
         return (
-            f"The {self._table.label} has deleted rows in its files until a major compaction (major_compact in HBase's "
-            "shell), and in its write-ahead logs, replicas and snapshots."
+            f"The {self._table.label} has deleted rows in its files until flush and major_compact in HBase's shell, in its "
+            "archive for some minutes more, and in write-ahead logs, replicas and snapshots."
         )
 
     def close(self) -> None:

@@ -202,9 +202,10 @@ class PostgreSQLStore:
 
     def scrub(self, *, whole: bool) -> str:  # noqa: ARG002
         """Say who removes the bytes of deleted rows; see `KeepsDeletedRows`."""
+        table = self._statements.table.as_string()
         return (
-            f"The {self._label} has deleted rows in its pages until VACUUM, which its administrator may run at once, and in "
-            "its write-ahead log, in replicas and in backups."
+            f"The {self._label} has deleted rows in free space of its pages until VACUUM (FULL) {table}, which locks it "
+            "meanwhile (VACUUM alone leaves the bytes), and in its write-ahead log, in replicas and in backups."
         )
 
     def close(self) -> None:
