@@ -32,7 +32,7 @@ private class AnswerAudit(
     val names = answer.schema.fieldNames.toSeq
     val schema = CharVarcharUtils.replaceCharVarcharWithStringInSchema(answer.schema)
     val parts = session.createDataFrame(java.util.Arrays.asList((given ++ result(read)): _*), schema)
-    val combined = parts.agg(column(parts, 0), names.indices.drop(1).map(column(parts, _)): _*).collect().toSeq
+    val combined = ScanAudit.collected(parts.agg(column(parts, 0), names.indices.drop(1).map(column(parts, _)): _*))
     compare(result(all), combined)
   }
 
@@ -67,7 +67,7 @@ private class AnswerAudit(
     val found =
       if (aggregates.isEmpty) rows.select(groups: _*).distinct()
       else rows.groupBy(groups: _*).agg(aggregates.head, aggregates.tail: _*)
-    found.collect().toSeq
+    ScanAudit.collected(found)
   }
 
   private def name(call: JValue): String = (call \ "function") match {

@@ -70,7 +70,7 @@ case class AuditedDeleteExec(delete: DeleteFromTableExec, table: ParquetryTable,
     val scan = AuditScans.whole(version, StructType(version.logical.filter(field => names(field.name))))
     val rows = ScanAudit.frame(ReadRows(session, scan, scan.listed), scan.readSchema())
     val matches = org.apache.spark.sql.classic.ExpressionUtils.column(Coalesce(Seq(TryEval(ScanAudit.bound(condition, rows)), Literal(false))))
-    val found = rows.agg(functions.count(functions.lit(1)), functions.count_if(matches)).head()
+    val found = ScanAudit.collected(rows.agg(functions.count(functions.lit(1)), functions.count_if(matches))).head
     (found.getLong(0), found.getLong(1))
   }
 }

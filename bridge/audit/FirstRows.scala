@@ -16,17 +16,19 @@ import org.apache.spark.sql.classic.{DataFrame, Dataset, SparkSession => Classic
  */
 private class FirstRows(session: ClassicSession, count: Int, ties: Boolean, distinct: Boolean, order: Option[SortOrder]) {
   def missing(read: DataFrame, others: => DataFrame): Option[Row] = order match {
-    case None => if (read.limit(count).count() >= count) None else others.limit(1).collect().headOption
+    case None => if (ScanAudit.internalRows(read.select().limit(count)).length >= count) None else one(others)
     case Some(order) =>
       val first = keys(read, order, count)
-      if (first.length < count) others.limit(1).collect().headOption
+      if (first.length < count) one(others)
       else {
         val next = keys(others, order, 1)
         val key = BoundReference(0, order.dataType, nullable = true)
         val compared = next.headOption.map(new InterpretedOrdering(Seq(order.copy(child = key, sameOrderExpressions = Nil))).compare(_, first.last))
-        if (compared.exists(c => c < 0 || (c == 0 && ties))) sorted(others, order).limit(1).collect().headOption else None
+        if (compared.exists(c => c < 0 || (c == 0 && ties))) one(sorted(others, order)) else None
       }
   }
+
+  private def one(rows: DataFrame): Option[Row] = ScanAudit.collected(rows.limit(1)).headOption
 
   /** The first values of the key, in order. */
   private def keys(rows: DataFrame, order: SortOrder, count: Int): Seq[InternalRow] = {
@@ -34,7 +36,7 @@ private class FirstRows(session: ClassicSession, count: Int, ties: Boolean, dist
     val values = Project(Seq(key), rows.queryExecution.analyzed)
     val counted = if (distinct) Distinct(values) else values
     val ordered = Sort(Seq(order.copy(child = counted.output.head, sameOrderExpressions = Nil)), global = true, counted)
-    Dataset.ofRows(session, GlobalLimit(Literal(count), LocalLimit(Literal(count), ordered))).queryExecution.executedPlan.executeCollect().toSeq
+    ScanAudit.internalRows(Dataset.ofRows(session, GlobalLimit(Literal(count), LocalLimit(Literal(count), ordered))))
   }
 
   private def sorted(rows: DataFrame, order: SortOrder): DataFrame = Dataset.ofRows(session,

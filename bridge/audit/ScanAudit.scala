@@ -2,10 +2,12 @@ package org.apache.spark.sql.parquetry.audit
 
 import org.json4s._
 
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.Filter
 import org.apache.spark.sql.classic.{DataFrame, Dataset, SparkSession => ClassicSession}
-import org.apache.spark.sql.execution.{BaseSubqueryExec, ExecSubqueryExpression, InSubqueryExec, ReusedSubqueryExec, SparkPlan}
+import org.apache.spark.sql.execution.{BaseSubqueryExec, ExecSubqueryExpression, InSubqueryExec, ReusedSubqueryExec, SparkPlan, SQLExecution}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Strategy
 import org.apache.spark.sql.functions
 import org.apache.spark.sql.parquetry.joingraph.KeyTuple
@@ -62,7 +64,7 @@ class ScanAudit(session: ClassicSession, audit: Audit, scan: ParquetryScan, filt
   /** No row of a file that was left out satisfies all conditions. */
   private def checkLeftOut(scans: AuditScans, conditions: Seq[Expression], files: Map[String, String], steps: Seq[String]): Unit = {
     val matching = among(rows(scans, files), conditions)
-    matching.limit(1).collect().headOption.foreach { row =>
+    collected(matching.limit(1)).headOption.foreach { row =>
       val path = files.getOrElse(row.getAs[String](filePath), row.getAs[String](filePath))
       throw AuditFailure.ofFile(audit.query, scan.table, path, conditions, row, steps)
     }
@@ -78,8 +80,9 @@ class ScanAudit(session: ClassicSession, audit: Audit, scan: ParquetryScan, filt
       val hashed = scans.columns.fieldNames.toSeq.filterNot(name => isUnhashed(scans.columns(name).dataType))
         .flatMap(name => Seq(found.col(quoted(name)), found.col(quoted(name)).isNull))
       val hash = functions.xxhash64(functions.lit(0) +: hashed: _*) // a query of `_file` alone reads no column
-      found.groupBy(found.col(filePath)).agg(functions.count(functions.lit(1)), functions.bit_xor(hash), functions.sum(functions.pmod(hash, functions.lit(modulus))))
-        .collect().map(row => row.getString(0) -> (row.getLong(1), row.getLong(2), row.getLong(3))).toMap
+      val counted = found.groupBy(found.col(filePath)).agg(
+        functions.count(functions.lit(1)), functions.bit_xor(hash), functions.sum(functions.pmod(hash, functions.lit(modulus))))
+      collected(counted).map(row => row.getString(0) -> (row.getLong(1), row.getLong(2), row.getLong(3))).toMap
     }
     val (own, all) = (byFile(among(asRead, conditions)), byFile(among(rows(scans, files), conditions)))
     if (own != all) {
@@ -96,7 +99,7 @@ class ScanAudit(session: ClassicSession, audit: Audit, scan: ParquetryScan, filt
     if (settled.nonEmpty) {
       val others = Dataset.ofRows(session, Filter(
         Not(Coalesce(Seq(bound(BalancedChains.all(settled).get, read), Literal(false)))), read.queryExecution.analyzed))
-      others.limit(1).collect().headOption.foreach { row =>
+      collected(others.limit(1)).headOption.foreach { row =>
         val path = row.getAs[String](filePath)
         throw AuditFailure.ofSettled(audit.query, scan.table, files.getOrElse(path, path), settled, row)
       }
@@ -155,6 +158,14 @@ object ScanAudit {
 
   def frame(rows: ReadRows, columns: StructType): DataFrame =
     rows.session.internalCreateDataFrame(rows, StructType(columns.fields :+ StructField(filePath, StringType)))
+
+  /** The rows of a frame. A listener of the user's queries is not told of it, since it is none of them. */
+  def collected(frame: DataFrame): Seq[Row] = {
+    val toRow = CatalystTypeConverters.createToScalaConverter(frame.schema)
+    internalRows(frame).map(toRow(_).asInstanceOf[Row])
+  }
+  def internalRows(frame: DataFrame): Seq[InternalRow] =
+    SQLExecution.withNewExecutionId(frame.queryExecution)(frame.queryExecution.executedPlan.executeCollect()).toSeq
 
   /** The rows that satisfy all conditions. A condition that raises an error for a row does not count. */
   def among(found: DataFrame, conditions: Seq[Expression]): DataFrame =
