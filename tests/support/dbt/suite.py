@@ -63,7 +63,7 @@ def dbt_project_yml(project_root: Any, project_config_update: Any) -> dict[str, 
 
 
 @pytest.fixture(scope="class", autouse=True)
-def macros_of_the_page(project_root: Any, project_files: None) -> None:  # noqa: ARG001 - it makes the folder
+def macros_of_the_page(project_root: Any, project_files: None) -> None:
     """Write the macros of the page for dbt, which each project with Parquetry has, beside a test's own."""
     folder = Path(project_root) / "macros"
     folder.mkdir(exist_ok=True)
