@@ -6,6 +6,7 @@ The procedure itself decides what Hive gets.
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -78,7 +79,8 @@ def _session(
     warehouse: Warehouse, builder: SparkSession.Builder, conf: Mapping[str, str]
 ) -> Iterator[SparkSession]:
     """Yield a session whose catalog `lake` is the warehouse, and stop it at the end of the block."""
-    for key, value in {"spark.ui.enabled": "false", **conf}.items():
+    quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}
+    for key, value in {**quiet, **conf}.items():
         builder.config(key, value)
     options = {} if warehouse.store is None else {"store": warehouse.store}
     spark = configure(builder, "lake", warehouse.location, **options).getOrCreate()

@@ -50,6 +50,7 @@ def test_the_command_and_postgresql(
     assert holders(tmp_path, VALUE)
     arguments = ["erase", "db.people", f"name = '{VALUE}'", "-w", str(tmp_path), "--store", store, "--json"]
     printed = run([sys.executable, "-m", "parquetry.cli.main", *arguments], tmp_path)
+    assert "[Stage" not in printed, "no bar in a pipe"
     steps = {step["step"]: step for step in json.loads(printed[printed.index("[{") :])}
     assert (steps["rows"]["count"], steps["versions"]["count"]) == (2, 3)
     assert steps["statements in the history"]["outcome"] == "done"
