@@ -159,7 +159,7 @@ object ScanAudit {
   def frame(rows: ReadRows, columns: StructType): DataFrame =
     rows.session.internalCreateDataFrame(rows, StructType(columns.fields :+ StructField(filePath, StringType)))
 
-  /** The rows of a frame. A listener of the user's queries is not told of it, since it is none of them. */
+  /** The rows of a frame. Listeners of the user's queries do not see it, since it is none of them. */
   def collected(frame: DataFrame): Seq[Row] = {
     val toRow = CatalystTypeConverters.createToScalaConverter(frame.schema)
     internalRows(frame).map(toRow(_).asInstanceOf[Row])
