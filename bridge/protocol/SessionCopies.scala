@@ -63,8 +63,8 @@ object SessionCopies {
 
   /** Returns what clients have added. A class is in no list, but the class loader is a new one with each. */
   private def artifacts(session: ClassicSession): Seq[Any] = {
-    val context = session.sparkContext
-    session.sessionState.artifactManager.classloader +:
+    val (context, manager) = (session.sparkContext, session.sessionState.artifactManager)
+    Seq(manager.classloader, manager.getPythonIncludes) ++
       Seq(context.addedJars, context.addedFiles, context.addedArchives).flatMap(_.get(session.sessionUUID)).map(_.toMap)
   }
 
