@@ -21,10 +21,10 @@ object SessionCopies {
   /**
    * The parts of a session that a copy takes over, and that analyzed plans still need.
    *
-   * @param settings all settings of the session
-   * @param place the current catalog and namespace
-   * @param planning strategies and rules that somebody added to the running session
-   * @param artifacts jars, classes, Python modules and files that its clients have added
+   * @param settings all settings of the session.
+   * @param place the current catalog and namespace.
+   * @param planning strategies and rules that somebody added to the running session.
+   * @param artifacts jars, classes, Python modules and files that its clients have added.
    */
   private case class Taken(settings: Map[String, String], place: Seq[String], planning: Seq[Any], artifacts: Seq[Any])
   private case class Key(session: ClassicSession, taken: Taken, changed: Map[String, String])
