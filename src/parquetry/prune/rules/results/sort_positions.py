@@ -30,7 +30,7 @@ from parquetry.data_files import Flags, Indices, Numbers, list_bounds_in_files
 from parquetry.metastore import FileBlock, TableMetadata
 from parquetry.predicate import NO_NULL, ONLY_NULL, SOME_NULL, direction_in
 from parquetry.prune.needed_rows import FirstRows, SortKey
-from parquetry.prune.rule import Remaining, Scan
+from parquetry.prune.rule import PruningRequest, Remaining
 from parquetry.prune.rules.file_knowledge import FileKnowledge, names_identify_columns
 from parquetry.prune.rules.results.sort_keys import KeyBounds, key_bounds, sort_expression
 from parquetry.types import ColumnType, Value, sql_literal
@@ -103,7 +103,7 @@ class SortPositions:
 
 
 def sort_positions(
-    scan: Scan, remaining: Remaining, block: FileBlock, first: FirstRows, matching: Flags
+    scan: PruningRequest, remaining: Remaining, block: FileBlock, first: FirstRows, matching: Flags
 ) -> SortPositions | None:
     """Return the positions of files, or None if there are no statistics of the key.
 
