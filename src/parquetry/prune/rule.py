@@ -66,7 +66,8 @@ class Remaining:
         certain: whether every row of these files satisfies all conditions.
         bytes: the bytes to read from these files.
         decided: conditions that every row of these files satisfies, so that later rules need not test them.
-        answer: the values of `PruningRequest.aggregate` in files that were left out for it, or None if there are none.
+        answer: the values of the request's aggregate in files that were left out for it, or None if there are
+            none.
         threshold: a comparison that is TRUE for every row that the query needs, or None.
     """
 

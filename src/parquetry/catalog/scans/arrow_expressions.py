@@ -58,7 +58,7 @@ class ReadFilter:
         return list(dict.fromkeys(path[0] for path in self.paths.values()))
 
     def rows(self, node: Predicate, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the rows of a batch for which one of the conditions is true.
+        """Return the rows of a batch that satisfy one of the conditions.
 
         NaN is greater than all numbers, and -0.0 equals 0.0, as in SQL. For PyArrow neither holds.
 
@@ -103,7 +103,7 @@ def read_expression(expression: pc.Expression, schema: pa.Schema) -> ReadFilter 
 
 
 def _in_substrait(schema: pa.Schema) -> pa.Schema:
-    """Return a schema with other types in place of those that Substrait lacks, such as an interval's."""
+    """Return a schema in which binary stands for types that Substrait lacks, such as intervals."""
     return pa.schema([each if _is_known(each) else pa.field(each.name, pa.binary()) for each in schema])
 
 

@@ -80,8 +80,8 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]
         What the filter says of columns chooses the files.
 
         Raises:
-            UnsupportedError: the filter is not understood, and PyArrow, which could test it, has another order
-                of NaN.
+            UnsupportedError: the filter is not understood, and columns have floats. PyArrow, which could test
+                it, has another order of NaN.
         """
         scan, wanted = self._scan, list(self.schema.names) if columns is None else list(columns)
         read = None if filter is None else read_expression(filter, self.schema)

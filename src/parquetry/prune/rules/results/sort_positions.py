@@ -38,9 +38,9 @@ from parquetry.types import ColumnType, Value, sql_literal
 ANYWHERE = -2
 """The position before which a file is if it has to be read in any case; NULL's may be -1."""
 _INT64_ENDS = (-(1 << 63), (1 << 63) - 1)
-"""What stands for integers that are not known."""
+"""Stand-ins for integers that are not known."""
 _VALUE_TYPES = (int, float, str, bytes, Decimal)
-"""What stands for other values that are not known has another type."""
+"""Types of values. Other stand-ins have another type."""
 
 
 @dataclass(frozen=True, slots=True)
