@@ -103,7 +103,7 @@ def read_expression(expression: pc.Expression, schema: pa.Schema) -> ReadFilter 
 
 
 def _in_substrait(schema: pa.Schema) -> pa.Schema:
-    """Return a schema in which binary stands for types that Substrait lacks, such as intervals."""
+    """Return a schema with binary columns in place of types that Substrait lacks, such as intervals."""
     return pa.schema([each if _is_known(each) else pa.field(each.name, pa.binary()) for each in schema])
 
 
