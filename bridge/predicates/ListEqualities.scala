@@ -27,7 +27,7 @@ object ListEqualities extends Rule[LogicalPlan] with PredicateHelper {
     }
   }
 
-  /** The parts with one list in place of the comparisons of each expression that has many, or None if none has. */
+  /** The parts, with one list in place of many comparisons of one expression, or None if none has many. */
   private def listed(
       parts: Seq[Expression],
       compared: PartialFunction[Expression, (Expression, Expression)],
