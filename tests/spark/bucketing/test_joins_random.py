@@ -106,7 +106,7 @@ def test_random_joins(spark: SparkSession, tables: list[Table]) -> None:
     Adaptive execution is on or off.
     """
     chance = random.Random(11)
-    met = 0
+    met = shuffled = 0
     for case in range(CASES):
         left, right = chance.choice(tables), chance.choice(tables)
         if chance.random() < 0.6:  # else most pairs would have nothing in common
@@ -131,6 +131,7 @@ def test_random_joins(spark: SparkSession, tables: list[Table]) -> None:
         met += together
         if together:
             assert nodes["Exchange"] == 0, label
-        elif found and left.rows and right.rows:  # a join of no rows may be gone from the plan
+        elif nodes["SortMergeJoin"] + nodes["ShuffledHashJoin"]:  # it is gone where a side has no rows
             assert nodes["Exchange"] > 0, label
-    assert met > CASES // 5
+            shuffled += 1
+    assert min(met, shuffled) > CASES // 5
