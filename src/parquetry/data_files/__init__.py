@@ -68,6 +68,7 @@ if FOR_TYPE_CHECKERS:
         TableColumn as TableColumn,
         Trust as Trust,
         is_same as is_same,
+        physical_name as physical_name,
     )
     from parquetry.data_files.statistics_batch import (
         UNKNOWN as UNKNOWN,
