@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from parquetry.data_files import EXISTS_DEFAULT
 from parquetry.errors import UnsupportedError
+from parquetry.exchange import DELTA
 from parquetry.metastore import PUBLISH, TableMetadata, TableSnapshot
-from parquetry.publishing.delta_record import definition_refusal
-from parquetry.publishing.other_readers import widened_refusal
 
 
 def require_followable(snapshot: TableSnapshot, metadata: TableMetadata) -> None:
@@ -38,7 +37,7 @@ def require_followable(snapshot: TableSnapshot, metadata: TableMetadata) -> None
 
 def _refusal(snapshot: TableSnapshot, metadata: TableMetadata) -> str | None:
     """Return why no log can show a table with a definition, or None."""
-    reason = definition_refusal(metadata) or widened_refusal(metadata, (), promotes=False)
+    reason = DELTA.definition_refusal(metadata) or DELTA.widened_refusal(metadata, ())
     if reason is None and snapshot.totals.files:
         known = {column.physical for column in snapshot.metadata.columns}
         for column in metadata.data_columns:
