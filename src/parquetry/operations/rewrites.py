@@ -10,7 +10,7 @@ from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 from parquetry import compaction, definition, layout, locations, metastore as ms, texts
-from parquetry.exchange import ICEBERG, FileCheck
+from parquetry.exchange import DELTA, ICEBERG, FileCheck
 from parquetry.operations.operation import Context, Presentation, TableName, Where, operation
 from parquetry.progress import Progress, progress_bar, silent
 
@@ -68,7 +68,8 @@ def compaction_rewrites(
     """Return the partitions with files that are worth rewriting; see `compaction.rewrites`."""
     size = context.engine.target_file_size(snapshot.metadata)
     count = partial(_count, context, snapshot)
-    checks = [FileCheck(snapshot.metadata, ICEBERG)] if for_other_readers else []
+    formats = (ICEBERG, DELTA) if for_other_readers else ()
+    checks = [FileCheck(snapshot.metadata, each) for each in formats]
 
     def is_refused(file: ms.FileRecord) -> bool:
         return any(check.refusal(file) is not None for check in checks)
