@@ -23,7 +23,7 @@ import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from parquetry.data_files import EXISTS_DEFAULT, FileRecord, IdsInFile, TableColumn, type_parts, types_by_path
+from parquetry.data_files import FileRecord, IdsInFile, TableColumn, has_default, type_parts, types_by_path
 from parquetry.errors import UnsupportedError
 from parquetry.metastore import TableMetadata, TableSnapshot
 from parquetry.types import ColumnType, type_from_json, type_text
@@ -187,10 +187,7 @@ class FileCheck:
 
     def __init__(self, metadata: TableMetadata, format: OtherFormat) -> None:
         self._format = format
-        self._columns = [
-            (column, column.physical, column.metadata.get(EXISTS_DEFAULT, "NULL").upper() != "NULL")
-            for column in metadata.data_columns
-        ]
+        self._columns = [(column, column.physical, has_default(column)) for column in metadata.data_columns]
 
     def require_readable(self, label: str, path: str, file: FileRecord) -> None:
         """Make sure that readers read a file right, given the names of table and file for messages.
@@ -213,10 +210,10 @@ class FileCheck:
         known = file.columns or {}
         spelled = {name.lower(): name for name in known}
         narrower = None
-        for column, physical, has_default in self._columns:
+        for column, physical, is_filled_in in self._columns:
             in_file = spelled.get(physical.lower())
             if in_file is None:
-                if has_default:
+                if is_filled_in:
                     return f"it lacks column {column.name}, whose default value only Spark's readers would fill in: {_REWRITE}"
                 continue
             if in_file != physical:

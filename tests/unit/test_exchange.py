@@ -86,3 +86,19 @@ def test_compact_rewrites_what_it_is_the_remedy_for(
     assert compaction_rewrites(context, table) == []
     (rewrite,) = compaction_rewrites(context, table, for_other_readers=True)
     assert rewrite.files == (file,)
+
+
+@FORMATS
+@pytest.mark.parametrize("default", ["NULL", "CAST(NULL AS BIGINT)"])
+def test_files_before_a_default_of_null_are_read_right(
+    tmp_path: Path, format: OtherFormat, default: str
+) -> None:
+    """Readers find NULL in files that lack the column, as Spark does."""
+    lake = PythonLake(tmp_path / "lake")
+    lake.create("t", {"a": "long"})
+    table = lake.write("t", "f.parquet", [{"a": 1}])
+    table = lake.alter(
+        "t", columns=(*table.metadata.columns, TableColumn("d", "long", metadata={EXISTS_DEFAULT: default}))
+    )
+    (file,) = (file for partition in table.partitions() for file in partition.files)
+    assert FileCheck(table.metadata, format).refusal(file) is None

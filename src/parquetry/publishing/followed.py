@@ -6,7 +6,7 @@ would stay at the version before, and its readers would notice nothing.
 
 from __future__ import annotations
 
-from parquetry.data_files import EXISTS_DEFAULT
+from parquetry.data_files import has_default
 from parquetry.errors import UnsupportedError
 from parquetry.exchange import DELTA
 from parquetry.metastore import PUBLISH, TableMetadata, TableSnapshot
@@ -41,8 +41,7 @@ def _refusal(snapshot: TableSnapshot, metadata: TableMetadata) -> str | None:
     if reason is None and snapshot.totals.files:
         known = {column.physical for column in snapshot.metadata.columns}
         for column in metadata.data_columns:
-            has_default = column.metadata.get(EXISTS_DEFAULT, "NULL").upper() != "NULL"
-            if column.physical not in known and has_default:
+            if column.physical not in known and has_default(column):
                 return (
                     f"files of before lack column {column.name}, and Delta's readers would read NULL there instead of its default "
                     "value"
