@@ -1,4 +1,4 @@
-"""Tables and files that readers of Iceberg or Delta would read wrong are refused, with a remedy that helps."""
+"""Tables and files that readers of Iceberg or Delta read wrong are refused, with a remedy that helps."""
 
 from __future__ import annotations
 
