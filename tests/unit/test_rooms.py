@@ -21,7 +21,7 @@ FLOORS = {
         {"adoption", "advice", "prune"},
         {"verification"},
         {"compaction", "publishing"},
-        {"definition"},
+        {"definition", "exchange"},
         {"metastore"},
         {"rows", "scan"},
         {"hashing"},

@@ -24,7 +24,10 @@ if FOR_TYPE_CHECKERS:
         assign_field_ids as assign_field_ids,
         ids_in_footer as ids_in_footer,
     )
-    from parquetry.data_files.field_types import types_by_path as types_by_path
+    from parquetry.data_files.field_types import (
+        type_parts as type_parts,
+        types_by_path as types_by_path,
+    )
     from parquetry.data_files.file_batch import (
         FileColumns as FileColumns,
         RecordedFiles as RecordedFiles,
@@ -68,6 +71,7 @@ if FOR_TYPE_CHECKERS:
         TableColumn as TableColumn,
         Trust as Trust,
         is_same as is_same,
+        physical_name as physical_name,
     )
     from parquetry.data_files.statistics_batch import (
         UNKNOWN as UNKNOWN,

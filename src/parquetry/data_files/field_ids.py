@@ -19,10 +19,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from parquetry.data_files.field_types import type_parts
 from parquetry.data_files.footers.other_readers import find_obstacle
 from parquetry.data_files.footers.parquet_footer import ParquetFooter
 from parquetry.data_files.footers.parquet_schema import SchemaNode
-from parquetry.data_files.records import PHYSICAL_NAME, IdsInFile, TableColumn
+from parquetry.data_files.records import IdsInFile, TableColumn
 
 SPARK_FIELD_ID = "parquet.field.id"
 """Spark's key in a column's metadata: the id that its writer gives the column in Parquet files."""
@@ -61,8 +62,9 @@ def assign_field_ids(
     partition_names = {name.lower() for name in partition_by}
     data = [column for column in columns if column.name.lower() not in partition_names]
     for column in (*data, *(column for column in columns if column not in data)):
-        _keep_own_id(ids, (column.physical,), column.metadata)
-        paths += _paths(ids, (column.physical,), column.type)
+        for part in type_parts(column):
+            _keep_own_id(ids, part.path, part.metadata)
+            paths.append(part.path)
     paths += dropped
     used = set(ids.values())
     free = max(assigned.values(), default=0) + 1
@@ -73,29 +75,6 @@ def assign_field_ids(
             ids[path] = free
             used.add(free)
     return ids
-
-
-def _paths(ids: dict[Path, int], path: Path, kind: Any) -> Iterator[Path]:
-    """Yield the path of a column or field, and the paths of the fields within it."""
-    yield path
-    for within, inner in _steps(ids, path, kind):
-        yield from _paths(ids, within, inner)
-
-
-def _steps(ids: dict[Path, int], path: Path, kind: Any) -> Iterator[tuple[Path, Any]]:
-    """Yield the fields directly within a type, with their types, and keep ids that fields bring."""
-    match kind:
-        case {"type": "struct", "fields": fields}:
-            for field in fields:
-                metadata = field.get("metadata") or {}
-                within = (*path, str(metadata.get(PHYSICAL_NAME, field["name"])))
-                _keep_own_id(ids, within, metadata)
-                yield within, field["type"]
-        case {"type": "array", "elementType": element}:
-            yield (*path, "element"), element
-        case {"type": "map", "keyType": key, "valueType": value}:
-            yield (*path, "key"), key
-            yield (*path, "value"), value
 
 
 def _keep_own_id(ids: dict[Path, int], path: Path, metadata: Mapping[str, Any]) -> None:

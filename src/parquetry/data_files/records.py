@@ -6,6 +6,7 @@ a default, so that older records stay readable.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any, Protocol
 
@@ -27,6 +28,11 @@ It never changes."""
 
 NO_CELL = -2
 """The cell number of a file that may have rows of any cell. `NO_CELL - n` excludes the first n cells."""
+
+
+def physical_name(field: Mapping[str, Any]) -> str:
+    """Return the name in files of a column or field in Spark's JSON."""
+    return str((field.get("metadata") or {}).get(PHYSICAL_NAME, field["name"]))
 
 
 class TableColumn(msgspec.Struct, frozen=True, omit_defaults=True):

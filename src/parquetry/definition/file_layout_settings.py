@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from parquetry.config import BLOOM_FILTER_COLUMNS, SORT_BY, Settings
-from parquetry.data_files import PHYSICAL_NAME, TableColumn
+from parquetry.data_files import TableColumn, physical_name
 from parquetry.definition.bucket_clause import has_order
 from parquetry.errors import ColumnNotFoundError, UnsupportedError
 from parquetry.identifiers import join_name, parse_paths, paths_text
@@ -40,7 +40,7 @@ def sort_paths(metadata: TableMetadata, settings: Settings) -> tuple[tuple[str, 
             fields = _sortable(metadata, path)
         except (ColumnNotFoundError, UnsupportedError) as error:
             raise asked.error(f": {error.message}") from None
-        paths.append(tuple(_physical(field) for field in fields))
+        paths.append(tuple(physical_name(field) for field in fields))
     return tuple(paths)
 
 
@@ -108,10 +108,6 @@ def _sortable(metadata: TableMetadata, path: Sequence[str]) -> list[Field]:
             f"{what} {shown} is of type {type_text(steps[-1]['type'])}, whose values have no order."
         )
     return steps
-
-
-def _physical(field: Field) -> str:
-    return str(field["metadata"].get(PHYSICAL_NAME, field["name"]))
 
 
 def bloom_filter_columns(metadata: TableMetadata, settings: Settings) -> tuple[TableColumn, ...]:

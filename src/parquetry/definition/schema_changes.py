@@ -13,7 +13,14 @@ from typing import Any
 
 import msgspec
 
-from parquetry.data_files import CURRENT_DEFAULT, PHYSICAL_NAME, Conversion, TableColumn, find_conversion
+from parquetry.data_files import (
+    CURRENT_DEFAULT,
+    PHYSICAL_NAME,
+    Conversion,
+    TableColumn,
+    find_conversion,
+    physical_name,
+)
 from parquetry.definition.changes import (
     AddColumn,
     ColumnChange,
@@ -114,7 +121,7 @@ def physical_path(metadata: TableMetadata, path: Sequence[str]) -> tuple[str, ..
     for depth, part in enumerate(path, 1):
         siblings = _siblings_if_any(fields, list(path[:depth]))
         field = next((each for each in siblings if each["name"].lower() == part.lower()), None)
-        names.append(part.lower() if field is None else _physical(field))
+        names.append(part.lower() if field is None else physical_name(field))
     return tuple(names)
 
 
@@ -124,10 +131,6 @@ def _siblings_if_any(fields: list[Field], path: list[str]) -> list[Field]:
         return _siblings(fields, path)
     except ColumnNotFoundError:
         return []
-
-
-def _physical(field: Field) -> str:
-    return str(field["metadata"].get(PHYSICAL_NAME, field["name"]))
 
 
 def _siblings(fields: list[Field], path: list[str]) -> list[Field]:
@@ -181,7 +184,7 @@ def _add(fields: list[Field], change: AddColumn, table: TableMetadata) -> None:
         _require_column(path)
     if change.comment:
         metadata["comment"] = change.comment
-    taken = {_physical(field).lower() for field in siblings}
+    taken = {physical_name(field).lower() for field in siblings}
     above = physical_path(table, path[:-1])
     taken.update(dropped[-1].lower() for dropped in table.dropped if dropped[:-1] == above)
     if path[-1].lower() in taken:  # by a column that was renamed or dropped: files still have its values

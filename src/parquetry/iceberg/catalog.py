@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from parquetry.errors import UnsupportedError, VersionNotFoundError
+from parquetry.exchange import ICEBERG
 from parquetry.iceberg.clients import Client, require_filter_columns, require_whole_values
 from parquetry.iceberg.manifest_names import ManifestNames
 from parquetry.iceberg.manifests import has_manifests, list_earlier_versions, write_manifests
@@ -24,7 +25,6 @@ from parquetry.iceberg.plan_cache import PlanCache, PlanKey
 from parquetry.iceberg.requests import PlanRequest, Query, ReportRequest, TasksRequest, decode_request
 from parquetry.iceberg.views import ServedViews
 from parquetry.metastore import Metastore, TableSnapshot
-from parquetry.publishing import widened_refusal
 
 _CACHED_METADATA_BYTES = 64 << 20
 """Length of all cached metadata of tables."""
@@ -156,8 +156,7 @@ class IcebergCatalog:
     def _metadata(self, table: TableSnapshot, names: ManifestNames) -> dict[str, Any]:
         versions = ServedVersions.read(self._opened.metastore, table)
         earlier = [each for each in versions.metadata.values() if each is not table.metadata]
-        if (reason := widened_refusal(table.metadata, earlier)) is not None:
-            raise UnsupportedError(f"Table {table.label} cannot be read by Iceberg's readers: {reason}.")
+        ICEBERG.raise_if_refused(table.label, ICEBERG.widened_refusal(table.metadata, earlier))
         return table_metadata(table, versions, names)
 
     def require_table(self, namespace: str, name: str) -> None:

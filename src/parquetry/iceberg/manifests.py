@@ -19,13 +19,13 @@ from typing import Any
 import pyarrow.fs as pafs
 
 from parquetry.errors import UnsupportedError
+from parquetry.exchange import ICEBERG, FileCheck
 from parquetry.iceberg.avro_files import MemoryFile, input_file
 from parquetry.iceberg.clients import Client, manifest_refusal, require_whole_values
 from parquetry.iceberg.locations import file_uri
 from parquetry.iceberg.manifest_names import ManifestNames, definition_of, group_name
 from parquetry.locations import join_location, open_location
 from parquetry.metastore import PartitionSnapshot, TableSnapshot, TableVersions
-from parquetry.publishing import FileCheck
 
 _PARTITIONS_PER_GROUP = 64
 """Partitions in a group on average. A change of one partition makes a manifest of so many anew."""
@@ -209,7 +209,7 @@ class _Writer:
         self._schema = known.schema()
         self._spec = _with_ascii_names(known.spec())
         self._definition = definition_of(table.metadata)
-        self._check = FileCheck(table.metadata, by_ids=True)
+        self._check = FileCheck(table.metadata, ICEBERG)
         self._written = written
 
     def write(self) -> None:
@@ -253,10 +253,7 @@ class _Writer:
         from pyiceberg.typedef import Record
 
         location = join_location(partition.location, file.path)
-        if (reason := self._check.refusal(file)) is not None:
-            raise UnsupportedError(
-                f"Table {self._table.label} cannot be read by Iceberg's readers: file {location}: {reason}."
-            )
+        self._check.require_readable(self._table.label, location, file)
         data_file = DataFile.from_args(
             _table_format_version=2,
             content=DataFileContent.DATA,

@@ -7,13 +7,13 @@ what Iceberg calls a table without snapshots.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from parquetry.exchange import history_uuid
 from parquetry.iceberg.locations import file_uri, manifest_folder
 from parquetry.iceberg.manifest_names import ManifestNames
 from parquetry.iceberg.schema import iceberg_schema, name_mapping
@@ -22,7 +22,6 @@ from parquetry.metastore import CommitRecord, Metastore, TableMetadata, TableSna
 
 FIRST_PARTITION_FIELD_ID = 1000
 """The id of the first field of a partition spec, as Iceberg's own tables have it."""
-_UUID_NAMESPACE = uuid.UUID("6f0d3a5e-6f2c-5a4e-9d55-0c5b9f5e2a41")
 _OPERATIONS = {"append": "append", "compact": "replace", "rebucket": "replace", "delete": "delete"}
 
 
@@ -91,7 +90,7 @@ def table_metadata(snapshot: TableSnapshot, versions: ServedVersions, names: Man
     refused = file_uri(join_location(manifest_folder(metadata.location), "refused"))
     described: dict[str, Any] = {
         "format-version": 2,
-        "table-uuid": str(uuid.uuid5(_UUID_NAMESPACE, f"{snapshot.id.hex()}{metadata.replacement}")),
+        "table-uuid": history_uuid(snapshot),
         "location": file_uri(metadata.location),
         "last-sequence-number": newest or 0,
         "last-updated-ms": snapshot.committed_at,

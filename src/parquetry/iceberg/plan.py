@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from parquetry.errors import UnsupportedError
+from parquetry.exchange import ICEBERG, FileCheck
 from parquetry.iceberg.clients import Client, ClientValues
 from parquetry.iceberg.expressions import FilterColumns, filter_from_iceberg
 from parquetry.iceberg.locations import file_uri
@@ -21,7 +22,6 @@ from parquetry.iceberg.residuals import Residuals
 from parquetry.metastore import TableSnapshot
 from parquetry.predicate import Filter
 from parquetry.prune import SelectedFile, each_file_of, partition_plan
-from parquetry.publishing import FileCheck
 from parquetry.scan import KeyScan, ScanPlan
 
 FILES_PER_PAGE = 5_000
@@ -160,7 +160,7 @@ class _TaskMaker:
     def __init__(self, table: TableSnapshot, client: Client, residuals: Residuals) -> None:
         self._table = table
         self._values = ClientValues(table, client)
-        self._check = FileCheck(table.metadata, by_ids=True)
+        self._check = FileCheck(table.metadata, ICEBERG)
         self._format = table.metadata.format
         self._residuals = residuals
         self._last: tuple[Any, list[Any]] = None, []
@@ -172,10 +172,7 @@ class _TaskMaker:
             UnsupportedError: the client would read it wrong.
         """
         file = selected.file
-        if (reason := self._check.refusal(file)) is not None:
-            raise UnsupportedError(
-                f"Table {self._table.label} cannot be read by Iceberg's readers: file {selected.path}: {reason}."
-            )
+        self._check.require_readable(self._table.label, selected.path, file)
         if self._last[0] is not selected.values:  # one object for all files of a partition
             self._last = selected.values, self._values.of_file(selected.values)
         data_file = {

@@ -8,6 +8,7 @@ import msgspec
 
 from parquetry import metastore as ms, publishing
 from parquetry.errors import UnsupportedError
+from parquetry.exchange import DELTA
 from parquetry.identifiers import parse_name
 from parquetry.operations.operation import Context, TableName, operation
 from parquetry.progress import progress_bar
@@ -57,7 +58,7 @@ def follow_with_delta_log(snapshot: ms.TableSnapshot) -> ms.TableSnapshot:
     Args:
         snapshot: the newest version, which has been published.
     """
-    publishing.require_publishable(snapshot)
+    DELTA.raise_if_refused(snapshot.label, DELTA.definition_refusal(snapshot.metadata))
     if snapshot.metadata.properties.get(ms.PUBLISH) == "delta":
         return snapshot
     transaction = ms.Transaction(snapshot, "alter")

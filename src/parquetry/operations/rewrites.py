@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, NamedTuple
 
-from parquetry import compaction, definition, layout, locations, metastore as ms, publishing, texts
+from parquetry import compaction, definition, layout, locations, metastore as ms, texts
+from parquetry.exchange import DELTA, ICEBERG, FileCheck
 from parquetry.operations.operation import Context, Presentation, TableName, Where, operation
 from parquetry.progress import Progress, progress_bar, silent
 
@@ -67,12 +68,13 @@ def compaction_rewrites(
     """Return the partitions with files that are worth rewriting; see `compaction.rewrites`."""
     size = context.engine.target_file_size(snapshot.metadata)
     count = partial(_count, context, snapshot)
-    refused = partial(_is_refused, snapshot.metadata) if for_other_readers else lambda _: False
-    return compaction.rewrites(snapshot, size, where, progress, zone, count, refused)
+    formats = (ICEBERG, DELTA) if for_other_readers else ()
+    checks = [FileCheck(snapshot.metadata, each) for each in formats]
 
+    def is_refused(file: ms.FileRecord) -> bool:
+        return any(check.refusal(file) is not None for check in checks)
 
-def _is_refused(metadata: ms.TableMetadata, file: ms.FileRecord) -> bool:
-    return publishing.file_refusal(metadata, file, by_ids=True) is not None
+    return compaction.rewrites(snapshot, size, where, progress, zone, count, is_refused)
 
 
 def _count(

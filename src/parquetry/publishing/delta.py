@@ -27,6 +27,7 @@ import pyarrow.fs as pafs
 from parquetry._version import __version__
 from parquetry.data_files import FileRecord
 from parquetry.errors import CommitConflictError, UnsupportedError
+from parquetry.exchange import DELTA, FileCheck, history_id
 from parquetry.locations import (
     create_small_file,
     join_location,
@@ -50,10 +51,8 @@ from parquetry.publishing.delta_record import (
     protocol_action,
     reader_version,
     remove_action,
-    require_publishable,
 )
 from parquetry.publishing.hive import Published
-from parquetry.publishing.other_readers import widened_refusal
 
 _MAX_ATTEMPTS = 5
 """Number of times that a publication begins again, because another one has written to the log meanwhile."""
@@ -177,7 +176,7 @@ def publish_delta(snapshot: TableSnapshot, progress: Progress = silent) -> list[
         CommitConflictError: other publications wrote to the log each time.
         ForeignWarehouseError: warehouse or folder belong to another metastore.
     """
-    require_publishable(snapshot)
+    DELTA.raise_if_refused(snapshot.label, DELTA.definition_refusal(snapshot.metadata))
     folder = join_location(snapshot.metadata.location, "_delta_log")
     require_place_beside(snapshot, folder)
     for _ in range(_MAX_ATTEMPTS):
@@ -206,8 +205,7 @@ def _append(log: DeltaLog, snapshot: TableSnapshot, progress: Progress) -> bool:
     """
     files = _VersionFiles()
     earlier = [version.metadata for version in _versions(snapshot, -1)]
-    if (reason := widened_refusal(snapshot.metadata, earlier, promotes=False)) is not None:
-        raise UnsupportedError(f"Table {snapshot.label} cannot be published as a Delta log: {reason}.")
+    DELTA.raise_if_refused(snapshot.label, DELTA.widened_refusal(snapshot.metadata, earlier))
     versions = _versions_to_add(log, snapshot)
     commits: list[tuple[str, bytes]] = []
     for done, version in enumerate(versions, 1):
@@ -284,9 +282,11 @@ class _VersionFiles:
 def _partition_actions(
     version: TableSnapshot, partition: PartitionSnapshot
 ) -> Iterator[tuple[str, dict[str, Any]]]:
+    check = FileCheck(version.metadata, DELTA)
     for file in partition.each_file():
         path = relative_path(version, join_location(partition.location, file.path), partition.values)
-        yield path, add_action(version, partition.values, file, path, _file_time(file, version))
+        check.require_readable(version.label, path, file)
+        yield path, add_action(version.metadata, partition.values, file, path, _file_time(file, version))
 
 
 def _file_time(file: FileRecord, version: TableSnapshot) -> int:
@@ -295,12 +295,12 @@ def _file_time(file: FileRecord, version: TableSnapshot) -> int:
 
 def _actions(log: DeltaLog, version: TableSnapshot, files: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the actions of the commit that brings a log to a version."""
-    require_publishable(version)
+    DELTA.raise_if_refused(version.label, DELTA.definition_refusal(version.metadata))
     info: dict[str, Any] = {
         "timestamp": version.committed_at,
         "operation": version.operation,
         "engineInfo": f"Parquetry/{__version__}",
-        "parquetry.table": _table_id(version),
+        "parquetry.table": history_id(version),
         "parquetry.version": version.version,
         "parquetry.commit": version.commit.id,
     }
@@ -328,7 +328,3 @@ def _actions(log: DeltaLog, version: TableSnapshot, files: dict[str, dict[str, A
 def _with_change(action: dict[str, Any], changes_rows: bool) -> dict[str, Any]:
     """Return the action that adds a file, and say whether rows are added with it."""
     return {"add": {**action["add"], "dataChange": changes_rows}}
-
-
-def _table_id(snapshot: TableSnapshot) -> str:
-    return f"{snapshot.id.hex()}{snapshot.metadata.replacement}"

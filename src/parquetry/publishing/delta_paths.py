@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from parquetry.errors import UnsupportedError
+from parquetry.exchange import DELTA
 from parquetry.locations import DEFAULT_PARTITION, path_below, unescape_path_name
 from parquetry.metastore import TableMetadata, TableSnapshot
 from parquetry.types import Value, text_from_value
@@ -28,15 +28,15 @@ def relative_path(snapshot: TableSnapshot, location: str, values: Sequence[Value
     """
     path = path_below(snapshot.metadata.location, location)
     if path is None:
-        raise UnsupportedError(
-            f"Table {snapshot.label} cannot be published as a Delta log: file {location} is outside of the table's folder. Write its "
-            "partition anew with INSERT OVERWRITE."
+        raise DELTA.error(
+            snapshot.label,
+            f"file {location} is outside of the table's folder. Write its partition anew with INSERT OVERWRITE",
         )
     reason = _other_values(snapshot.metadata, path.split("/")[:-1], values)
     if reason is not None:
-        raise UnsupportedError(
-            f"Table {snapshot.label} cannot be published as a Delta log: the folder of file {path} {reason}. Write the partition anew "
-            "with INSERT OVERWRITE."
+        raise DELTA.error(
+            snapshot.label,
+            f"the folder of file {path} {reason}. Write the partition anew with INSERT OVERWRITE",
         )
     return quote(path, safe="/=")
 

@@ -69,9 +69,7 @@ def _bounds(kind: ColumnType, known: ColumnStatistics | None) -> tuple[Any, Any]
 
 
 def _json_bound(kind: ColumnType, value: Any) -> Any:
-    if kind.integral:
-        return value
-    if kind.textual:
-        return value if isinstance(value, str) else None
     plain = to_python(kind, value)
-    return plain.isoformat() if isinstance(plain, date) else None
+    if isinstance(plain, date):
+        return plain.isoformat()
+    return plain if isinstance(plain, str if kind.textual else int) else None

@@ -6,11 +6,10 @@ would stay at the version before, and its readers would notice nothing.
 
 from __future__ import annotations
 
-from parquetry.data_files import EXISTS_DEFAULT
+from parquetry.data_files import has_default
 from parquetry.errors import UnsupportedError
+from parquetry.exchange import DELTA
 from parquetry.metastore import PUBLISH, TableMetadata, TableSnapshot
-from parquetry.publishing.delta_record import definition_refusal
-from parquetry.publishing.other_readers import widened_refusal
 
 
 def require_followable(snapshot: TableSnapshot, metadata: TableMetadata) -> None:
@@ -38,12 +37,11 @@ def require_followable(snapshot: TableSnapshot, metadata: TableMetadata) -> None
 
 def _refusal(snapshot: TableSnapshot, metadata: TableMetadata) -> str | None:
     """Return why no log can show a table with a definition, or None."""
-    reason = definition_refusal(metadata) or widened_refusal(metadata, (), promotes=False)
+    reason = DELTA.definition_refusal(metadata) or DELTA.widened_refusal(metadata, ())
     if reason is None and snapshot.totals.files:
         known = {column.physical for column in snapshot.metadata.columns}
         for column in metadata.data_columns:
-            has_default = column.metadata.get(EXISTS_DEFAULT, "NULL").upper() != "NULL"
-            if column.physical not in known and has_default:
+            if column.physical not in known and has_default(column):
                 return (
                     f"files of before lack column {column.name}, and Delta's readers would read NULL there instead of its default "
                     "value"

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquetry.data_files import EXISTS_DEFAULT, PHYSICAL_NAME, Conversion, find_conversion
+from parquetry.data_files import EXISTS_DEFAULT, Conversion, find_conversion, physical_name
 from parquetry.errors import UnsupportedError
 from parquetry.rows.arrow_types import arrow_type
 from parquetry.rows.stored_file import plain
@@ -186,7 +186,7 @@ class _Converters:
     @staticmethod
     def _field(field: Any, stored: pa.DataType) -> int | None:
         metadata = field.get("metadata") or {}
-        name = str(metadata.get(PHYSICAL_NAME, field["name"])).lower()
+        name = physical_name(field).lower()
         positions = [at for at in range(stored.num_fields) if stored.field(at).name.lower() == name]
         if len(positions) > 1:
             raise UnreadableColumnError(f"the file has the field {field['name']} {len(positions)} times")

@@ -24,7 +24,7 @@ from typing import Any
 from parquetry.data_files.footers.parquet_footer import ParquetFooter
 from parquetry.data_files.footers.parquet_schema import SchemaNode
 from parquetry.data_files.footers.parquet_statistics import footer_errors, open_footer
-from parquetry.data_files.records import PHYSICAL_NAME, FileRecord, TableColumn
+from parquetry.data_files.records import FileRecord, TableColumn, physical_name
 from parquetry.data_files.stored_types.by_format import find_conversion
 from parquetry.data_files.stored_types.conversion import Conversion
 from parquetry.errors import ParquetryError
@@ -119,7 +119,7 @@ def _twice_within(kind: Any, node: SchemaNode, path: str) -> Iterator[str]:
     match kind:
         case {"type": "struct", "fields": fields}:
             for field in fields:
-                stored = field.get("metadata", {}).get(PHYSICAL_NAME, field["name"]).lower()
+                stored = physical_name(field).lower()
                 same = [child for child in node.children if child.name.lower() == stored]
                 name = f"{path}.{field['name']}"
                 if len(same) > 1:

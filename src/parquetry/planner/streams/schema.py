@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from parquetry.data_files import PHYSICAL_NAME
+from parquetry.data_files import physical_name
 from parquetry.errors import StreamError
 from parquetry.metastore import TableSnapshot
 
@@ -49,14 +49,10 @@ def _holds(now: Any, before: Any) -> bool:
     if before.get("type") != now.get("type"):
         return False
     if before["type"] == "struct":
-        there = {_in_files(field): field["type"] for field in now["fields"]}
+        there = {physical_name(field): field["type"] for field in now["fields"]}
         return all(
-            _in_files(field) in there and _holds(there[_in_files(field)], field["type"])
+            physical_name(field) in there and _holds(there[physical_name(field)], field["type"])
             for field in before["fields"]
         )
     parts = ("elementType", "keyType", "valueType")
     return all(_holds(now.get(part), before.get(part)) for part in parts)
-
-
-def _in_files(field: dict[str, Any]) -> str:
-    return str(field.get("metadata", {}).get(PHYSICAL_NAME, field["name"]))
