@@ -5,6 +5,7 @@ import org.json4s.JArray
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, In, IsNull, Literal, Or}
 import org.apache.spark.sql.catalyst.plans.logical.{BinaryNode, Filter, LogicalPlan, Project, ReplaceData}
+import org.apache.spark.sql.catalyst.util.RowDeltaUtils
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.{LogicalRDD, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.v2.V2CommandExec
@@ -59,14 +60,22 @@ case class RewriteRowsExec(rows: SparkPlan, changed: Option[SparkPlan], places: 
 object RowsStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case ReplaceData(_, _, query, _, projections, _, Some(write: RowsWrite)) =>
-      val (rows, changed) = query match {
+      val (made, changed) = query match {
         case RowsOfChangedFiles(rows, changed) => (rows, Some(planLater(changed)))
         case _ => (query, None)
       }
       // Spark 4.0 writes hidden columns, too, if the statement names one of them; they come last
-      val places = projections.rowProjection.colOrdinals.take(write.operation.table.logical.length)
+      val columns = projections.rowProjection.colOrdinals.take(write.operation.table.logical.length).map(made.output)
+      val rows = withoutOperation(made)
+      val places = columns.map(column => rows.output.indexWhere(_.exprId == column.exprId))
       RewriteRowsExec(planLater(Audited.rowsOf(rows)), changed, places, write, StatementReads.of(query)) :: Nil
     case RowsOfChangedFiles(rows, _) => planLater(rows) :: Nil // of a statement that is explained and not run
     case _ => Nil
+  }
+
+  /** Without the column that says of each row what happens to it. An UPDATE would test its condition for that. */
+  private def withoutOperation(rows: LogicalPlan): LogicalPlan = rows match {
+    case Project(columns, child) => Project(columns.filter(_.name != RowDeltaUtils.OPERATION_COLUMN), child)
+    case other => other
   }
 }

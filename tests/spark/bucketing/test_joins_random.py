@@ -134,4 +134,5 @@ def test_random_joins(spark: SparkSession, tables: list[Table]) -> None:
         elif nodes["SortMergeJoin"] + nodes["ShuffledHashJoin"]:  # it is gone where a side has no rows
             assert nodes["Exchange"] > 0, label
             shuffled += 1
-    assert min(met, shuffled) > CASES // 5
+    assert met > CASES // 5
+    assert shuffled > CASES // 10
