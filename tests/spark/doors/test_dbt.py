@@ -1,12 +1,15 @@
-"""The page for dbt: its project, made as the page prints it, and run by its commands (`make test-all`
-alone).
+"""The page for dbt: its project, made as the page prints it, and run by its commands; and dbt's own tests of
+adapters, with the page's macros (`make test-all` alone).
 """
 
 from __future__ import annotations
 
 import os
 import re
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -18,6 +21,8 @@ from tests.support.spark import doors
 PAGE = (ROOT / "docs" / "dbt.md").read_text()
 DBT = Path(os.environ.get("PARQUETRY_DBT") or ROOT / ".venv-dbt").absolute()
 """The environment of dbt, which `make test-all` makes."""
+SUITE = ROOT / "tests" / "support" / "dbt"
+"""dbt's own tests of adapters, and a list of the failing ones."""
 
 
 @pytest.fixture(scope="module")
@@ -34,21 +39,66 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.newest("the page quotes what the newest does")
-def test_the_project_of_the_page(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Two runs build, merge and overwrite through a Thrift server, and print what the page quotes."""
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    """A machine with the page's Thrift server, whose port it has in place of the page's."""
     assert (DBT / "bin" / "dbt").exists(), f"There is no dbt in {DBT}: `make test-all` installs it."
-    machine = Machine(tmp_path_factory.mktemp("machine"))
+    made = Machine(tmp_path_factory.mktemp("machine"))
     port = doors.free_port()
-    machine.replaced["10000"] = str(port)
+    made.replaced["10000"] = str(port)
+    with made.serving(blocks("dbt.md", "sh")[0].text, port):
+        yield made
+
+
+@pytest.mark.newest("the page quotes what the newest does")
+def test_the_project_of_the_page(project: Path, machine: Machine) -> None:
+    """Two runs build, merge and overwrite through a Thrift server, and print what the page quotes."""
     profile = project / "profiles.yml"
     profile.write_text(machine.text(profile.read_text()))
-    server, installation, *runs = blocks("dbt.md", "sh")
+    _, installation, *runs = blocks("dbt.md", "sh")
     assert installation.text.startswith("pip install 'dbt-core==")
-    with machine.serving(server.text, port):
-        for commands, printed in zip(runs, blocks("dbt.md", "text"), strict=True):
-            said = machine.run(
-                f'cd "{project}"; PATH="{DBT}/bin:$PATH"; export DBT_USE_COLORS=false\n{commands.text}'
-            ).stdout
-            said = re.sub(r"^\d\d:\d\d:\d\d +", "", said, flags=re.MULTILINE)
-            assert is_printed(f"$\n{printed.text}", f"$\n{said}"), said
+    for commands, printed in zip(runs, blocks("dbt.md", "text"), strict=True):
+        said = machine.run(
+            f'cd "{project}"; PATH="{DBT}/bin:$PATH"; export DBT_USE_COLORS=false\n{commands.text}'
+        ).stdout
+        said = re.sub(r"^\d\d:\d\d:\d\d +", "", said, flags=re.MULTILINE)
+        assert is_printed(f"$\n{printed.text}", f"$\n{said}"), said
+
+
+@pytest.mark.newest("the list of failures is of the newest")
+def test_dbts_own_tests(machine: Machine, tmp_path: Path) -> None:
+    """dbt's tests of adapters pass, apart from a list with reasons."""
+    listed = re.findall(r"^  (\S+)$", (SUITE / "failures.txt").read_text(), re.MULTILINE)
+    command = [
+        str(DBT / "bin" / "python"),
+        "-m",
+        "pytest",
+        "-c",
+        "/dev/null",
+        f"--rootdir={SUITE}",
+        "--noconftest",
+    ]
+    command += [
+        "-p",
+        "dbt.tests.fixtures.project",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:warnings",
+        "-q",
+        "--tb=line",
+    ]
+    environment = {"DBT_THRIFT_PORT": machine.replaced["10000"], "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"}
+    environment |= {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    done = subprocess.run(
+        [*command, f"--junitxml={tmp_path}/results.xml", str(SUITE / "suite.py")], cwd=tmp_path, env=environment,
+        capture_output=True, text=True, timeout=3600, check=False,
+    )  # fmt: skip
+    cases = list(ElementTree.parse(tmp_path / "results.xml").iter("testcase"))
+    assert len(cases) > 150, done.stdout + done.stderr
+    failed = {
+        f"{each.attrib['classname'].rpartition('.')[2]}::{each.attrib['name']}"
+        for each in cases
+        if each.find("failure") is not None or each.find("error") is not None
+    }
+    assert sorted(failed) == sorted(listed), done.stdout
