@@ -37,6 +37,7 @@ collect_ignore = [
             "postgresql",
             "servers",
             "unit/test_demo.py",
+            "unit/test_type_facts.py",
             "unit/release/test_packages.py",
             "unit/release/test_making.py",
         ]

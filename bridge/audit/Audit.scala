@@ -37,7 +37,7 @@ class Audit(session: ClassicSession, val query: LogicalPlan, val isWhole: Boolea
 
   /** Runs a check that reads files. If one cannot be read, the check says nothing of the query's answer. */
   private def reading(what: String)(check: => Unit): Unit = try check catch {
-    case NonFatal(e) => skip(s"$what: ${UnreadableFile.causeOf(e).map(firstLine).getOrElse(throw e)}")
+    case UnreadableFile(reason) => skip(s"$what: ${firstLine(reason)}")
   }
 
   /** The claims that were checked, for the report; JNothing before the query has run. */
@@ -92,12 +92,12 @@ class Audit(session: ClassicSession, val query: LogicalPlan, val isWhole: Boolea
       }
       other match {
         // a row that the query does not read may raise an error: SQL leaves the order of conditions open
-        case Left(e) => skip(s"the whole query: without Parquetry, it raises ${e.getClass.getSimpleName}: ${firstLine(e)}")
+        case Left(e) => skip(s"the whole query: without Parquetry, it raises ${e.getClass.getSimpleName}: ${firstLine(String.valueOf(e.getMessage))}")
         case Right(found) =>
           val own = checksum(compared)
           if (own != found) throw AuditFailure.ofWhole(query, own, found)
           hold("whole queries", 1)
       }
   }
-  private def firstLine(e: Throwable): String = String.valueOf(e.getMessage).linesIterator.nextOption().getOrElse("").take(200)
+  private def firstLine(text: String): String = text.linesIterator.nextOption().getOrElse("").take(200)
 }

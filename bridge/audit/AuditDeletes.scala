@@ -1,7 +1,5 @@
 package org.apache.spark.sql.parquetry.audit
 
-import scala.util.control.NonFatal
-
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Coalesce, Expression, Literal, SubqueryExpression, TryEval}
 import org.apache.spark.sql.catalyst.plans.logical.{DeleteFromTable, LogicalPlan}
@@ -52,9 +50,8 @@ case class AuditedDeleteExec(delete: DeleteFromTableExec, table: ParquetryTable,
 
   /** The numbers of rows of a version, or None if one of its files cannot be read. */
   private def counted(version: ParquetryTable): Option[(Long, Long)] = try Some(count(version, condition)) catch {
-    case NonFatal(e) =>
-      val cause = UnreadableFile.causeOf(e).getOrElse(throw e)
-      logWarning(s"A DELETE from ${table.name()} is not audited: ${cause.getMessage}")
+    case UnreadableFile(reason) =>
+      logWarning(s"A DELETE from ${table.name()} is not audited: $reason")
       None
   }
 

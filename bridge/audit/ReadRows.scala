@@ -66,8 +66,9 @@ object UnreadableFile {
   def named[T](read: => T): T = try read catch {
     case NonFatal(e) => throw new UnreadableFile(e)
   }
-  /** The error of a reader of the audit, if it is the cause of an error. */
-  def causeOf(e: Throwable): Option[UnreadableFile] = Causes.of(e).collectFirst { case unreadable: UnreadableFile => unreadable }
+  /** The message of a reader's error, if it is the cause of an error. */
+  def unapply(e: Throwable): Option[String] =
+    Causes.of(e).collectFirst { case unreadable: UnreadableFile => String.valueOf(unreadable.getMessage) }
 }
 
 object ReadRows {

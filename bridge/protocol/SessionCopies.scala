@@ -21,10 +21,10 @@ object SessionCopies {
   /**
    * The parts of a session that a copy takes over, and that analyzed plans still need.
    *
-   * @param settings all settings of the session
-   * @param place the current catalog and namespace
-   * @param planning strategies and rules that somebody added to the running session
-   * @param artifacts jars, classes, Python modules and files that its clients have added
+   * @param settings all settings of the session.
+   * @param place the current catalog and namespace.
+   * @param planning strategies and rules that somebody added to the running session.
+   * @param artifacts jars, classes, Python modules and files that its clients have added.
    */
   private case class Taken(settings: Map[String, String], place: Seq[String], planning: Seq[Any], artifacts: Seq[Any])
   private case class Key(session: ClassicSession, taken: Taken, changed: Map[String, String])
@@ -63,8 +63,8 @@ object SessionCopies {
 
   /** Returns what clients have added. A class is in no list, but the class loader is a new one with each. */
   private def artifacts(session: ClassicSession): Seq[Any] = {
-    val context = session.sparkContext
-    session.sessionState.artifactManager.classloader +:
+    val (context, manager) = (session.sparkContext, session.sessionState.artifactManager)
+    Seq(manager.classloader, manager.getPythonIncludes) ++
       Seq(context.addedJars, context.addedFiles, context.addedArchives).flatMap(_.get(session.sessionUUID)).map(_.toMap)
   }
 

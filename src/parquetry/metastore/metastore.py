@@ -36,7 +36,7 @@ from parquetry.metastore.storage.format import FIRST, check_format, require_form
 from parquetry.metastore.storage.head import Head, Kind, edit_head
 from parquetry.metastore.storage.model import Database, TableMetadata
 from parquetry.metastore.storage.owner import Owner
-from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE, normalise_name
+from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE, name_fault, normalise_name
 from parquetry.metastore.versions.snapshot import TableSnapshot, commit_as_of, load, load_again, load_commit
 from parquetry.metastore.warehouse_store import WarehouseStore
 from parquetry.store import NO_PASSWORDS, SQLiteStore, Store, open_store, url_for_mark
@@ -286,15 +286,15 @@ class Metastore:
         return load(self.store, named.id, head, commit)
 
     def _find(self, database: str, name: str, kind: Kind | None) -> NamedTable:
-        database, name = normalise_name("database", database), normalise_name("table", name)
-        named = self._names.find(database, name)
+        database, name = database.lower(), name.lower()
+        fault = name_fault(name)
+        named = None if fault or name_fault(database) else self._names.find(database, name)
         if named is None:
             self.database(database)
             wanted = kind or "table"
-            raise TableNotFoundError(
-                f"{wanted.capitalize()} {database}.{name} does not exist; SHOW {wanted.upper()}S IN {database} lists those "
-                "that do."
-            )
+            listed = f"SHOW {wanted.upper()}S IN {database} lists those that do"
+            remedy = f"no {wanted} can have this name: {fault}" if fault else listed
+            raise TableNotFoundError(f"{wanted.capitalize()} {database}.{name} does not exist; {remedy}.")
         if kind not in (None, named.head.kind):
             raise OtherKindError(
                 f"{database}.{name} is a {named.head.kind}, not a {kind}: name a {kind}, or use a statement for "

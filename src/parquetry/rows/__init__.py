@@ -13,7 +13,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.rows.calendars import require_certain_days as require_certain_days
     from parquetry.rows.reader import read_file as read_file, require_plain_file as require_plain_file
     from parquetry.rows.request import FileRows as FileRows, ReadRequest as ReadRequest
-    from parquetry.rows.row_filter import require_exact as require_exact
+    from parquetry.rows.row_filter import matching_rows as matching_rows, require_exact as require_exact
     from parquetry.rows.small_files import read_small_files as read_small_files
     from parquetry.rows.stored_file import StoredFile as StoredFile, plain as plain
     from parquetry.rows.valid_texts import require_valid_texts as require_valid_texts

@@ -155,3 +155,28 @@ def test_spark_catalog(spark: SparkSession, db: str, table: str) -> None:
     assert catalog.listColumns("made")[0].dataType == "int"
     with pytest.raises(AnalysisException, match="SCHEMA_NOT_FOUND"):
         catalog.listTables("nope")
+
+
+@pytest.mark.parametrize("catalog", ["lake", "spark_catalog"])
+def test_names_that_no_table_has(spark: SparkSession, rows: Rows, tmp_path: Path, catalog: str) -> None:
+    """As in Spark's own catalog, such a name is not found: IF EXISTS takes it, and so do queries of files."""
+    spark.range(3).write.parquet(f"{tmp_path}/files")
+    try:
+        spark.sql(f"USE {catalog}.default")
+        assert rows(f"SELECT count(*) FROM parquet.`{tmp_path}/files`") == [(3,)]
+        for kind in ("TABLE", "VIEW", "NAMESPACE"):
+            spark.sql(f"DROP {kind} IF EXISTS `a/b`")
+        assert not spark.catalog.tableExists(f"{catalog}.default.`a/b`")
+        assert not spark.catalog.databaseExists("`a/b`")
+        for statement in (
+            "SELECT * FROM `a/b`",
+            "SELECT * FROM `a/b`.t",
+            "DROP TABLE `a/b`",
+            "DESCRIBE ` x`",
+        ):
+            with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+                spark.sql(statement)
+        with pytest.raises(AnalysisException, match="SCHEMA_NOT_FOUND"):
+            spark.sql("USE `a/b`")
+    finally:
+        spark.sql("USE spark_catalog.default")

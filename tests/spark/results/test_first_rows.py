@@ -332,3 +332,41 @@ def row_groups(spark: SparkSession) -> Iterator[str]:
     spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW plain_row_groups AS {' UNION ALL '.join(parts)}")
     yield name
     spark.sql("DROP NAMESPACE lake.row_groups CASCADE")
+
+
+NUMBERS = ["tinyint", "smallint", "int", "bigint", "float", "double", "decimal(9,2)"]
+THREE_VALUES = {
+    **dict.fromkeys(NUMBERS, ("1", "3", "-4")),
+    "boolean": ("true", "false", "true"),
+    **dict.fromkeys(("string", "char(3)", "binary"), ("'b'", "'aé'", "''")),
+    "date": ("'1900-01-01'", "'2024-02-29'", "'1969-12-31'"),
+    "timestamp": ("'1900-01-01'", "'2024-02-29 01:02:03'", "'1969-12-31'"),
+}
+
+
+@pytest.mark.parametrize("known", ["true", "false"])
+def test_files_without_statistics_of_a_key(spark: SparkSession, table: str, known: str) -> None:
+    """What stands for a value that a file does not tell is no bound of rows: in all files, or in all but one."""
+    name = table.replace(".t", ".unknown")
+    columns = [f"v{number} {kind}" for number, kind in enumerate(THREE_VALUES)]
+    spark.sql(f"CREATE TABLE {name} ({', '.join(columns)})")
+    for number in range(4):  # the last row is of NULLs
+        told = known if number == 1 else "false"
+        spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('parquet.column.statistics.enabled' = '{told}')")
+        values = [f"CAST({[*three, 'NULL'][number]} AS {kind})" for kind, three in THREE_VALUES.items()]
+        spark.sql(f"INSERT INTO {name} SELECT {', '.join(values)}")
+    rows = spark.table(name)
+    spark.createDataFrame(rows.toArrow(), rows.schema).createOrReplaceTempView("known_rows")
+    for query in (
+        "SELECT max(v) FROM {}",
+        "SELECT v FROM {} ORDER BY v DESC LIMIT 2",
+        "SELECT v FROM {} WHERE v IS NOT NULL ORDER BY v LIMIT 2",
+        "SELECT min(v), max(v) FROM {} WHERE v < (SELECT max(v) FROM {})",
+    ):
+        for column in rows.columns:
+            of_column = query.replace("(v)", f"({column})").replace(" v ", f" {column} ")
+            ours, plain = (
+                spark.sql(of_column.replace("{}", each)).collect() for each in (name, "known_rows")
+            )
+            assert ours == plain, of_column
+    spark.sql(f"DROP TABLE {name}")

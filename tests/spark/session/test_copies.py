@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from pyspark.sql import SparkSession
@@ -37,17 +38,16 @@ def test_a_copy_serves_again_while_its_session_is_the_same(session: SparkSession
 def test_tasks_of_a_copy_find_new_artifacts(session: SparkSession, tmp_path: Path) -> None:
     """Tasks of the next write can import a Python module that a client adds after a write."""
     first = copy_of(session)
-    module = tmp_path / "added_later.py"
-    module.write_text("VALUE = 7\n")
+    archive = tmp_path / "added_later.zip"
+    with ZipFile(archive, "w") as modules:
+        modules.writestr("added_later.py", "VALUE = 7\n")
     jvm: Any = session._jvm
     manager = session._jsparkSession.sessionState().artifactManager()
-    path = jvm.java.nio.file.Paths.get
-    manager.addArtifact(
-        path("pyfiles", ["added_later.py"]), path(str(module), []), jvm.scala.Option.empty(), False
-    )
+    name, source = (jvm.java.io.File(text).toPath() for text in ("pyfiles/added_later.zip", str(archive)))
+    manager.addArtifact(name, source, jvm.scala.Option.empty(), False)
     copy = copy_of(session)
     assert not copy.equals(first)
-    assert "added_later.py" in str(copy.sessionState().artifactManager().getPythonIncludes())
+    assert "added_later.zip" in str(copy.sessionState().artifactManager().getPythonIncludes())
 
 
 def test_jobs_of_a_copy_have_no_tags_of_another_statement(session: SparkSession) -> None:

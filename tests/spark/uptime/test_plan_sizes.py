@@ -143,8 +143,8 @@ def test_many_columns(run: Run) -> None:
         "MERGE INTO t USING (SELECT * FROM t WHERE id = 5) s ON t.id = s.id "
         "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
     )
-    # Spark adds IS NOT NULL for each column, one within another: its stack holds less than 3,000
-    some = [f"{name} >= 0" for name in names[:1000]]
+    # Spark adds IS NOT NULL for each column, one within another: with 500, queries of its own tables overflow
+    some = [f"{name} >= 0" for name in names[:300]]
     assert run(f"SELECT count(*) FROM t WHERE {listed(some, 'AND')}") == [(9,)]
     assert run(f"SELECT count(*) FROM t WHERE {listed((f'{name} = 3' for name in names), 'OR')}") == [(3,)]
 

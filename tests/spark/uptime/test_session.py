@@ -56,16 +56,23 @@ def test_at_the_limit_of_open_files(spark: SparkSession, db: str) -> None:
     """
     spark.sql(f"CREATE TABLE {db}.t (id BIGINT, n INT)")
     spark.sql(f"INSERT INTO {db}.t VALUES (1, 0)")
-    done, errors = 0, []
-    for left in (0, 1, 2, 4):
+
+    def error_of_update(left: int) -> PySparkException | None:
         began = time.monotonic()
         try:
             with open_files_left(left):
                 spark.sql(f"UPDATE {db}.t SET n = n + 1 WHERE id = 1")
-            done += 1
         except PySparkException as error:
-            errors.append(error)
-        assert time.monotonic() - began < 60
+            return error
+        finally:
+            assert time.monotonic() - began < 60
+        return None
+
+    outcomes = [error_of_update(0)]
+    while outcomes[-1] is None and len(outcomes) < 10:  # what earlier tests had open was closed meanwhile
+        outcomes.append(error_of_update(0))
+    outcomes += [error_of_update(left) for left in (1, 2, 4)]
+    errors = [each for each in outcomes if each is not None]
     assert errors
     assert {error.getCondition() for error in errors} <= {
         "PARQUETRY_OPEN_FILES",
@@ -73,4 +80,4 @@ def test_at_the_limit_of_open_files(spark: SparkSession, db: str) -> None:
     }
     assert all("ulimit -n 65536" in str(error) for error in errors)
     spark.sql(f"UPDATE {db}.t SET n = n + 1 WHERE id = 1")
-    assert spark.sql(f"SELECT n FROM {db}.t").collect() == [(done + 1,)]
+    assert spark.sql(f"SELECT n FROM {db}.t").collect() == [(outcomes.count(None) + 1,)]

@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -60,10 +60,12 @@ class Site:
     Attributes:
         metastore: opened for it.
         around: where its files are.
+        written: the paths of the files that it wrote.
     """
 
     metastore: Metastore
     around: Surroundings
+    written: list[str] = field(default_factory=list)
 
     @property
     def lake(self) -> Lake:
@@ -77,21 +79,20 @@ class Site:
     def file(self, table: TableSnapshot, tag: str, d: int) -> FileRecord:
         """Write a file of a partition of a table."""
         name = f"pq-{table.id.hex()}-{tag}.parquet"
-        self.around.write(f"{self.folder(table, d)}/{name}")
+        path = f"{self.folder(table, d)}/{name}"
+        self.around.write(path)
+        self.written.append(path)
         return FileRecord(name, 1, 1, NOW // 1_000_000)
 
-    def commit(self, transaction: Transaction, written: list[FileRecord], d: int) -> None:
-        """Commit; the files that were written go if that is known to have failed."""
-        folder = self.folder(transaction.base, d)
-        paths = [f"{folder}/{file.path}" for file in written]
-        transaction.requirements.keep(check_of_new_files(transaction.base, paths))
-        try:
-            commit(transaction)
-        except BaseException:
-            if not transaction.may_be_visible:
-                for path in paths:
-                    FileAccess().delete(FileAccess().storage_path(path))
-            raise
+    def commit(self, transaction: Transaction) -> None:
+        """Commit with the files that were written."""
+        transaction.requirements.keep(check_of_new_files(transaction.base, self.written))
+        commit(transaction)
+
+    def delete_written(self) -> None:
+        """Delete the files of a write that is known to have failed."""
+        for path in self.written:
+            FileAccess().delete(FileAccess().storage_path(path))
 
 
 Operation = Callable[[Site], str | None]
@@ -167,11 +168,8 @@ def replace(name: str, tag: str, *, rows: bool = False) -> NamedOperation:
         replacement = Replacement(base, _metadata(tag))
         if rows:
             transaction = Transaction(replacement.snapshot, "append")
-            file = site.file(replacement.snapshot, tag, 1)
-            transaction.append((1,), [file])
-            path = f"{replacement.snapshot.placement.default_location((1,))}/{file.path}"
-            transaction.requirements.keep(check_of_new_files(replacement.snapshot, [path]))
-            commit(transaction)
+            transaction.append((1,), [site.file(replacement.snapshot, tag, 1)])
+            site.commit(transaction)
         try:
             replacement.make_visible()
         except ParquetryError as error:
@@ -255,12 +253,16 @@ def drop_database(name: str, *, cascade: bool = False) -> NamedOperation:
 # -- rows
 
 
-def _write(
-    name: str, operation: str, change: Callable[[Site, Transaction], list[FileRecord]], d: int = 1
-) -> Operation:
+def _write(name: str, operation: str, change: Callable[[Site, Transaction], None]) -> Operation:
     def run(site: Site) -> None:
         transaction = Transaction(site.metastore.table(*name.split(".")), operation)
-        site.commit(transaction, change(site, transaction), d)
+        try:
+            change(site, transaction)
+            site.commit(transaction)
+        except BaseException:
+            if not transaction.may_be_visible:
+                site.delete_written()
+            raise
 
     return run
 
@@ -268,12 +270,10 @@ def _write(
 def append(name: str, tag: str, d: int = 1) -> NamedOperation:
     """INSERT INTO."""
 
-    def change(site: Site, transaction: Transaction) -> list[FileRecord]:
-        file = site.file(transaction.base, tag, d)
-        transaction.append((d,), [file])
-        return [file]
+    def change(site: Site, transaction: Transaction) -> None:
+        transaction.append((d,), [site.file(transaction.base, tag, d)])
 
-    return NamedOperation(f"append {tag} to {name}", _write(name, "append", change, d))
+    return NamedOperation(f"append {tag} to {name}", _write(name, "append", change))
 
 
 def append_slowly(name: str, tag: str, d: int = 1) -> NamedOperation:
@@ -296,23 +296,20 @@ def append_slowly(name: str, tag: str, d: int = 1) -> NamedOperation:
 def overwrite(name: str, tag: str, d: int = 1) -> NamedOperation:
     """INSERT OVERWRITE of one partition."""
 
-    def change(site: Site, transaction: Transaction) -> list[FileRecord]:
-        file = site.file(transaction.base, tag, d)
-        transaction.replace((d,), [file])
-        return [file]
+    def change(site: Site, transaction: Transaction) -> None:
+        transaction.replace((d,), [site.file(transaction.base, tag, d)])
 
-    return NamedOperation(f"overwrite {name} with {tag}", _write(name, "overwrite", change, d))
+    return NamedOperation(f"overwrite {name} with {tag}", _write(name, "overwrite", change))
 
 
 def count_up(name: str) -> NamedOperation:
     """Read how many files there are, and put one more in their place: a lost update shows."""
 
-    def change(site: Site, transaction: Transaction) -> list[FileRecord]:
+    def change(site: Site, transaction: Transaction) -> None:
         base = transaction.base
         number = 1 + sum(len(part.files) for part in base.partitions())
         files = [site.file(base, f"n{i}-{site.around.actor}", 1) for i in range(number)]
         transaction.replace((1,), files)
-        return files
 
     return NamedOperation(f"count up {name}", _write(name, "update", change))
 
@@ -320,9 +317,8 @@ def count_up(name: str) -> NamedOperation:
 def drop_partition(name: str, d: int = 1) -> NamedOperation:
     """ALTER TABLE … DROP PARTITION."""
 
-    def change(_: Site, transaction: Transaction) -> list[FileRecord]:
+    def change(_: Site, transaction: Transaction) -> None:
         transaction.drop((d,))
-        return []
 
     return NamedOperation(f"drop partition {d} of {name}", _write(name, "drop", change))
 
@@ -341,9 +337,8 @@ def rename_partition(name: str, d: int, new: int) -> NamedOperation:
 def comment(name: str, tag: str) -> NamedOperation:
     """ALTER TABLE … SET TBLPROPERTIES."""
 
-    def change(_: Site, transaction: Transaction) -> list[FileRecord]:
+    def change(_: Site, transaction: Transaction) -> None:
         transaction.set_metadata(msgspec.structs.replace(transaction.base.metadata, comment=tag))
-        return []
 
     return NamedOperation(f"comment {name} {tag}", _write(name, "alter", change))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.random_histories.conditions import Others
-from tests.support.random_histories.tables.layouts import bucket_clause, skew_clause
+from tests.support.random_histories.tables.layouts import WRITERS, bucket_clause, skew_clause
 from tests.support.random_histories.tables.shapes import RandomColumn, identifier
 from tests.support.random_histories.tables.tables import Change, ModelledTable
 from tests.support.random_histories.tables.values import FLOATS, INTERVALS, TEXTS, text
@@ -94,7 +94,7 @@ def change_order(table: ModelledTable, _others: Others) -> Change:
 
 
 def change_files(table: ModelledTable, _others: Others) -> Change:
-    """Have other files be written from now on: smaller ones, or with Bloom filters."""
+    """Have other files be written from now on: smaller ones, with Bloom filters, or without statistics."""
     column = table.draw.choice(table.shape.scalars(without=(*FLOATS, *INTERVALS)))
     pair = table.draw.choice(
         [
@@ -102,6 +102,7 @@ def change_files(table: ModelledTable, _others: Others) -> Change:
             ("target-file-size", "1b"),
             ("target-file-size", "1mb"),
             ("distribution", "none"),
+            table.draw.choice(WRITERS),
         ]
     )
     return table.changed(f"ALTER TABLE {table.name} SET TBLPROPERTIES ({text(pair[0])} = {text(pair[1])})")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
+from tests.support.random_histories.tables.layouts import WRITERS
 from tests.support.tables.bucketed_tables import Twins, local_frame
 
 Row = tuple[Any, ...]
@@ -120,6 +121,8 @@ class MixedTable:
             clauses.append(self._chance.choice(_SKEWED))
         if self._chance.random() < 0.2:
             properties["bucket-join"] = "larger"
+        if self._chance.random() < 0.1:
+            properties.update([self._chance.choice(WRITERS)])
         listed = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
         self._run(
             f"CREATE TABLE {self.twins.table} ({columns}) USING {self.format} {' '.join(clauses)} TBLPROPERTIES ({listed})"

@@ -62,7 +62,17 @@ def _polars(source: TableSource, where: RowFilter | None) -> pa.Table:
 def _duckdb(source: TableSource, where: RowFilter | None) -> pa.Table:
     relation = source.scan.to_duckdb(source.connect())
     chosen = relation if where is None else relation.filter(where.in_duckdb_sql())
-    return chosen.to_arrow_table()
+    # DuckDB counts an interval's nanoseconds for Arrow, which overflow after 292 years.
+    columns = [
+        duckdb.FunctionExpression("epoch_us", column) if str(kind) == "INTERVAL" else column
+        for column, kind in zip(map(duckdb.ColumnExpression, chosen.columns), chosen.types, strict=True)
+    ]
+    table = chosen.select(*columns).to_arrow_table()
+    values = [
+        column.cast(each.type) if pa.types.is_duration(each.type) else column
+        for column, each in zip(table.columns, source.scan.schema, strict=True)
+    ]
+    return pa.table(values, names=chosen.columns)
 
 
 def _dataset(source: TableSource, where: RowFilter | None) -> pa.Table:

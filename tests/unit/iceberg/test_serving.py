@@ -60,6 +60,17 @@ def _wait(address: str, process: subprocess.Popen[bytes]) -> None:
     raise AssertionError("the server does not answer")
 
 
+def workers_of(process: subprocess.Popen[bytes], count: int) -> list[psutil.Process]:
+    """Return the processes that answer for a server, which begin one after the other."""
+    for _ in range(600):
+        children = psutil.Process(process.pid).children(recursive=True)
+        workers = [each for each in children if "spawn_main" in str(each.cmdline())]
+        if len(workers) == count:
+            return workers
+        time.sleep(0.05)
+    raise AssertionError(f"{len(workers)} of {count} workers have begun")
+
+
 def files_of(address: str, body: dict[str, Any]) -> list[str]:
     """Return the names of the files of a plan."""
     _, plan = ask(address, f"{TABLE}/plan", body, JAVA)
@@ -69,12 +80,7 @@ def files_of(address: str, body: dict[str, Any]) -> list[str]:
 def test_several_workers_answer(lake: PythonLake) -> None:
     """Each worker opens the warehouse, and gives the newest version; all end with the server."""
     with running(lake, "--workers", "2") as (address, process):
-        workers = [
-            each
-            for each in psutil.Process(process.pid).children(recursive=True)
-            if "spawn_main" in str(each.cmdline())
-        ]
-        assert len(workers) == 2
+        workers = workers_of(process, 2)
         assert files_of(address, {}) == ["1/f.parquet"]
         lake.write("t", "p=2/f.parquet", [{"a": 2}])
         assert {tuple(files_of(address, {})) for _ in range(8)} == {("1/f.parquet", "2/f.parquet")}

@@ -8,7 +8,8 @@ repository substrait-io/substrait.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +24,7 @@ from parquetry.predicate import (
     Or,
     Predicate,
 )
+from parquetry.rows import matching_rows
 from parquetry.types import INTEGERS, ColumnType, decimal_from_unscaled
 
 _COMPARISONS = {"equal": "=", "not_equal": "!=", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
@@ -36,25 +38,57 @@ class _UnknownExpressionError(Exception):
     """A part of an expression is not understood."""
 
 
-def read_expression(expression: pc.Expression, schema: pa.Schema) -> tuple[Predicate | None, bool]:
-    """Return a condition that is true wherever a filter is, and whether it is the filter itself.
+@dataclass(frozen=True, slots=True)
+class ReadFilter:
+    """A filter as conditions of ours. It is true where both conditions are.
 
-    Return None in its place if this module understands no part of the filter.
+    Attributes:
+        of_columns: a condition on columns, or None.
+        of_fields: a condition on columns and on fields of structs, or None.
+        paths: the indices that lead to each column and field, by its name in the conditions.
+    """
+
+    of_columns: Predicate | None
+    of_fields: Predicate | None
+    paths: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def roots(self, schema: pa.Schema) -> list[str]:
+        """Return the names of the columns that the conditions are about."""
+        return list(dict.fromkeys(schema.names[path[0]] for path in self.paths.values()))
+
+    def rows(self, node: Predicate, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+        """Return the rows of a batch for which one of the conditions is true.
+
+        NaN is greater than all numbers, and -0.0 equals 0.0, as in SQL. For PyArrow neither holds.
+
+        Args:
+            node: the condition.
+            batch: the rows, with the columns of `roots`.
+            schema: that the filter was read with.
+        """
+        columns = {}
+        for name, path in self.paths.items():
+            array = batch.column(schema.names[path[0]])
+            columns[name] = pc.struct_field(array, path[1:]) if len(path) > 1 else array
+        return batch.filter(matching_rows(node, columns, batch.num_rows))
+
+
+def read_expression(expression: pc.Expression, schema: pa.Schema) -> ReadFilter | None:
+    """Return a filter as conditions of ours, or None if this module does not understand all of it.
 
     Args:
-        expression: the filter.
+        expression: the filter. Its literals have the types of their columns.
         schema: of the rows that it is about.
 
-    >>> schema = pa.schema([("a", pa.int32()), ("s", pa.string())])
-    >>> node, whole = read_expression((pc.field("a") > 1) & pc.field("s").isin(["x"]), schema)
-    >>> str(node), whole
-    ("a > 1 AND s IN ('x')", True)
+    >>> schema = pa.schema([("a", pa.int32()), ("s", pa.struct([("f", pa.float64())]))])
+    >>> read = read_expression((pc.field("a") > 1) & (pc.field("s", "f") > 0.5), schema)
+    >>> str(read.of_columns), read.paths
+    ('a > 1', {'a': (0,), 's\\x00f': (1, 0)})
     """
     try:
-        message = _decode(bytes(expression.to_substrait(schema, allow_arrow_extensions=True)))
-        functions = _functions(message)
+        message = _decode(bytes(expression.to_substrait(_in_substrait(schema), allow_arrow_extensions=True)))
         root = _decode(_decode(message[3][0])[1][0])
-        return _ExpressionReader(schema.names, functions).conjuncts(root)
+        return _ExpressionReader(schema, _functions(message)).filter(root)
     except (
         pa.ArrowException,
         _UnknownExpressionError,
@@ -63,7 +97,20 @@ def read_expression(expression: pc.Expression, schema: pa.Schema) -> tuple[Predi
         struct.error,
         NotImplementedError,
     ):
-        return None, False
+        return None
+
+
+def _in_substrait(schema: pa.Schema) -> pa.Schema:
+    """Return a schema with other types in place of those that Substrait lacks, such as an interval's."""
+    return pa.schema([each if _is_known(each) else pa.field(each.name, pa.binary()) for each in schema])
+
+
+def _is_known(column: pa.Field) -> bool:
+    try:
+        pc.field(column.name).is_null().to_substrait(pa.schema([column]), allow_arrow_extensions=True)
+    except (pa.ArrowException, NotImplementedError):
+        return False
+    return True
 
 
 def _functions(message: _Fields) -> dict[int, str]:
@@ -79,25 +126,31 @@ class _ExpressionReader:
     """Reads expressions.
 
     Args:
-        names: of the columns.
+        schema: of the rows.
         functions: names of functions by their numbers.
     """
 
-    def __init__(self, names: Sequence[str], functions: dict[int, str]) -> None:
-        self._names, self._functions = names, functions
+    def __init__(self, schema: pa.Schema, functions: dict[int, str]) -> None:
+        self._schema, self._functions = schema, functions
+        self._paths: dict[str, tuple[int, ...]] = {}
+        self._has_field = False
 
-    def conjuncts(self, node: _Fields) -> tuple[Predicate | None, bool]:
-        """Return the parts of an AND that are understood, joined, and whether these are all."""
+    def filter(self, node: _Fields) -> ReadFilter:
+        of_columns: list[Predicate] = []
+        of_fields: list[Predicate] = []
+        for part in self._conjuncts(node):
+            self._has_field = False
+            read = self.condition(part)
+            (of_fields if self._has_field else of_columns).append(read)
+        return ReadFilter(_join_parts(of_columns), _join_parts(of_fields), self._paths)
+
+    def _conjuncts(self, node: _Fields) -> Iterator[_Fields]:
         call = self._call(node)
-        if call is not None and call[0] == "and":
-            parts = [self.conjuncts(each) for each in call[1]]
-            known = tuple(part for part, _ in parts if part is not None)
-            whole = all(done for _, done in parts)
-            return (And(known) if known else None), whole
-        try:
-            return self.condition(node), True
-        except (_UnknownExpressionError, LookupError):
-            return None, False
+        if call is None or call[0] != "and":
+            yield node
+            return
+        for each in call[1]:
+            yield from self._conjuncts(each)
 
     def condition(self, node: _Fields) -> Predicate:
         if 8 in node:
@@ -140,11 +193,23 @@ class _ExpressionReader:
         return In(column, tuple(value for value, _ in literals), types.pop())
 
     def _column(self, node: _Fields) -> str:
-        """Return the name of a column. A field within a struct is not understood."""
+        """Return the name of a column, or the names that lead to a field within one."""
         segment = _decode(_decode(_decode(node[2][0])[1][0])[2][0])
-        if 2 in segment:
-            raise _UnknownExpressionError
-        return self._names[_number(segment, 1)]
+        path = [_number(segment, 1)]
+        here = self._schema.field(path[0])
+        name = str(here.name)
+        while 2 in segment:
+            segment = _decode(_decode(segment[2][0])[2][0])
+            path.append(_number(segment, 1))
+            here = here.type.field(path[-1])
+            name += f"\0{here.name}"
+            self._has_field = True
+        self._paths[name] = tuple(path)
+        return name
+
+
+def _join_parts(parts: list[Predicate]) -> Predicate | None:
+    return And(tuple(parts)) if parts else None
 
 
 def _literal(literal: _Fields) -> tuple[Any, ColumnType]:

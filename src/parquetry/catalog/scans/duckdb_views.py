@@ -22,6 +22,7 @@ from parquetry.catalog.scans.arrow_expressions import read_expression
 from parquetry.catalog.scans.libraries import NarrowableScan, require_extra
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
 from parquetry.identifiers import quote_part
+from parquetry.predicate import And
 
 if TYPE_CHECKING:
     import duckdb
@@ -74,23 +75,40 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]
         filter: pc.Expression | None = None,
         **_: Any,
     ) -> ds.Scanner:
-        """Return a scanner of the rows that satisfy a filter.
+        """Return a scanner of the rows that satisfy a filter, by SQL's order of NaN, which DuckDB shares.
 
-        What our planner understands of the filter chooses the files. If it understands the whole, it tests
-        the rows, too, by SQL's order of NaN, which DuckDB shares. PyArrow tests all other filters.
+        What the filter says of columns chooses the files.
+
+        Raises:
+            UnsupportedError: the filter is not understood, and PyArrow, which could test it, has another order
+                of NaN.
         """
-        scan, rest = self._scan, filter
-        if filter is not None and not scan.is_limited:
-            node, whole = read_expression(filter, self.schema)
-            if node is not None:
-                scan = scan.filter(node)
-            rest = None if whole else filter
-        wanted = list(self.schema.names) if columns is None else list(columns)
-        if rest is None and wanted:
-            scan = scan.select(*wanted)
+        read = None if filter is None else read_expression(filter, self.schema)
+        if filter is not None and read is None and _has_floats(self.schema):
+            raise UnsupportedError(
+                f"A condition that DuckDB hands over is not understood here: {filter}. Have DuckDB test it: put "
+                "(SELECT * FROM … OFFSET 0) in the table's place."
+            )
+        scan, wanted = self._scan, list(self.schema.names) if columns is None else list(columns)
+        tests = []
+        if read is not None and read.of_columns is not None:
+            if scan.is_limited:
+                tests.append(read.of_columns)
+            else:
+                scan = scan.filter(read.of_columns)
+        if read is not None and read.of_fields is not None:
+            tests.append(read.of_fields)
+        about = read.roots(self.schema) if read is not None and tests else []
+        if filter is None or read is not None:
+            scan = scan.select(*dict.fromkeys([*wanted, *about])) if wanted or about else scan
         if self._look is not None:
             self._look(scan)
-        return ds.Scanner.from_batches(scan.to_batches(), columns=wanted, filter=rest)
+        rows = scan.to_batches()
+        if read is not None and tests:
+            rows = pa.RecordBatchReader.from_batches(
+                rows.schema, (read.rows(And(tuple(tests)), batch, self.schema) for batch in rows)
+            )
+        return ds.Scanner.from_batches(rows, columns=wanted, filter=filter if read is None else None)
 
     def _refuse(self) -> NoReturn:
         raise UnsupportedError(
@@ -113,6 +131,15 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]
     def partition_expression(self) -> pc.Expression:
         """Return the guarantee for all rows: none."""
         return pc.scalar(True)
+
+
+def _has_floats(types: Iterable[pa.Field | pa.DataType]) -> bool:
+    """Return whether any column, or anything within one, is a float."""
+    for each in types:
+        kind = each.type if isinstance(each, pa.Field) else each
+        if pa.types.is_floating(kind) or _has_floats(kind.field(i) for i in range(kind.num_fields)):
+            return True
+    return False
 
 
 def run_query(

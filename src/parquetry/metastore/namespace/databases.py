@@ -16,7 +16,7 @@ from parquetry.errors import NamespaceExistsError, NamespaceNotFoundError
 from parquetry.metastore.storage.head import pause, swap
 from parquetry.metastore.storage.keyspace import DATABASES, database_key, prefix_range
 from parquetry.metastore.storage.model import Database
-from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE, normalise_name
+from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE, name_fault, normalise_name
 from parquetry.metastore.storage.wire import decoder, encode
 from parquetry.store import Store
 
@@ -52,18 +52,22 @@ class Databases:
         Raises:
             NamespaceNotFoundError: it does not exist.
         """
-        name = normalise_name("database", name)
-        value = self._store.get(database_key(name))
+        name = name.lower()
+        fault = name_fault(name)
+        value = None if fault else self._store.get(database_key(name))
         if value is not None:
             return Database(name, _decode(value).properties)
         if name == DEFAULT_DATABASE:
             return Database(name)
-        raise NamespaceNotFoundError(f"Database {name!r} does not exist; CREATE DATABASE makes it.")
+        remedy = f"no database can have this name: {fault}" if fault else "CREATE DATABASE makes it"
+        raise NamespaceNotFoundError(f"Database {name!r} does not exist; {remedy}.")
 
     def exists(self, name: str) -> bool:
         """Return whether there is a database of this name."""
-        name = normalise_name("database", name)
-        return name == DEFAULT_DATABASE or self._store.get(database_key(name)) is not None
+        name = name.lower()
+        if name == DEFAULT_DATABASE:
+            return True
+        return name_fault(name) is None and self._store.get(database_key(name)) is not None
 
     def create(self, name: str, properties: Mapping[str, str]) -> Database:
         """Make a database.

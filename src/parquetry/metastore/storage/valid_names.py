@@ -23,15 +23,24 @@ def normalise_name(kind: str, name: str) -> str:
     'sales_2024'
     """
     lower = name.lower()
-    reason = None
-    if not lower or lower != lower.strip() or lower in (".", ".."):
-        reason = "it is empty, a dot or two, or has blanks at an end"
-    elif any(char in _FORBIDDEN or not char.isprintable() for char in lower):
-        reason = "it holds a slash, a backslash or a character that cannot be printed"
-    elif len(lower.encode(errors="surrogatepass")) > MAX_NAME_BYTES:
-        reason = f"it is longer than {MAX_NAME_BYTES} bytes"
-    if reason is not None:
+    fault = name_fault(lower)
+    if fault is not None:
         raise UnsupportedError(
-            f"{name!r} cannot be the name of {'an' if kind[0] in 'aeiou' else 'a'} {kind}: {reason}; use letters, digits and underscores."
+            f"{name!r} cannot be the name of {'an' if kind[0] in 'aeiou' else 'a'} {kind}: {fault}; use letters, digits and underscores."
         )
     return lower
+
+
+def name_fault(lower: str) -> str | None:
+    """Return why a directory cannot have a name, which is in lower case, or None if one can.
+
+    >>> name_fault("/data/events")
+    'it holds a slash, a backslash or a character that cannot be printed'
+    """
+    if not lower or lower != lower.strip() or lower in (".", ".."):
+        return "it is empty, a dot or two, or has blanks at an end"
+    if any(char in _FORBIDDEN or not char.isprintable() for char in lower):
+        return "it holds a slash, a backslash or a character that cannot be printed"
+    if len(lower.encode(errors="surrogatepass")) > MAX_NAME_BYTES:
+        return f"it is longer than {MAX_NAME_BYTES} bytes"
+    return None

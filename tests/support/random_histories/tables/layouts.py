@@ -7,6 +7,16 @@ from dataclasses import dataclass, replace
 from tests.support.random_histories.tables.shapes import TableShape, identifier
 from tests.support.random_histories.tables.values import FLOATS, INTERVALS, Draw, text
 
+WRITERS = [
+    ("parquet.column.statistics.enabled", "false"),
+    ("parquet.statistics.truncate.length", "1"),
+    ("parquet.enable.dictionary", "false"),
+    ("parquet.writer.version", "v2"),
+    ("parquet.block.row.count.limit", "3"),
+    ("orc.row.index.stride", "0"),
+]
+"""Properties by which writers make files that tell less, or tell it otherwise."""
+
 
 @dataclass(frozen=True)
 class RandomLayout:
@@ -73,6 +83,8 @@ def drawn_layout(draw: Draw, shape: TableShape) -> RandomLayout:
     if draw.often(0.35):
         clauses.append(bucket_clause(draw, shape))
         properties["bucketing-version"] = draw.choice(["1", "2", "spark"])
+    if draw.often(0.2):
+        properties.update([draw.choice(WRITERS)])
     return RandomLayout(shape, clauses, properties)
 
 

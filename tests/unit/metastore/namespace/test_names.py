@@ -94,6 +94,13 @@ def test_names_that_cannot_be(name: str) -> None:
         metastore.create_table("default", name, metadata())
     with pytest.raises(UnsupportedError, match="cannot be the name of a database"):
         metastore.create_database(name)
+    with pytest.raises(TableNotFoundError, match="does not exist; no table can have this name: it "):
+        metastore.table("default", name)
+    for call in (lambda: metastore.database(name), lambda: metastore.table(name, "t")):
+        with pytest.raises(
+            NamespaceNotFoundError, match="does not exist; no database can have this name: it "
+        ):
+            call()
 
 
 @pytest.mark.parametrize("name", ["T", "tab_1", "a b", "ärger", "a.b", "日本", "a=b", "x" * 255])

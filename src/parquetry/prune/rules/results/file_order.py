@@ -9,7 +9,6 @@ With a sort key, files come by the best bound of the key, where that is expected
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 
 import numpy as np
 
@@ -21,11 +20,8 @@ from parquetry.prune.rules.results.expected_stop import expects_early_stop
 from parquetry.prune.rules.results.likely_rows import likely_rows
 from parquetry.prune.rules.results.matching import condition_columns, fully_matching
 from parquetry.prune.rules.results.sort_keys import refusal, sort_columns
-from parquetry.prune.rules.results.sort_positions import ANYWHERE, SortPositions, sort_positions
+from parquetry.prune.rules.results.sort_positions import sort_positions
 from parquetry.types import Value
-
-_INT64_ENDS = (-(1 << 63), (1 << 63) - 1)
-_VALUE_TYPES = (int, float, str, bytes, Decimal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +79,5 @@ def _by_key(scan: Scan, remaining: Remaining, block: FileBlock, first: FirstRows
     if found is None or not expects_early_stop(found, first, likely_rows(scan, remaining, block)):
         return None
     positions, ranks = np.unique(found.first, return_inverse=True)
-    bounds = tuple(_bound(found, position) for position in positions.tolist())
+    bounds = tuple(found.bound(position) for position in positions.tolist())
     return FileRanks(ranks.astype(np.int64), bounds, first.key.nulls_first and bool(found.nullable.any()))
-
-
-def _bound(found: SortPositions, position: int) -> tuple[Value] | tuple[()]:
-    if position == ANYWHERE:
-        return ()
-    if not 0 <= position < len(found.values):
-        return (None,)
-    value = found.value(position)
-    known = isinstance(value, _VALUE_TYPES) and value not in _INT64_ENDS
-    return (value,) if known else ()

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -32,10 +33,14 @@ from parquetry.prune.needed_rows import FirstRows, SortKey
 from parquetry.prune.rule import Remaining, Scan
 from parquetry.prune.rules.file_knowledge import FileKnowledge, names_identify_columns
 from parquetry.prune.rules.results.sort_keys import KeyBounds, key_bounds, sort_expression
-from parquetry.types import ColumnType, sql_literal
+from parquetry.types import ColumnType, Value, sql_literal
 
 ANYWHERE = -2
 """The position before which a file is if it has to be read in any case; NULL's may be -1."""
+_INT64_ENDS = (-(1 << 63), (1 << 63) - 1)
+"""What stands for integers that are not known."""
+_VALUE_TYPES = (int, float, str, bytes, Decimal)
+"""What stands for other values that are not known has another type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +85,21 @@ class SortPositions:
         """Return whether a file may have NaN, which is then the last value."""
         return bool(len(self.values)) and self.values[-1] != self.values[-1]
 
-    def value(self, position: int) -> Any:
-        """Return the value at a position, which may stand for a bound that is not known."""
+    def bound(self, position: int) -> tuple[Value] | tuple[()]:
+        """Return the value at a position, which may be NULL, or an empty tuple if it is not known."""
+        if position == ANYWHERE:
+            return ()
+        if not 0 <= position < len(self.values):
+            return (None,)
         value = self.values[len(self.values) - 1 - position if self.descending else position]
-        return value.item() if isinstance(value, np.generic) else value
+        value = value.item() if isinstance(value, np.generic) else value
+        known = isinstance(value, _VALUE_TYPES) and value not in _INT64_ENDS
+        return (value,) if known else ()
 
     def value_text(self, position: int, kind: ColumnType) -> str | None:
-        """Return the value of a position as SQL, or None if the position is of no value of the type."""
-        if not 0 <= position < len(self.values):
-            return "NULL"
-        try:
-            return sql_literal(kind, self.value(position))
-        except (ArithmeticError, AttributeError, TypeError, ValueError):
-            return None  # it stands for a bound that is not known
+        """Return the value at a position as SQL, or None if it is not known."""
+        bound = self.bound(position)
+        return sql_literal(kind, bound[0]) if bound else None
 
 
 def sort_positions(

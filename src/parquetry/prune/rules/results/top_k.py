@@ -103,11 +103,10 @@ def _threshold(
     """
     if key.column is None or (key.nulls_first and found.nullable[needed].any()):
         return None
-    column = scan.snapshot.metadata.column(key.column)
-    kind = column.column_type
-    if column.name in scan.partition_by or found.value_text(position, kind) in (None, "NULL"):
+    column, bound = scan.snapshot.metadata.column(key.column), found.bound(position)
+    if column.name in scan.partition_by or not bound or bound[0] is None:
         return None
-    return Compare(">=" if key.descending else "<=", column.name, found.value(position), kind)
+    return Compare(">=" if key.descending else "<=", column.name, bound[0], column.column_type)
 
 
 def _text(scan: Scan, first: FirstRows, key: SortKey, found: SortPositions, position: int) -> str:
