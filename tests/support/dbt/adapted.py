@@ -22,7 +22,8 @@ from dbt.tests.adapter.incremental import (
 from dbt.tests.adapter.persist_docs import test_persist_docs
 from dbt.tests.adapter.simple_seed import fixtures, test_seed_type_override
 from dbt.tests.adapter.unit_testing import test_types
-from dbt.tests.util import run_dbt, run_sql_with_adapter
+from dbt.tests.util import AnyInteger, run_dbt, run_sql_with_adapter
+from dbt_common.exceptions import DbtRuntimeError
 
 
 class AnyStatistics:
@@ -35,7 +36,7 @@ class AnyStatistics:
 
 
 SPARK_CATALOG = {
-    "id_type": "bigint",
+    "id_type": "long",
     "text_type": "string",
     "time_type": "timestamp",
     "view_type": "view",
@@ -59,9 +60,13 @@ class BaseDocsGenReferences(test_docs_generate.BaseDocsGenReferences):
     @pytest.fixture(scope="class")
     def expected_catalog(self, project: Any, profile_user: str) -> Any:
         """Return what the catalog has to be."""
-        return expected_catalog.expected_references_catalog(
-            project, role=profile_user, bigint_type="bigint", **SPARK_CATALOG
+        found = expected_catalog.expected_references_catalog(
+            project, role=profile_user, bigint_type="long", **SPARK_CATALOG
         )
+        for node in (*found["nodes"].values(), *found["sources"].values()):
+            for column in node["columns"].values():
+                column["index"] = AnyInteger()  # Spark counts from 0
+        return found
 
 
 class BaseIncrementalBadStrategy(test_incremental.BaseIncrementalBadStrategy):
@@ -119,7 +124,9 @@ class BaseViewConstraintsColumnsEqual(Contract, test_constraints.BaseViewConstra
     """Contracts of views."""
 
 
-class BaseIncrementalConstraintsColumnsEqual(Contract, test_constraints.BaseIncrementalConstraintsColumnsEqual):
+class BaseIncrementalConstraintsColumnsEqual(
+    Contract, test_constraints.BaseIncrementalConstraintsColumnsEqual
+):
     """Contracts of incremental models."""
 
 
@@ -148,7 +155,9 @@ class BaseIncrementalConstraintsRuntimeDdlEnforcement(
     """The statement of an incremental model."""
 
 
-class BaseModelConstraintsRuntimeEnforcement(Statement, test_constraints.BaseModelConstraintsRuntimeEnforcement):
+class BaseModelConstraintsRuntimeEnforcement(
+    Statement, test_constraints.BaseModelConstraintsRuntimeEnforcement
+):
     """The statement of a table with constraints of more than one column."""
 
 
@@ -162,7 +171,7 @@ class BaseConstraintQuotedColumn(Statement, test_constraints.BaseConstraintQuote
 class BaseShowDoesNotHandleDoubleLimit(test_dbt_show.BaseShowDoesNotHandleDoubleLimit):
     """The message of Spark about two LIMITs."""
 
-    DATABASE_ERROR_MESSAGE = "Syntax error at or near 'limit'"
+    DATABASE_ERROR_MESSAGE = "Syntax error at or near"
 
 
 class MetadataWithEmptyFlag(test_empty.MetadataWithEmptyFlag):
@@ -175,11 +184,8 @@ class MetadataWithEmptyFlag(test_empty.MetadataWithEmptyFlag):
         """Return the models that dbt-spark compiles."""
         names = ("control", "get_columns_in_relation", "alter_column_type", "truncate_relation")
         comments = ("alter_relation_comment", "alter_column_comment")
-        found = {
-            f"{name}.sql": getattr(test_empty._models, name.upper())  # noqa: SLF001
-            for name in (*names, *comments)
-        }
-        return {"schema.yml": test_empty._models.SCHEMA, **found}  # noqa: SLF001
+        found = {f"{name}.sql": getattr(test_empty._models, name.upper()) for name in (*names, *comments)}
+        return {"schema.yml": test_empty._models.SCHEMA, **found}
 
     @pytest.mark.parametrize(
         "model",
@@ -198,14 +204,14 @@ class MetadataWithEmptyFlag(test_empty.MetadataWithEmptyFlag):
 
 
 class Target:
-    """Hooks that write down the target of the profile: Spark's, where dbt expects PostgreSQL's."""
+    """Hooks that write down the target of the profile: Spark's has no database, and does not tell its user."""
 
     def get_ctx_vars(self, *args: Any, **named: Any) -> Any:
         """Return what a hook wrote, with PostgreSQL's names after a check of Spark's."""
         found = super().get_ctx_vars(*args, **named)  # type: ignore[misc]
         for each in found if isinstance(found, list) else [found]:
-            assert (each["target_type"], each["target_dbname"]) == ("spark", "")
-            each |= {"target_type": "postgres", "target_dbname": "dbt"}
+            assert (each["target_type"], each["target_dbname"], each["target_user"]) == ("spark", "", "")
+            each |= {"target_type": "postgres", "target_dbname": "dbt", "target_user": "root"}
         return found
 
     def assert_used_schemas(self, project: Any) -> None:
@@ -214,6 +220,15 @@ class Target:
         assert [tuple(row) for row in rows] == [(project.test_schema,)]
         rows = project.run_sql(f"select db, schema from {project.test_schema}.db_schemas", fetch="all")
         assert [tuple(row) for row in rows] == [("None", project.test_schema)]
+
+
+class BaseAfterRunHooks(test_run_hooks.BaseAfterRunHooks):
+    """A hook that fails: dbt-spark's error is no DbtDatabaseError."""
+
+    def test_missing_column_pre_hook(self, project: Any) -> None:
+        """The run fails."""
+        with pytest.raises(DbtRuntimeError, match="test_column"):
+            run_dbt(["run"], expect_pass=False)
 
 
 for _module in (test_model_hooks, test_run_hooks):
