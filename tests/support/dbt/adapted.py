@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -21,6 +22,8 @@ from dbt.tests.adapter.incremental import (
 )
 from dbt.tests.adapter.persist_docs import test_persist_docs
 from dbt.tests.adapter.simple_seed import fixtures, test_seed_type_override
+from dbt.tests.adapter.simple_snapshot import test_various_configs
+from dbt.tests.adapter.simple_snapshot.fixtures import snapshot_actual_sql
 from dbt.tests.adapter.unit_testing import test_types
 from dbt.tests.util import AnyInteger, run_dbt, run_sql_with_adapter
 from dbt_common.exceptions import DbtRuntimeError
@@ -171,7 +174,10 @@ class BaseConstraintQuotedColumn(Statement, test_constraints.BaseConstraintQuote
 class BaseShowDoesNotHandleDoubleLimit(test_dbt_show.BaseShowDoesNotHandleDoubleLimit):
     """The message of Spark about two LIMITs."""
 
-    DATABASE_ERROR_MESSAGE = "Syntax error at or near"
+    def test_double_limit_throws_syntax_error(self, project: Any) -> None:
+        """The second is refused."""
+        with pytest.raises(DbtRuntimeError, match="Syntax error at or near 'limit'"):
+            run_dbt(["show", "--limit", "1", "--inline", "select 1 limit 1"])
 
 
 class MetadataWithEmptyFlag(test_empty.MetadataWithEmptyFlag):
@@ -346,6 +352,16 @@ class BaseSimpleSeedColumnOverride(test_seed_type_override.BaseSimpleSeedColumnO
     def seed_tricky_types() -> dict[str, str]:
         """Return the types of another."""
         return dict.fromkeys(("seed_id_str", "looks_like_a_bool", "looks_like_a_date"), "string")
+
+
+class BaseSnapshotInvalidColumnNames(test_various_configs.BaseSnapshotInvalidColumnNames):
+    """Names of columns that change: the test replaces the project's settings of snapshots."""
+
+    @pytest.fixture(scope="class")
+    def snapshots(self) -> dict[str, str]:
+        """Return the snapshot, with its format beside it."""
+        config = "{{ config(file_format='delta') }} {% endsnapshot %}"
+        return {"snapshot.sql": re.sub(r"\{% *endsnapshot *%\}", config, snapshot_actual_sql)}
 
 
 class BaseUnitTestingTypes(test_types.BaseUnitTestingTypes):

@@ -13,6 +13,7 @@ SPARK_NAMES = {
     r"\btimestamp without time zone\b": "timestamp",
     r"\bvacuum\b": "refresh table",  # hooks that show when they run
     r'"(from|GROUP)"': r"`\1`",
+    r"\{\{ *target\.database *\}\}\.": "",  # dbt-spark's target has none
 }
 """Words of PostgreSQL in a project's files, and what Spark has for them."""
 

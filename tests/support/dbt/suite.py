@@ -98,11 +98,23 @@ def files_for_spark(project_root: Any, project_files: None) -> None:
         (folder / "macros" / name).write_text(text)
 
 
+def folder_of(test: type) -> Path:
+    """Return the folder of the class of dbt-tests-adapter that a test inherits."""
+    home = next(each for each in test.__mro__ if each.__module__.startswith(adapter.__name__))
+    return Path(inspect.getfile(home)).parent
+
+
 @pytest.fixture(scope="class")
 def test_data_dir(request: pytest.FixtureRequest) -> Path:
-    """Return the folder `data` beside the class of dbt-tests-adapter."""
-    home = next(each for each in request.cls.__mro__ if each.__module__.startswith(adapter.__name__))
-    return Path(inspect.getfile(home)).parent / "data"
+    """Return the folder `data` beside dbt's class."""
+    return folder_of(request.cls) / "data"
+
+
+@pytest.fixture(scope="class")
+def project(request: pytest.FixtureRequest, project: TestProjInfo) -> TestProjInfo:
+    """Return the project, which looks for files beside dbt's class."""
+    project.test_dir = str(folder_of(request.cls))
+    return project
 
 
 def run_sql(project: TestProjInfo, sql: str, fetch: str | None = None) -> Any:
