@@ -23,6 +23,9 @@ DBT = Path(os.environ.get("PARQUETRY_DBT") or ROOT / ".venv-dbt").absolute()
 """The environment of dbt, which `make test-all` makes."""
 SUITE = ROOT / "tests" / "support" / "dbt"
 """dbt's own tests of adapters, and a list of the failing ones."""
+OPTIONS = """--noconftest -p dbt.tests.fixtures.project -p no:cacheprovider -p no:warnings -q --tb=line
+    --show-capture=stdout --junitxml=results.xml"""
+"""How pytest of dbt's environment runs them: nothing of this repository's configuration, but dbt's fixtures."""
 
 
 @pytest.fixture(scope="module")
@@ -93,28 +96,11 @@ def listed(catalog: str) -> list[str]:
 def test_dbts_own_tests(server: tuple[str, int], tmp_path: Path) -> None:
     """dbt's tests of adapters pass, apart from a list with reasons, as on Spark's own tables."""
     catalog, port = server
-    options = [
-        "-p",
-        "dbt.tests.fixtures.project",
-        "--noconftest",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:warnings",
-    ]
-    command = [
-        str(DBT / "bin" / "python"),
-        "-m",
-        "pytest",
-        "-c",
-        os.devnull,
-        f"--rootdir={tmp_path}",
-        *options,
-    ]
+    python = [str(DBT / "bin" / "python"), "-m", "pytest", f"--rootdir={tmp_path}", "-c", os.devnull]
     environment = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
     environment |= {"DBT_THRIFT_PORT": str(port), "DO_NOT_TRACK": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
-        [*command, "-q", "--tb=line", "--show-capture=stdout", "--junitxml=results.xml", str(SUITE / "suite.py")],
+        [*python, *OPTIONS.split(), str(SUITE / "suite.py")],
         cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=3600, check=False,
     )  # fmt: skip
     cases = list(ElementTree.parse(tmp_path / "results.xml").iter("testcase"))
