@@ -25,7 +25,7 @@ SUITE = ROOT / "tests" / "support" / "dbt"
 """dbt's own tests of adapters, and a list of the failing ones."""
 OPTIONS = """--noconftest -p dbt.tests.fixtures.project -p no:cacheprovider -p no:warnings -q --tb=line
     --show-capture=stdout --junitxml=results.xml"""
-"""How pytest of dbt's environment runs them: nothing of this repository's configuration, but dbt's fixtures."""
+"""How pytest of dbt's environment runs them: with dbt's fixtures, and without this repository's."""
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str
 
 
 def listed(catalog: str) -> list[str]:
-    """Return the tests that fail, by the list of failures: those of `stock` come on top of those of both."""
+    """Return the tests that the list of failures names. On `stock` more fail than on both."""
     both, alone = (SUITE / "failures.txt").read_text().split("# On Spark's own tables alone\n")
     text = both if catalog == "lake" else both + alone
     return sorted(re.findall(r"^  (\S+::.*\S)$", text, re.MULTILINE))

@@ -73,7 +73,7 @@ class BaseDocsGenReferences(test_docs_generate.BaseDocsGenReferences):
 
 
 class BaseIncrementalBadStrategy(test_incremental.BaseIncrementalBadStrategy):
-    """A strategy that nobody knows, with the words of dbt-spark."""
+    """The message of dbt-spark about a strategy that it does not know."""
 
     def test_incremental_invalid_strategy(self, project: Any) -> None:
         """It is refused on the first run."""
@@ -210,7 +210,7 @@ class MetadataWithEmptyFlag(test_empty.MetadataWithEmptyFlag):
 
 
 class Target:
-    """Hooks that write down the target of the profile: Spark's has no database, and does not tell its user."""
+    """Hooks that write down the target of the profile: Spark's has no database and no user."""
 
     def get_ctx_vars(self, *args: Any, **named: Any) -> Any:
         """Return what a hook wrote, with PostgreSQL's names after a check of Spark's."""
@@ -244,7 +244,7 @@ for _module in (test_model_hooks, test_run_hooks):
 
 
 class BaseMicrobatch(test_incremental_microbatch.BaseMicrobatch):
-    """Batches of a day, each of which is a partition."""
+    """Batches of a day: each is a partition."""
 
     @pytest.fixture(scope="class")
     def microbatch_model_sql(self) -> str:

@@ -1,4 +1,4 @@
-"""What dbt's tests of adapters say in PostgreSQL's dialect, said in Spark's."""
+"""PostgreSQL's SQL in dbt's tests of adapters becomes Spark's."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def dbt_project_yml(project_root: Any, project_config_update: Any) -> dict[str, 
 
 @pytest.fixture(scope="class", autouse=True)
 def files_for_spark(project_root: Any, project_files: None) -> None:
-    """Write the macros of the page for dbt beside a test's own, and Spark's types in place of PostgreSQL's."""
+    """Add the macros of the page for dbt, and write Spark's types in place of PostgreSQL's."""
     folder = Path(project_root)
     for path in [*folder.rglob("*.sql"), *folder.rglob("*.yml")]:
         path.write_text(text_for_spark(path.read_text()))
