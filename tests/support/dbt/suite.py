@@ -152,11 +152,17 @@ def bases(module: ModuleType) -> Iterator[type]:
 
 
 FOLDER = Path(adapter.__path__[0])
+named = {*LEFT_OUT, *LEFT_OUT_CLASSES, *(each.__name__ for each in bases(adapted))} - {"ChangeOfSchema"}
 for path in sorted(FOLDER.rglob("*.py")):
     parts = path.relative_to(FOLDER).with_suffix("").parts
+    named.discard(parts[0])
     if parts[0] not in LEFT_OUT:
         for each in bases(importlib.import_module(".".join((adapter.__name__, *parts)))):
+            named.discard(each.__name__)
             if each.__name__ not in LEFT_OUT_CLASSES:
                 globals().setdefault(f"Test{each.__name__.removeprefix('Base')}", make_test(each))
 for each in adapted.FURTHER:
+    named.discard(each.__name__)
     globals()[f"Test{each.__name__}"] = make_test(each)
+if named:
+    raise LookupError(f"dbt-tests-adapter has no {sorted(named)}: take them out of suite.py or adapted.py")
