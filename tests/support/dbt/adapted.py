@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -362,6 +363,24 @@ class BaseSnapshotInvalidColumnNames(test_various_configs.BaseSnapshotInvalidCol
         """Return the snapshot, with its format beside it."""
         config = "{{ config(file_format='delta') }} {% endsnapshot %}"
         return {"snapshot.sql": re.sub(r"\{% *endsnapshot *%\}", config, snapshot_actual_sql)}
+
+
+class BaseSnapshotDbtValidToCurrent(test_various_configs.BaseSnapshotDbtValidToCurrent):
+    """An end of the current rows: the test finds rows by their place in an answer without ORDER BY."""
+
+    def test_valid_to_current(self, project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Rows that end have the time, and the others the date that was configured."""
+
+        def first_versions_first(adapter: Any, sql: str, fetch: str) -> list[Any]:
+            versions: Counter[int] = Counter()
+            rows = []
+            for row in sorted(run_sql_with_adapter(adapter, sql, fetch), key=lambda row: row[2]):
+                versions[row[0]] += 1
+                rows.append((versions[row[0]], row[0], row))
+            return [row for _, _, row in sorted(rows, key=lambda each: each[:2])]
+
+        monkeypatch.setattr(test_various_configs, "run_sql_with_adapter", first_versions_first)
+        super().test_valid_to_current(project)
 
 
 class BaseUnitTestingTypes(test_types.BaseUnitTestingTypes):
