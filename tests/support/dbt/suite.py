@@ -67,6 +67,7 @@ def dbt_profile_target() -> dict[str, Any]:
         "port": port,
         "user": "root",
         "threads": 4,
+        "poll_interval": 1,  # in place of five seconds
     }
 
 
