@@ -13,8 +13,8 @@ import org.apache.spark.sql.parquetry.filescans.{BroadcastOnce, UseFileScans}
 import org.apache.spark.sql.parquetry.joingraph.SplitStructEqualities
 import org.apache.spark.sql.parquetry.ordering.SortAsFiles
 import org.apache.spark.sql.parquetry.predicates.{
-  DisableFloatCachePruning, ExpandTupleIn, ExtractPartitionPredicates, GuardUntranslatablePredicates, OfferDirectoryPredicates,
-  RewriteCharComparisons}
+  DisableFloatCachePruning, ExpandTupleIn, ExtractPartitionPredicates, GuardUntranslatablePredicates, ListEqualities,
+  OfferDirectoryPredicates, RewriteCharComparisons}
 import org.apache.spark.sql.parquetry.process.UnclosedJars
 import org.apache.spark.sql.parquetry.reports.ExplainStrategy
 import org.apache.spark.sql.parquetry.results.ReadInOrder
@@ -69,6 +69,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               ReadSourceOnce                 rewrites all files if a source may give other rows the second time
  *                               ExpandRowConditions            writes out short forms in conditions, before Spark takes them apart
  *                               PadRowConditions               puts a char's padding into a condition; after short forms are written out
+ *                               ListEqualities                 many equalities of one expression become one IN
  *                               StartAudit                     puts a node above a query that is audited; after all changes of the plan
  * optimizes operators           GuardRowConditions             marks what Spark fails to translate, before it translates a DELETE
  *                               SplitStructEqualities          an equality of structs becomes equalities of fields, before it is a join's key
@@ -163,6 +164,7 @@ private object Rules {
     extensions.injectPlanNormalizationRule(_ => ofOurs(ReadSourceOnce))
     extensions.injectPlanNormalizationRule(_ => ofOurs(ExpandRowConditions))
     extensions.injectPlanNormalizationRule(_ => ofOurs(PadRowConditions))
+    extensions.injectPlanNormalizationRule(_ => ofOurs(ListEqualities))
     extensions.injectPlanNormalizationRule(session => ofOurs(StartAudit(session)))
     extensions.injectOptimizerRule(_ => ofOurs(GuardRowConditions))
     extensions.injectOptimizerRule(_ => gaining(SplitStructEqualities))

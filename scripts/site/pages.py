@@ -97,8 +97,8 @@ def in_site(text: str, folder: str) -> str:
 
     >>> in_site("[SQL](docs/sql.md#tables), [tests](tests/unit), [LICENSE](LICENSE)", "")
     '[SQL](sql.md#tables), tests, LICENSE'
-    >>> in_site("[Architecture](../ARCHITECTURE.md#the-rooms)", "docs")
-    '[Architecture](architecture.md#the-rooms)'
+    >>> in_site("[Architecture](../ARCHITECTURE.md#walk-1-one-query)", "docs")
+    '[Architecture](architecture.md#walk-1-one-query)'
     >>> in_site('<img alt="x" src="docs/images/x.svg">', "")
     '<img alt="x" src="images/x.svg">'
     """

@@ -126,6 +126,8 @@ def main() -> None:
         .config("spark.driver.memory", "2g")
         .config("spark.sql.shuffle.partitions", "4")
         .config("spark.buffer.pageSize", "1m")  # Spark keeps pages, of 64 MB each by default
+        # A JVM may drop softly held objects at any time, such as Jackson's buffers: they are no growth.
+        .config("spark.driver.extraJavaOptions", "-XX:SoftRefLRUPolicyMSPerMB=0")
         .config("spark.sql.warehouse.dir", str(folder / "plain"))
     )
     for kept in ("sql.ui.retainedExecutions", "ui.retainedJobs", "ui.retainedStages", "ui.retainedTasks"):

@@ -65,7 +65,7 @@ if FOR_TYPE_CHECKERS:
         plain_text as plain_text,
     )
     from parquetry.prune.report.text import condition_text as condition_text
-    from parquetry.prune.rule import Remaining as Remaining, Scan as Scan
+    from parquetry.prune.rule import PruningRequest as PruningRequest, Remaining as Remaining
     from parquetry.prune.rules.arrangements import (
         bucket_specs as bucket_specs,
         may_have_directories as may_have_directories,

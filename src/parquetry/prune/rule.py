@@ -31,7 +31,7 @@ from parquetry.types import Value
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class PruningRequest:
     """The request of one scan: a table, conditions, and columns.
 
     Attributes:
@@ -66,7 +66,8 @@ class Remaining:
         certain: whether every row of these files satisfies all conditions.
         bytes: the bytes to read from these files.
         decided: conditions that every row of these files satisfies, so that later rules need not test them.
-        answer: the values of `Scan.aggregate` in files that were left out for it, or None if there are none.
+        answer: the values of the request's aggregate in files that were left out for it, or None if there are
+            none.
         threshold: a comparison that is TRUE for every row that the query needs, or None.
     """
 
@@ -86,7 +87,7 @@ class Remaining:
         return sum(block.count for block in self.blocks)
 
     def files(
-        self, scan: Scan, names: Collection[str] | None = (), chooses: Chooses | None = None
+        self, scan: PruningRequest, names: Collection[str] | None = (), chooses: Chooses | None = None
     ) -> Iterable[FileBlock]:
         """Return the files, block by block; if no rule has looked at them yet, read them from the metastore.
 
@@ -104,7 +105,7 @@ class Remaining:
         snapshot = scan.snapshot
         return file_blocks(snapshot.store, snapshot.id, self.partitions, names, chooses)
 
-    def projected(self, scan: Scan) -> Sequence[FileBlock]:
+    def projected(self, scan: PruningRequest) -> Sequence[FileBlock]:
         """Return the files with the projected statistics; if no rule has looked at them yet, read them."""
         if self.blocks is not None:
             return self.blocks
@@ -145,12 +146,12 @@ class Rule(ABC):
     is_first: ClassVar[bool] = False
     continues: ClassVar[bool] = False
 
-    def statistics(self, scan: Scan) -> Iterable[str]:  # noqa: ARG002 - for rules that need some
+    def statistics(self, scan: PruningRequest) -> Iterable[str]:  # noqa: ARG002 - for rules that need some
         """Return the data columns whose statistics this rule reads, from files that earlier rules kept."""
         return ()
 
     @abstractmethod
-    def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
+    def narrow(self, scan: PruningRequest, remaining: Remaining) -> tuple[Remaining, Step | None]:
         """Remove partitions or files that cannot hold an answer.
 
         Args:

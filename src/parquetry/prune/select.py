@@ -20,7 +20,7 @@ from parquetry.prune.condition import Condition
 from parquetry.prune.partition_plans import partition_knowledge
 from parquetry.prune.query_cache import PartitionCache
 from parquetry.prune.report.scan import ScanReport, Step
-from parquetry.prune.rule import Remaining, Scan
+from parquetry.prune.rule import PruningRequest, Remaining
 from parquetry.prune.rules.directories import decided_by_directories
 from parquetry.prune.rules.file_knowledge import spelled_by, spellings
 from parquetry.prune.rules.partitions import PartitionRule
@@ -99,12 +99,16 @@ def select_files(
         TableNotFoundError: the table was dropped meanwhile.
     """
     names = frozenset(snapshot.metadata.partition_by)
-    scan = Scan(snapshot, _conditions(predicates), read, names, None, recent)
+    scan = PruningRequest(snapshot, _conditions(predicates), read, names, None, recent)
     return select_for(scan, table=table, about=about, apart=apart)
 
 
 def select_for(
-    scan: Scan, *, table: str | None = None, about: Collection[str] | None = None, apart: bool = False
+    scan: PruningRequest,
+    *,
+    table: str | None = None,
+    about: Collection[str] | None = None,
+    apart: bool = False,
 ) -> Selection:
     """Select the partitions and files of a scan; its field `projected` is not used.
 
@@ -153,7 +157,9 @@ def each_file(snapshot: TableSnapshot, predicate: Filter) -> Iterator[SelectedFi
         StoreError: the metastore cannot be read.
         TableNotFoundError: the table was dropped meanwhile.
     """
-    scan = Scan(snapshot, _conditions([predicate]), None, frozenset(snapshot.metadata.partition_by), None)
+    scan = PruningRequest(
+        snapshot, _conditions([predicate]), None, frozenset(snapshot.metadata.partition_by), None
+    )
     first, *others = steps.STEPS
     found, _ = first.narrow(scan, Remaining())
     for some in _partition_batches(found.partitions):
@@ -173,7 +179,9 @@ def each_file_of(
         predicate: the condition.
         partitions: of a plan for the condition, all or some of them, in key order.
     """
-    scan = Scan(snapshot, _conditions([predicate]), None, frozenset(snapshot.metadata.partition_by), None)
+    scan = PruningRequest(
+        snapshot, _conditions([predicate]), None, frozenset(snapshot.metadata.partition_by), None
+    )
     for some in _partition_batches(partitions):
         matches = match(predicate, partition_knowledge(snapshot.metadata, some))
         remaining = Remaining(list(compress(some, matches.tolist())))
@@ -196,7 +204,7 @@ def files_by_arrangement(
         partitions: the partitions of the files.
         block: the files.
     """
-    scan = Scan(snapshot, tuple(conditions), None, frozenset(snapshot.metadata.partition_by), None)
+    scan = PruningRequest(snapshot, tuple(conditions), None, frozenset(snapshot.metadata.partition_by), None)
     remaining = Remaining(partitions, [block])
     for rule in steps.ARRANGEMENT_STEPS:
         remaining, _ = rule.narrow(scan, remaining)
@@ -253,7 +261,7 @@ def decided_conditions(
     conditions = _conditions(predicates)
     if not snapshot.totals.arrangements or all(each.within(names) for each in conditions):
         return frozenset()
-    scan = Scan(snapshot, conditions, (), names, frozenset(), recent)
+    scan = PruningRequest(snapshot, conditions, (), names, frozenset(), recent)
     remaining, _ = PartitionRule().narrow(scan, Remaining())
     decided = decided_by_directories(scan, remaining)
     return frozenset(position for position, condition in enumerate(conditions) if condition in decided)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from parquetry.prune.condition import Condition
 from parquetry.prune.report.scan import IneffectiveCondition, Step
-from parquetry.prune.rule import Remaining, Rule, Scan
+from parquetry.prune.rule import PruningRequest, Remaining, Rule
 
 MAX_JUDGED_PARTITIONS = 100_000
 """Partitions of a table whose report judges conditions apart.
@@ -94,7 +94,7 @@ class Tally:
         )
 
 
-def name_effective(rule: Rule, scan: Scan, before: Remaining, step: Step) -> Step:
+def name_effective(rule: Rule, scan: PruningRequest, before: Remaining, step: Step) -> Step:
     """Return a step that names only the conditions that prune something by themselves.
 
     A condition that prunes only together with others, as one of several bucket columns does, is named, too.
@@ -127,7 +127,7 @@ def name_effective(rule: Rule, scan: Scan, before: Remaining, step: Step) -> Ste
     )
 
 
-def _prunes(rule: Rule, scan: Scan, before: Remaining, step: Step, mine: list[Condition]) -> bool:
+def _prunes(rule: Rule, scan: PruningRequest, before: Remaining, step: Step, mine: list[Condition]) -> bool:
     """Return whether conditions prune something alone, or the others keep more without them."""
     alone = _kept(rule, scan, before, tuple(mine))
     if alone is not None and alone < step.of:
@@ -139,7 +139,9 @@ def _prunes(rule: Rule, scan: Scan, before: Remaining, step: Step, mine: list[Co
     return without is None or without > step.kept
 
 
-def _kept(rule: Rule, scan: Scan, before: Remaining, conditions: tuple[Condition, ...]) -> int | None:
+def _kept(
+    rule: Rule, scan: PruningRequest, before: Remaining, conditions: tuple[Condition, ...]
+) -> int | None:
     """Return how many things a rule keeps by some of the conditions, or None if they do not concern it."""
     _, step = rule.narrow(replace(scan, conditions=conditions, recent=None), before)
     return None if step is None else step.kept

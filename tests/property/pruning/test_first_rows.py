@@ -23,7 +23,7 @@ from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import And, Compare, In, IsNull, Not, Or
 from parquetry.prune.condition import Condition
 from parquetry.prune.needed_rows import AggregateFunction, FirstRows, SortKey, WholeAggregate
-from parquetry.prune.rule import Remaining, Scan
+from parquetry.prune.rule import PruningRequest, Remaining
 from parquetry.prune.rules.results.file_order import file_order, order_columns
 from parquetry.prune.select import Selection, select_for
 from parquetry.store.memory import MemoryStore
@@ -155,7 +155,7 @@ FAST = settings(
 def select(table: TableSnapshot, where: list[Filter], **needs: Any) -> Selection:
     """Return the selection of a scan that is needed for some rows."""
     conditions = tuple(map(Condition.from_filter, where))
-    scan = Scan(table, conditions, None, frozenset(("p",)), None)
+    scan = PruningRequest(table, conditions, None, frozenset(("p",)), None)
     return select_for(replace(scan, **needs), about=())
 
 
@@ -350,7 +350,9 @@ def test_files_in_their_order_may_be_read_until_no_other_can_have_a_first_row(
     """A file's bound is not after any of its keys, so reading may end before a bound after the last key."""
     table, rows_of = make(files)
     first = FirstRows(count, key, ties)
-    scan = Scan(table, tuple(map(Condition.from_filter, where)), None, frozenset(("p",)), None, first=first)
+    scan = PruningRequest(
+        table, tuple(map(Condition.from_filter, where)), None, frozenset(("p",)), None, first=first
+    )
     selection = select_for(scan, about=order_columns(scan))
     found = file_order(scan, Remaining(selection.partitions, certain=selection.certain), selection.block)
     event("no order" if found is None else "an order")

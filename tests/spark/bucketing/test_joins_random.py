@@ -129,6 +129,8 @@ def test_random_joins(spark: SparkSession, tables: list[Table]) -> None:
         assert plans.comparable(found) == sorted(joined(join, left.rows, right.rows, on), key=repr), label
         together = meets_in_buckets(left, right, on)
         met += together
-        if together or found:  # an adaptive plan is empty if it finds no rows
-            assert (nodes["Exchange"] == 0) is together, label
+        if together:
+            assert nodes["Exchange"] == 0, label
+        elif found and left.rows and right.rows:  # a join of no rows may be gone from the plan
+            assert nodes["Exchange"] > 0, label
     assert met > CASES // 5

@@ -223,3 +223,36 @@ def test_forms_that_are_known_by_their_text(spark: SparkSession, rows: Rows, db:
     assert any("MONTH" in note for note in notes)
     spark.sql(f"DELETE FROM {table} WHERE day(d) = 1")
     assert rows(f"SELECT count(d), count_if(day(d) = 1) FROM {table}") == [(354, 0)]
+
+
+def _each(text: str, word: str, count: int = 15) -> str:
+    return f" {word} ".join(text.format(number) for number in range(count))
+
+
+@pytest.mark.parametrize(
+    ("condition", "lists"),
+    [
+        (_each("id = {}", "OR"), 1),
+        (_each("{} = id", "OR") + " OR id IS NULL", 1),
+        (_each("id <> {}", "AND", 3), 0),
+        (_each("id <> {}", "AND") + " AND b", 1),
+        (_each("NOT (id + 1 = {})", "AND"), 1),
+        (f"NOT ({_each('tiny = {}', 'OR')})", 1),
+        (f"coalesce({_each('tiny = {}', 'OR')} OR tiny = NULL, true)", 1),
+        (_each("s = '{}'", "OR") + f" OR {_each('id = {}', 'OR', 2)} OR {_each('p = {}', 'OR')}", 2),
+        ("p = 1 AND (" + _each("s = '{}'", "OR") + " OR s = 'true')", None),
+        (_each("f = {}", "OR") + " OR f = CAST('NaN' AS FLOAT) OR f = -0.0", 0),
+        (f"({_each('id = {}', 'OR')}) AND {_each('tiny <> {}', 'AND')}", 2),
+        (f"id IN (SELECT id FROM {{0}} WHERE {_each('tiny = {}', 'OR')})", None),
+        (_each("b = ({} = 1)", "OR"), None),
+    ],
+)
+def test_many_equalities_are_a_list(
+    spark: SparkSession, rows: Rows, tables: tuple[str, str], condition: str, lists: int | None
+) -> None:
+    """OR of many equalities of one expression, and AND of many inequalities, are looked up in a set."""
+    ours, plain = (f"SELECT * FROM {table} WHERE {condition.replace('{0}', table)}" for table in tables)
+    assert sorted(map(repr, rows(ours))) == sorted(map(repr, rows(plain)))
+    if lists is not None:
+        plan = str(spark.sql(ours)._jdf.queryExecution().optimizedPlan())
+        assert plan.count("INSET") + plan.count(" IN (") == lists, plan

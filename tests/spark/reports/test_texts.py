@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 import parquetry
 from parquetry.prune import steps
 from parquetry.prune.report.scan import Step
-from parquetry.prune.rule import Remaining, Rule, Scan
+from parquetry.prune.rule import PruningRequest, Remaining, Rule
 
 
 @pytest.fixture(
@@ -218,7 +218,7 @@ class EvenPartitions(Rule):
     kept_text = "even partitions read"
     of_text = "partitions to be even"
 
-    def narrow(self, scan: Scan, left: Remaining) -> tuple[Remaining, Step | None]:
+    def narrow(self, scan: PruningRequest, left: Remaining) -> tuple[Remaining, Step | None]:
         """Cut the odd ones."""
         even = [place for place, each in enumerate(left.partitions) if each.values[-1] in (0, 2, 4, 6, 8)]
         return left.only(even), Step(self.name, len(even), len(left.partitions), ("evenness",))

@@ -346,7 +346,7 @@ THREE_VALUES = {
 
 @pytest.mark.parametrize("known", ["true", "false"])
 def test_files_without_statistics_of_a_key(spark: SparkSession, table: str, known: str) -> None:
-    """What stands for a value that a file does not tell is no bound of rows: in all files, or in all but one."""
+    """A stand-in for a value that files do not tell is no bound of rows: in all files, or in all but one."""
     name = table.replace(".t", ".unknown")
     columns = [f"v{number} {kind}" for number, kind in enumerate(THREE_VALUES)]
     spark.sql(f"CREATE TABLE {name} ({', '.join(columns)})")

@@ -63,11 +63,11 @@ def _duckdb(source: TableSource, where: RowFilter | None) -> pa.Table:
     relation = source.scan.to_duckdb(source.connect())
     chosen = relation if where is None else relation.filter(where.in_duckdb_sql())
     # DuckDB counts an interval's nanoseconds for Arrow, which overflow after 292 years.
-    columns = [
-        duckdb.FunctionExpression("epoch_us", column) if str(kind) == "INTERVAL" else column
-        for column, kind in zip(map(duckdb.ColumnExpression, chosen.columns), chosen.types, strict=True)
-    ]
-    table = chosen.select(*columns).to_arrow_table()
+    names = ['"{}"'.format(name.replace('"', '""')) for name in chosen.columns]
+    kinds = zip(names, chosen.types, strict=True)
+    table = chosen.project(
+        ", ".join(f"epoch_us({name})" if str(kind) == "INTERVAL" else name for name, kind in kinds)
+    ).to_arrow_table()
     values = [
         column.cast(each.type) if pa.types.is_duration(each.type) else column
         for column, each in zip(table.columns, source.scan.schema, strict=True)

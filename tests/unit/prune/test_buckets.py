@@ -27,7 +27,7 @@ from parquetry.predicate.reading.parse import parse_filter
 from parquetry.prune import steps
 from parquetry.prune.condition import BucketMembership, Condition
 from parquetry.prune.report.report import Report
-from parquetry.prune.rule import Scan
+from parquetry.prune.rule import PruningRequest
 from parquetry.prune.select import Selection, select_files, select_for
 from parquetry.store.memory import MemoryStore
 from parquetry.types import Value, parse_type
@@ -312,7 +312,7 @@ def test_conditions_on_the_hash_choose_buckets(version: int, count: int, bucket:
     table = made({1: spec})
     asked = BucketMembership(("id",), version, count, (bucket,))
     condition = Condition(Filter(Opaque("h", ("id",), "function")), frozenset(("id",)), "h", membership=asked)
-    selection = select_for(Scan(table, (condition,), None, frozenset(("p",)), None), about=())
+    selection = select_for(PruningRequest(table, (condition,), None, frozenset(("p",)), None), about=())
     kept = {file.file.path for file in selection.files if "unknown" not in file.file.path}
     integer = parse_type("int")
     matching = [
@@ -331,6 +331,6 @@ def test_conditions_on_another_hash_choose_nothing() -> None:
         condition = Condition(
             Filter(Opaque("h", ("id",), "function")), frozenset(("id",)), "h", membership=asked
         )
-        selection = select_for(Scan(table, (condition,), None, frozenset(("p",)), None), about=())
+        selection = select_for(PruningRequest(table, (condition,), None, frozenset(("p",)), None), about=())
         assert len(list(selection.files)) == 9
         assert reasons(selection) == {"h": "it is about a hash of another version, or of other columns"}

@@ -14,7 +14,7 @@ from parquetry.predicate.nodes import Compare, Opaque, Predicate
 from parquetry.prune.condition import Condition
 from parquetry.prune.needed_rows import AggregateFunction, FirstRows, Hindrance, SortKey, WholeAggregate
 from parquetry.prune.report.report import Report
-from parquetry.prune.rule import Remaining, Scan
+from parquetry.prune.rule import PruningRequest, Remaining
 from parquetry.prune.rules.results.file_order import file_order, order_columns
 from parquetry.prune.select import Selection, select_for
 from parquetry.store.memory import MemoryStore
@@ -61,7 +61,7 @@ def make(files: int = 8, rows: int = 10, without: int | None = None, width: int 
 def select(table: TableSnapshot, *where: Predicate, **needs: Any) -> Selection:
     """Return the selection of a scan that needs some rows."""
     conditions = tuple(Condition.from_filter(make_filter(node)) for node in where)
-    scan = Scan(table, conditions, None, frozenset(("p",)), None)
+    scan = PruningRequest(table, conditions, None, frozenset(("p",)), None)
     return select_for(replace(scan, **needs), about=())
 
 
@@ -322,7 +322,7 @@ def order_of(
     """Return the rank of each file, or None if there is no order."""
     conditions = tuple(Condition.from_filter(make_filter(node)) for node in where)
     first = FirstRows(count, key)
-    scan = Scan(table, conditions, None, frozenset(("p",)), None, first=first)
+    scan = PruningRequest(table, conditions, None, frozenset(("p",)), None, first=first)
     selection = select_for(scan, about=order_columns(scan))
     order = file_order(scan, Remaining(selection.partitions, certain=selection.certain), selection.block)
     return None if order is None else dict(zip(kept(selection), order.ranks.tolist(), strict=True))

@@ -16,7 +16,7 @@ from parquetry.prune import steps
 from parquetry.prune.condition import Condition
 from parquetry.prune.report.report import Report
 from parquetry.prune.report.scan import IneffectiveCondition, ScanReport, Step
-from parquetry.prune.rule import Remaining, Rule, Scan
+from parquetry.prune.rule import PruningRequest, Remaining, Rule
 from parquetry.prune.select import select_files
 from parquetry.prune.tally import Tally
 from parquetry.store.memory import MemoryStore
@@ -33,7 +33,7 @@ class EvenNames(Rule):
     kept_text = "halves read"
     of_text = "halves of the table"
 
-    def narrow(self, scan: Scan, left: Remaining) -> tuple[Remaining, Step | None]:
+    def narrow(self, scan: PruningRequest, left: Remaining) -> tuple[Remaining, Step | None]:
         """Cut the odd ones."""
         tally = Tally()
         asked = [condition for condition in scan.conditions if "v" in condition.about]

@@ -13,9 +13,7 @@ import pytest
 
 from tests.support.product_imports import ROOT, modules, nodes
 
-SHARED_CLASSES: dict[str, str] = {
-    "Scan": "the public one of rows, whose name the field has, and the request that each rule of pruning gets",
-}
+SHARED_CLASSES: dict[str, str] = {}
 """Classes that may share their name with another class, with the reason.
 
 A new entry needs a good reason.

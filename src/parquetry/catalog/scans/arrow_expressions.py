@@ -8,8 +8,8 @@ repository substrait-io/substrait.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -45,32 +45,34 @@ class ReadFilter:
     Attributes:
         of_columns: a condition on columns, or None.
         of_fields: a condition on columns and on fields of structs, or None.
-        paths: the indices that lead to each column and field, by its name in the conditions.
+        paths: the names that lead to each column and field, by its name in the conditions.
     """
 
     of_columns: Predicate | None
     of_fields: Predicate | None
-    paths: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    paths: Mapping[str, Sequence[str]]
 
-    def roots(self, schema: pa.Schema) -> list[str]:
+    @property
+    def roots(self) -> list[str]:
         """Return the names of the columns that the conditions are about."""
-        return list(dict.fromkeys(schema.names[path[0]] for path in self.paths.values()))
+        return list(dict.fromkeys(path[0] for path in self.paths.values()))
 
-    def rows(self, node: Predicate, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-        """Return the rows of a batch for which one of the conditions is true.
+    def rows(self, node: Predicate, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the rows of a batch that satisfy one of the conditions.
 
         NaN is greater than all numbers, and -0.0 equals 0.0, as in SQL. For PyArrow neither holds.
 
         Args:
             node: the condition.
             batch: the rows, with the columns of `roots`.
-            schema: that the filter was read with.
         """
-        columns = {}
-        for name, path in self.paths.items():
-            array = batch.column(schema.names[path[0]])
-            columns[name] = pc.struct_field(array, path[1:]) if len(path) > 1 else array
+        columns = {name: _value(batch, path) for name, path in self.paths.items()}
         return batch.filter(matching_rows(node, columns, batch.num_rows))
+
+
+def _value(batch: pa.RecordBatch, path: Sequence[str]) -> pa.Array:
+    column = batch.column(path[0])
+    return pc.struct_field(column, list(path[1:])) if len(path) > 1 else column
 
 
 def read_expression(expression: pc.Expression, schema: pa.Schema) -> ReadFilter | None:
@@ -83,7 +85,7 @@ def read_expression(expression: pc.Expression, schema: pa.Schema) -> ReadFilter 
     >>> schema = pa.schema([("a", pa.int32()), ("s", pa.struct([("f", pa.float64())]))])
     >>> read = read_expression((pc.field("a") > 1) & (pc.field("s", "f") > 0.5), schema)
     >>> str(read.of_columns), read.paths
-    ('a > 1', {'a': (0,), 's\\x00f': (1, 0)})
+    ('a > 1', {'a': ['a'], 's\\x00f': ['s', 'f']})
     """
     try:
         message = _decode(bytes(expression.to_substrait(_in_substrait(schema), allow_arrow_extensions=True)))
@@ -101,7 +103,7 @@ def read_expression(expression: pc.Expression, schema: pa.Schema) -> ReadFilter 
 
 
 def _in_substrait(schema: pa.Schema) -> pa.Schema:
-    """Return a schema with other types in place of those that Substrait lacks, such as an interval's."""
+    """Return a schema with binary columns in place of types that Substrait lacks, such as intervals."""
     return pa.schema([each if _is_known(each) else pa.field(each.name, pa.binary()) for each in schema])
 
 
@@ -132,7 +134,7 @@ class _ExpressionReader:
 
     def __init__(self, schema: pa.Schema, functions: dict[int, str]) -> None:
         self._schema, self._functions = schema, functions
-        self._paths: dict[str, tuple[int, ...]] = {}
+        self._paths: dict[str, Sequence[str]] = {}
         self._has_field = False
 
     def filter(self, node: _Fields) -> ReadFilter:
@@ -195,16 +197,15 @@ class _ExpressionReader:
     def _column(self, node: _Fields) -> str:
         """Return the name of a column, or the names that lead to a field within one."""
         segment = _decode(_decode(_decode(node[2][0])[1][0])[2][0])
-        path = [_number(segment, 1)]
-        here = self._schema.field(path[0])
-        name = str(here.name)
+        here = self._schema.field(_number(segment, 1))
+        path = [str(here.name)]
         while 2 in segment:
             segment = _decode(_decode(segment[2][0])[2][0])
-            path.append(_number(segment, 1))
-            here = here.type.field(path[-1])
-            name += f"\0{here.name}"
+            here = here.type.field(_number(segment, 1))
+            path.append(str(here.name))
             self._has_field = True
-        self._paths[name] = tuple(path)
+        name = "\0".join(path)
+        self._paths[name] = path
         return name
 
 

@@ -80,35 +80,44 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]
         What the filter says of columns chooses the files.
 
         Raises:
-            UnsupportedError: the filter is not understood, and PyArrow, which could test it, has another order
-                of NaN.
+            UnsupportedError: the filter is not understood, and columns have floats. PyArrow, which could test
+                it, has another order of NaN.
         """
-        read = None if filter is None else read_expression(filter, self.schema)
-        if filter is not None and read is None and _has_floats(self.schema):
-            raise UnsupportedError(
-                f"A condition that DuckDB hands over is not understood here: {filter}. Have DuckDB test it: put "
-                "(SELECT * FROM … OFFSET 0) in the table's place."
-            )
         scan, wanted = self._scan, list(self.schema.names) if columns is None else list(columns)
-        tests = []
-        if read is not None and read.of_columns is not None:
-            if scan.is_limited:
-                tests.append(read.of_columns)
-            else:
-                scan = scan.filter(read.of_columns)
-        if read is not None and read.of_fields is not None:
-            tests.append(read.of_fields)
-        about = read.roots(self.schema) if read is not None and tests else []
-        if filter is None or read is not None:
-            scan = scan.select(*dict.fromkeys([*wanted, *about])) if wanted or about else scan
+        read = None if filter is None else read_expression(filter, self.schema)
+        if filter is not None and read is None:  # PyArrow tests it
+            if _has_floats(self.schema):
+                raise UnsupportedError(
+                    f"A condition that DuckDB hands over is not understood here: {filter}. Have DuckDB test it: put "
+                    "(SELECT * FROM … OFFSET 0) in the table's place."
+                )
+            return self._scanner_of(scan, wanted, filter)
+        if read is None:
+            return self._scanner_of(scan.select(*wanted) if wanted else scan, wanted)
+        tests = [read.of_columns, read.of_fields] if scan.is_limited else [read.of_fields]
+        if read.of_columns is not None and not scan.is_limited:
+            scan = scan.filter(read.of_columns)
+        tested = tuple(each for each in tests if each is not None)
+        names = dict.fromkeys([*wanted, *(read.roots if tested else [])])
+        return self._scanner_of(
+            scan.select(*names) if names else scan,
+            wanted,
+            test=(lambda batch: read.rows(And(tested), batch)) if tested else None,
+        )
+
+    def _scanner_of(
+        self,
+        scan: NarrowableScan,
+        columns: list[str],
+        filter: pc.Expression | None = None,
+        test: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None,
+    ) -> ds.Scanner:
         if self._look is not None:
             self._look(scan)
         rows = scan.to_batches()
-        if read is not None and tests:
-            rows = pa.RecordBatchReader.from_batches(
-                rows.schema, (read.rows(And(tuple(tests)), batch, self.schema) for batch in rows)
-            )
-        return ds.Scanner.from_batches(rows, columns=wanted, filter=filter if read is None else None)
+        if test is not None:
+            rows = pa.RecordBatchReader.from_batches(rows.schema, map(test, rows))
+        return ds.Scanner.from_batches(rows, columns=columns, filter=filter)
 
     def _refuse(self) -> NoReturn:
         raise UnsupportedError(

@@ -74,7 +74,7 @@ def plan_scan(request: RowRequest, *, count: bool = False) -> FilesToRead:
     conditions = tuple(prune.Condition.from_filter(Filter(part)) for part in parts)
     names = () if count else _names(request)
     read = tuple(dict.fromkeys([*names, *(name for each in conditions for name in sorted(each.about))]))
-    scan = prune.Scan(request.snapshot, conditions, read, frozenset(metadata.partition_by), None)
+    scan = prune.PruningRequest(request.snapshot, conditions, read, frozenset(metadata.partition_by), None)
     if count:
         scan = replace(scan, aggregate=WholeAggregate([AggregateFunction("count", None)]))
     elif request.limit is not None:

@@ -25,7 +25,16 @@ from typing import NamedTuple
 from parquetry.joins.runtime.cost_model import LIMITS
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
 from parquetry.predicate import Filter, IsNull, Not
-from parquetry.prune import BytesRule, Condition, FileRule, PartitionRule, Remaining, Scan, ScanReport, Step
+from parquetry.prune import (
+    BytesRule,
+    Condition,
+    FileRule,
+    PartitionRule,
+    PruningRequest,
+    Remaining,
+    ScanReport,
+    Step,
+)
 from parquetry.scan import plan_scan
 
 
@@ -145,7 +154,7 @@ class _EndPartitions:
         names = frozenset(snapshot.metadata.partition_by)
         wanted = {name.lower() for name in read}
         self._all = all(column.name.lower() in wanted for column in snapshot.metadata.data_columns)
-        self._scan = Scan(snapshot, tuple(conditions), read, names, frozenset())
+        self._scan = PruningRequest(snapshot, tuple(conditions), read, names, frozenset())
 
     @cached_property
     def _partitions(self) -> tuple[list[PartitionSnapshot], list[PartitionSnapshot]]:

@@ -25,7 +25,7 @@ from parquetry.planner.protocol import questions
 from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans.request import ScanRequest
 from parquetry.predicate import Filter, In, Predicate
-from parquetry.prune import Condition, Scan, Selection, may_have_directories, select_for
+from parquetry.prune import Condition, PruningRequest, Selection, may_have_directories, select_for
 
 _MAX_COUNTED_KEYS = 10_000
 """Keys of the other side that are counted by their files; more are taken for evenly distributed."""
@@ -130,7 +130,9 @@ def _select(
     every = (*request.conditions, *(Condition.from_filter(Filter(each)) for each in conditions))
     names = {name for each in every for name in each.about}.union(about)
     partition_by = frozenset(request.snapshot.metadata.partition_by)
-    return select_for(Scan(request.snapshot, every, (), partition_by, None, lake.recent), about=names)
+    return select_for(
+        PruningRequest(request.snapshot, every, (), partition_by, None, lake.recent), about=names
+    )
 
 
 def _estimate(lake: Lake, request: ScanRequest, conditions: Sequence[Predicate]) -> int | None:

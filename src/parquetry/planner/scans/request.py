@@ -19,7 +19,7 @@ from parquetry.planner.protocol import questions
 from parquetry.planner.scans.file_subset import is_of_chosen_files
 from parquetry.planner.scans.runtime_values import RuntimeCondition, runtime_conditions
 from parquetry.predicate import Filter, SparkColumns
-from parquetry.prune import Condition, FirstRows, Scan, Selection, WholeAggregate, select_for
+from parquetry.prune import Condition, FirstRows, PruningRequest, Selection, WholeAggregate, select_for
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,8 @@ class ScanRequest:
         """
         return select_for(self.scan(read), table=self.table, about=about, apart=apart)
 
-    def scan(self, read: Sequence[str]) -> Scan:
+    def scan(self, read: Sequence[str]) -> PruningRequest:
         """Return the scan for the rules of pruning; `read` are the columns to read."""
         partition_by = frozenset(self.snapshot.metadata.partition_by)
-        scan = Scan(self.snapshot, tuple(self.pruning), read, partition_by, None, self.lake.recent)
+        scan = PruningRequest(self.snapshot, tuple(self.pruning), read, partition_by, None, self.lake.recent)
         return replace(scan, first=self.first, aggregate=self.aggregate)

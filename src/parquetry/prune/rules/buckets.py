@@ -31,7 +31,7 @@ from parquetry.metastore import FileBlock, PartitionSnapshot, TableMetadata
 from parquetry.predicate import Row
 from parquetry.prune.condition import Condition
 from parquetry.prune.report.scan import Step
-from parquetry.prune.rule import Remaining, Rule, Scan
+from parquetry.prune.rule import PruningRequest, Remaining, Rule
 from parquetry.prune.rules.arrangements import ArrangementRecords, bucket_specs
 from parquetry.prune.rules.bucket_values import BucketValues
 from parquetry.prune.tally import Tally
@@ -54,7 +54,7 @@ class BucketRule(Rule):
     of_text = "buckets of the partitions read"
     names_together = True
 
-    def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
+    def narrow(self, scan: PruningRequest, remaining: Remaining) -> tuple[Remaining, Step | None]:
         """Keep the files of buckets that can hold an answer."""
         specs = bucket_specs(scan.snapshot, remaining.partitions, unsettled=True)
         conditions = [] if specs is None else _bucket_conditions(scan, specs)
@@ -79,7 +79,7 @@ def _long(partitions: Sequence[PartitionSnapshot]) -> bool:
     return any(entry.chunks for entry in PartitionSnapshot.entries(partitions))
 
 
-def _bucket_conditions(scan: Scan, specs: ArrangementRecords[BucketSpec]) -> list[Condition]:
+def _bucket_conditions(scan: PruningRequest, specs: ArrangementRecords[BucketSpec]) -> list[Condition]:
     """Return the conditions on bucket columns."""
     metadata = scan.snapshot.metadata
     physical = {name for names in {spec.columns for spec in specs.distinct} for name in names}
@@ -101,7 +101,7 @@ class _BucketEvaluator:
 
     def __init__(
         self,
-        scan: Scan,
+        scan: PruningRequest,
         partitions: Sequence[PartitionSnapshot],
         specs: ArrangementRecords[BucketSpec],
         conditions: Sequence[Condition],

@@ -14,7 +14,7 @@ import numpy as np
 
 from parquetry.data_files import UNKNOWN, FileColumns, TableColumn, in_all_spellings
 from parquetry.prune.report.scan import BYTES_UNIT, Step
-from parquetry.prune.rule import Remaining, Rule, Scan
+from parquetry.prune.rule import PruningRequest, Remaining, Rule
 
 
 class BytesRule(Rule):
@@ -25,12 +25,12 @@ class BytesRule(Rule):
     kept_text = "bytes of the columns read"
     of_text = "bytes of the table"
 
-    def statistics(self, scan: Scan) -> Iterable[str]:
+    def statistics(self, scan: PruningRequest) -> Iterable[str]:
         """Return the columns to read, or none if all are read."""
         kept = _read(scan)
         return () if kept is None else [column.name for column in kept]
 
-    def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
+    def narrow(self, scan: PruningRequest, remaining: Remaining) -> tuple[Remaining, Step | None]:
         """Count the bytes; the files stay the same."""
         kept = _read(scan)
         if remaining.blocks is None and kept is None:
@@ -55,7 +55,7 @@ class BytesRule(Rule):
         return msgspec.structs.replace(step, kept=0, by=(), whole=None)
 
 
-def _step(scan: Scan, size: int, by: tuple[str, ...] = (), whole: int | None = None) -> Step:
+def _step(scan: PruningRequest, size: int, by: tuple[str, ...] = (), whole: int | None = None) -> Step:
     """Return the step of the report.
 
     Args:
@@ -68,7 +68,7 @@ def _step(scan: Scan, size: int, by: tuple[str, ...] = (), whole: int | None = N
     return Step(BytesRule.name, size, of, by, unit=BytesRule.unit, whole=whole)
 
 
-def _read(scan: Scan) -> list[TableColumn] | None:
+def _read(scan: PruningRequest) -> list[TableColumn] | None:
     """Return the data columns to read, or None for all."""
     if scan.read is None:
         return None

@@ -21,7 +21,7 @@ from parquetry.metastore import FileBlock, PartitionSnapshot
 from parquetry.predicate import Match
 from parquetry.prune.condition import Condition
 from parquetry.prune.report.scan import Step
-from parquetry.prune.rule import Remaining, Rule, Scan
+from parquetry.prune.rule import PruningRequest, Remaining, Rule
 from parquetry.prune.rules.arrangements import ArrangementRecords, skew_maps
 from parquetry.prune.rules.directory_answers import DirectoryAnswers
 from parquetry.prune.rules.directory_knowledge import heavy_tuples
@@ -39,7 +39,7 @@ class DirectoryRule(Rule):
     of_text = "directories of the partitions read"
     names_together = True
 
-    def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
+    def narrow(self, scan: PruningRequest, remaining: Remaining) -> tuple[Remaining, Step | None]:
         """Keep the files of directories that can hold an answer."""
         maps = skew_maps(scan.snapshot, remaining.partitions)
         if maps is None:
@@ -58,7 +58,7 @@ class DirectoryRule(Rule):
         return replace(remaining, blocks=kept, decided=remaining.decided | evaluator.decided), step
 
 
-def decided_by_directories(scan: Scan, remaining: Remaining) -> frozenset[Condition]:
+def decided_by_directories(scan: PruningRequest, remaining: Remaining) -> frozenset[Condition]:
     """Return the conditions that every row of the remaining directories satisfies, by their skewed values.
 
     With fewer partitions or more conditions, the rule keeps fewer of these directories, so the answer stays
@@ -88,7 +88,7 @@ class _DirectoryEvaluator:
     """
 
     def __init__(
-        self, scan: Scan, partitions: Sequence[PartitionSnapshot], maps: ArrangementRecords[SkewMap]
+        self, scan: PruningRequest, partitions: Sequence[PartitionSnapshot], maps: ArrangementRecords[SkewMap]
     ) -> None:
         self._scan = scan
         self._map_of = maps.numbers

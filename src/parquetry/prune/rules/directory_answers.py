@@ -28,7 +28,7 @@ from parquetry.predicate import (
     match,
 )
 from parquetry.prune.condition import Condition
-from parquetry.prune.rule import Scan
+from parquetry.prune.rule import PruningRequest
 from parquetry.prune.rules.directory_knowledge import (
     CellKnowledge,
     HeavyTuples,
@@ -48,7 +48,7 @@ class DirectoryAnswers:
 
     def __init__(
         self,
-        scan: Scan,
+        scan: PruningRequest,
         partitions: Sequence[PartitionSnapshot],
         heavy: HeavyTuples,
         conditions: Sequence[Condition],

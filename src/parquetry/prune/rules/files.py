@@ -15,7 +15,7 @@ from parquetry.predicate import Match, match
 from parquetry.prune.condition import Condition
 from parquetry.prune.query_cache import MIN_CACHED_FILES, PrunedFiles
 from parquetry.prune.report.scan import Step
-from parquetry.prune.rule import Remaining, Rule, Scan
+from parquetry.prune.rule import PruningRequest, Remaining, Rule
 from parquetry.prune.rules.file_knowledge import FileKnowledge, spelled
 from parquetry.prune.tally import Tally
 
@@ -30,11 +30,11 @@ class FileRule(Rule):
     kept_text = "files read"
     of_text = "files of the partitions read"
 
-    def statistics(self, scan: Scan) -> Iterable[str]:
+    def statistics(self, scan: PruningRequest) -> Iterable[str]:
         """Return the columns of the open conditions."""
         return {name for condition in _open_conditions(scan) for name in condition.about}
 
-    def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
+    def narrow(self, scan: PruningRequest, remaining: Remaining) -> tuple[Remaining, Step | None]:
         """Keep the files that can hold an answer."""
         conditions = [condition for condition in _open_conditions(scan) if condition not in remaining.decided]
         if not conditions:
@@ -58,7 +58,9 @@ class FileRule(Rule):
         )
         return narrowed, pruned.step
 
-    def _evaluate(self, scan: Scan, remaining: Remaining, conditions: Sequence[Condition]) -> PrunedFiles:
+    def _evaluate(
+        self, scan: PruningRequest, remaining: Remaining, conditions: Sequence[Condition]
+    ) -> PrunedFiles:
         evaluator = _FileEvaluator(scan, remaining, conditions)
         ranged = isinstance(remaining.partitions, RangedPartitions)
         # The summary of a range is about many partitions, and says nothing of their own values.
@@ -93,7 +95,7 @@ def _only_used(
     return partitions.take(used), renumbered
 
 
-def _open_conditions(scan: Scan) -> list[Condition]:
+def _open_conditions(scan: PruningRequest) -> list[Condition]:
     return [condition for condition in scan.conditions if not condition.decided_by(scan.partition_by)]
 
 
@@ -111,7 +113,7 @@ class _FileEvaluator:
         count: the number of files judged.
     """
 
-    def __init__(self, scan: Scan, remaining: Remaining, conditions: Sequence[Condition]) -> None:
+    def __init__(self, scan: PruningRequest, remaining: Remaining, conditions: Sequence[Condition]) -> None:
         self._scan = scan
         self._metadata = scan.snapshot.metadata
         self._remaining = remaining

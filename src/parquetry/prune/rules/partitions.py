@@ -18,7 +18,7 @@ from parquetry.prune.partition_plans import (
     partition_plan,
 )
 from parquetry.prune.report.scan import Step
-from parquetry.prune.rule import Remaining, Rule, Scan
+from parquetry.prune.rule import PruningRequest, Remaining, Rule
 from parquetry.prune.tally import Tally
 
 
@@ -34,7 +34,7 @@ class PartitionRule(Rule):
     names_together = True
     is_first = True
 
-    def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
+    def narrow(self, scan: PruningRequest, remaining: Remaining) -> tuple[Remaining, Step | None]:
         """Read the partitions that can hold an answer, but not their files."""
         tally = Tally()
         partitions, seeks = _partitions(scan, tally)
@@ -57,7 +57,7 @@ class PartitionRule(Rule):
         return remaining, msgspec.structs.replace(step, seeks=seeks)
 
 
-def _ranged_partitions(scan: Scan) -> RangedPartitions | None:
+def _ranged_partitions(scan: PruningRequest) -> RangedPartitions | None:
     """Return the partitions by range manifests, if data columns and key ranges decide, or None."""
     names = scan.partition_by
     if not scan.snapshot.ranges or not any(condition.about - names for condition in scan.conditions):
@@ -71,7 +71,7 @@ def _ranged_partitions(scan: Scan) -> RangedPartitions | None:
     return open_ranges(scan.snapshot, partition_plan(scan.snapshot, filters, indexed=False))
 
 
-def _partitions(scan: Scan, tally: Tally) -> tuple[Sequence[PartitionSnapshot], int]:
+def _partitions(scan: PruningRequest, tally: Tally) -> tuple[Sequence[PartitionSnapshot], int]:
     """Return the partitions, and the seeks of the skip scan that found them."""
     snapshot, names = scan.snapshot, scan.partition_by
     ranged = _ranged_partitions(scan)

@@ -15,7 +15,7 @@ WRITERS = [
     ("parquet.block.row.count.limit", "3"),
     ("orc.row.index.stride", "0"),
 ]
-"""Properties by which writers make files that tell less, or tell it otherwise."""
+"""Properties that have writers leave out statistics or dictionaries, or make other pages and row groups."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from parquetry.metastore import FileBlock
 from parquetry.predicate import ONLY_NULL
 from parquetry.prune.needed_rows import WholeAggregate
 from parquetry.prune.report.scan import Step
-from parquetry.prune.rule import Remaining, Rule, Scan
+from parquetry.prune.rule import PruningRequest, Remaining, Rule
 from parquetry.prune.rules.file_knowledge import FileKnowledge
 from parquetry.prune.rules.files import FileRule
 from parquetry.prune.rules.results.file_values import NOT_EXACT, values_in_files
@@ -40,11 +40,11 @@ class AnsweredRule(Rule):
     name = FileRule.name
     continues = True
 
-    def statistics(self, scan: Scan) -> Iterable[str]:
+    def statistics(self, scan: PruningRequest) -> Iterable[str]:
         """Return the columns of the conditions and of the functions if there is an aggregate."""
         return _names(scan)
 
-    def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
+    def narrow(self, scan: PruningRequest, remaining: Remaining) -> tuple[Remaining, Step | None]:
         """Leave out the files whose part of the aggregate is known, and keep that part."""
         wanted = scan.aggregate
         if wanted is None:
@@ -78,13 +78,13 @@ class AnsweredRule(Rule):
         return narrowed, Step(self.name, len(kept), block.count, (text,), origins=("result",))
 
 
-def _names(scan: Scan) -> set[str]:
+def _names(scan: PruningRequest) -> set[str]:
     if scan.aggregate is None:
         return set()
     return {name for _, name in scan.aggregate.calls if name is not None}.union(condition_columns(scan))
 
 
-def _reason(scan: Scan, wanted: WholeAggregate, matching: Flags, exact: Sequence[Flags]) -> str:
+def _reason(scan: PruningRequest, wanted: WholeAggregate, matching: Flags, exact: Sequence[Flags]) -> str:
     """Return why no file's part of an aggregate is known."""
     if not matching.any():
         return NO_MATCHING_FILE
@@ -109,7 +109,7 @@ def _combined(function: str, values: Sequence[Any], known: Flags) -> Value:
 
 
 def _no_better(
-    scan: Scan, remaining: Remaining, block: FileBlock, wanted: WholeAggregate, row: Sequence[Value]
+    scan: PruningRequest, remaining: Remaining, block: FileBlock, wanted: WholeAggregate, row: Sequence[Value]
 ) -> Flags:
     """Return the files whose bounds show that they have no less and no greater value than the known ones."""
     metadata = scan.snapshot.metadata

@@ -15,7 +15,7 @@ import numpy as np
 from parquetry.data_files import Numbers
 from parquetry.metastore import FileBlock
 from parquetry.prune.needed_rows import FirstRows
-from parquetry.prune.rule import Remaining, Scan
+from parquetry.prune.rule import PruningRequest, Remaining
 from parquetry.prune.rules.results.expected_stop import expects_early_stop
 from parquetry.prune.rules.results.likely_rows import likely_rows
 from parquetry.prune.rules.results.matching import condition_columns, fully_matching
@@ -40,7 +40,7 @@ class FileRanks:
     nulls_first: bool = False
 
 
-def order_columns(scan: Scan) -> set[str]:
+def order_columns(scan: PruningRequest) -> set[str]:
     """Return the columns whose statistics `file_order` reads."""
     if scan.first is None:
         return set()
@@ -50,7 +50,7 @@ def order_columns(scan: Scan) -> set[str]:
     return sort_columns(scan.snapshot.metadata, key) | set(condition_columns(scan))
 
 
-def file_order(scan: Scan, remaining: Remaining, block: FileBlock) -> FileRanks | None:
+def file_order(scan: PruningRequest, remaining: Remaining, block: FileBlock) -> FileRanks | None:
     """Return the order of files, or None if all files are needed or none is better than another.
 
     Args:
@@ -71,7 +71,9 @@ def file_order(scan: Scan, remaining: Remaining, block: FileBlock) -> FileRanks 
     return _by_key(scan, remaining, block, first)
 
 
-def _by_key(scan: Scan, remaining: Remaining, block: FileBlock, first: FirstRows) -> FileRanks | None:
+def _by_key(
+    scan: PruningRequest, remaining: Remaining, block: FileBlock, first: FirstRows
+) -> FileRanks | None:
     if first.key is None or first.distinct or refusal(scan.snapshot.metadata, first.key) is not None:
         return None
     none = np.zeros(block.count, np.bool_)  # what files promise does not matter here

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from parquetry.data_files import UNKNOWN
 from parquetry.metastore import FileBlock
 from parquetry.predicate import And, Compare, In, Match, Or, Predicate, match
-from parquetry.prune.rule import Remaining, Scan
+from parquetry.prune.rule import PruningRequest, Remaining
 from parquetry.prune.rules.file_knowledge import FileKnowledge
 
 _UNKNOWN_SELECTIVITY = 0.1
@@ -24,7 +24,7 @@ Fractions = NDArray[np.float64]
 """A number for each file."""
 
 
-def likely_rows(scan: Scan, remaining: Remaining, block: FileBlock) -> Fractions:
+def likely_rows(scan: PruningRequest, remaining: Remaining, block: FileBlock) -> Fractions:
     """Return for each file how many rows are expected to satisfy all conditions, at least 0.
 
     Args:

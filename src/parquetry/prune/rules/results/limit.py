@@ -15,7 +15,7 @@ from parquetry.data_files import Flags
 from parquetry.metastore import FileBlock
 from parquetry.prune.needed_rows import FirstRows
 from parquetry.prune.report.scan import Step
-from parquetry.prune.rule import Remaining, Rule, Scan
+from parquetry.prune.rule import PruningRequest, Remaining, Rule
 from parquetry.prune.rules.files import FileRule
 from parquetry.prune.rules.results.matching import (
     NO_MATCHING_FILE,
@@ -33,11 +33,11 @@ class LimitRule(Rule):
     name = FileRule.name
     continues = True
 
-    def statistics(self, scan: Scan) -> Iterable[str]:
+    def statistics(self, scan: PruningRequest) -> Iterable[str]:
         """Return the columns of the conditions if there is a LIMIT."""
         return () if _limit(scan) is None else condition_columns(scan)
 
-    def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
+    def narrow(self, scan: PruningRequest, remaining: Remaining) -> tuple[Remaining, Step | None]:
         """Keep the fewest files that have enough rows, if only rows that match are in them."""
         first = _limit(scan)
         of = 0 if first is None else remaining.count
@@ -54,7 +54,7 @@ class LimitRule(Rule):
         return replace(remaining, blocks=blocks, certain=True), step if kept < of else None
 
 
-def _limit(scan: Scan) -> FirstRows | None:
+def _limit(scan: PruningRequest) -> FirstRows | None:
     return scan.first if scan.first is not None and scan.first.key is None else None
 
 
@@ -78,7 +78,7 @@ class _MatchingFiles:
         rows: the rows of these files.
     """
 
-    def __init__(self, scan: Scan, remaining: Remaining, wanted: int) -> None:
+    def __init__(self, scan: PruningRequest, remaining: Remaining, wanted: int) -> None:
         self._scan = scan
         self._blocks: list[FileBlock] = []
         self._flags: list[Flags] = []

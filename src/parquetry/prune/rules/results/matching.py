@@ -11,7 +11,7 @@ from parquetry.metastore import FileBlock
 from parquetry.predicate import Match, match
 from parquetry.prune.needed_rows import FirstRows, WholeAggregate
 from parquetry.prune.report.scan import IneffectiveCondition, Step
-from parquetry.prune.rule import Remaining, Scan
+from parquetry.prune.rule import PruningRequest, Remaining
 from parquetry.prune.rules.file_knowledge import FileKnowledge, spelled
 from parquetry.prune.rules.files import FileRule
 
@@ -24,12 +24,12 @@ def unused_step(needed: FirstRows | WholeAggregate, of: int, reason: str) -> Ste
     return Step(FileRule.name, of, of, (), (IneffectiveCondition(needed.text, reason, "result"),))
 
 
-def condition_columns(scan: Scan) -> Iterable[str]:
+def condition_columns(scan: PruningRequest) -> Iterable[str]:
     """Return the columns whose statistics `fully_matching` reads."""
     return {name for condition in scan.conditions for name in condition.about}
 
 
-def statistics_names(scan: Scan, columns: Iterable[str]) -> frozenset[str] | None:
+def statistics_names(scan: PruningRequest, columns: Iterable[str]) -> frozenset[str] | None:
     """Return the columns whose statistics files are read with, as files spell them; None for all.
 
     Args:
@@ -39,7 +39,7 @@ def statistics_names(scan: Scan, columns: Iterable[str]) -> frozenset[str] | Non
     return None if scan.projected is None else scan.projected | spelled(scan.snapshot.metadata, columns)
 
 
-def fully_matching(scan: Scan, remaining: Remaining, block: FileBlock) -> Flags:
+def fully_matching(scan: PruningRequest, remaining: Remaining, block: FileBlock) -> Flags:
     """Return which files are proved to have only rows that satisfy all conditions, and a known row count."""
     counted: Flags = block.files.rows != UNKNOWN
     conditions = [condition for condition in scan.conditions if condition not in remaining.decided]

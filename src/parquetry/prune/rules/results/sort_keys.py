@@ -31,7 +31,7 @@ from parquetry.predicate import (
 )
 from parquetry.prune.needed_rows import SortKey
 from parquetry.prune.query_cache import rejects
-from parquetry.prune.rule import Scan
+from parquetry.prune.rule import PruningRequest
 from parquetry.prune.rules.file_knowledge import FileKnowledge
 from parquetry.types import STRING, ColumnType
 
@@ -102,7 +102,7 @@ class KeyBounds:
     fails: Flags
 
 
-def key_bounds(scan: Scan, knowledge: FileKnowledge, key: SortKey) -> KeyBounds | None:
+def key_bounds(scan: PruningRequest, knowledge: FileKnowledge, key: SortKey) -> KeyBounds | None:
     """Return the bounds of a sort key in files, or None if there are no statistics of its columns.
 
     Args:
@@ -141,7 +141,7 @@ def key_bounds(scan: Scan, knowledge: FileKnowledge, key: SortKey) -> KeyBounds 
     return KeyBounds(_as_array(least, kind), _as_array(greatest, kind), nulls, proof & ~fails, fails)
 
 
-def _excluded(scan: Scan, column: ColumnReference) -> Exclusions:
+def _excluded(scan: PruningRequest, column: ColumnReference) -> Exclusions:
     """Return whether the query's conditions exclude NULL and NaN in a column."""
     predicates = [each.predicate for each in scan.conditions if column.name in each.about]
     if not predicates:

@@ -30,7 +30,7 @@ from parquetry.data_files import Flags, Indices, Numbers, list_bounds_in_files
 from parquetry.metastore import FileBlock, TableMetadata
 from parquetry.predicate import NO_NULL, ONLY_NULL, SOME_NULL, direction_in
 from parquetry.prune.needed_rows import FirstRows, SortKey
-from parquetry.prune.rule import Remaining, Scan
+from parquetry.prune.rule import PruningRequest, Remaining
 from parquetry.prune.rules.file_knowledge import FileKnowledge, names_identify_columns
 from parquetry.prune.rules.results.sort_keys import KeyBounds, key_bounds, sort_expression
 from parquetry.types import ColumnType, Value, sql_literal
@@ -38,9 +38,9 @@ from parquetry.types import ColumnType, Value, sql_literal
 ANYWHERE = -2
 """The position before which a file is if it has to be read in any case; NULL's may be -1."""
 _INT64_ENDS = (-(1 << 63), (1 << 63) - 1)
-"""What stands for integers that are not known."""
+"""Stand-ins for integers that are not known."""
 _VALUE_TYPES = (int, float, str, bytes, Decimal)
-"""What stands for other values that are not known has another type."""
+"""Types of values. Other stand-ins have another type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class SortPositions:
 
 
 def sort_positions(
-    scan: Scan, remaining: Remaining, block: FileBlock, first: FirstRows, matching: Flags
+    scan: PruningRequest, remaining: Remaining, block: FileBlock, first: FirstRows, matching: Flags
 ) -> SortPositions | None:
     """Return the positions of files, or None if there are no statistics of the key.
 

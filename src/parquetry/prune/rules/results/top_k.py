@@ -17,7 +17,7 @@ from parquetry.metastore import FileBlock
 from parquetry.predicate import Compare
 from parquetry.prune.needed_rows import FirstRows, SortKey
 from parquetry.prune.report.scan import Step
-from parquetry.prune.rule import Remaining, Rule, Scan
+from parquetry.prune.rule import PruningRequest, Remaining, Rule
 from parquetry.prune.rules.files import FileRule
 from parquetry.prune.rules.results.matching import (
     condition_columns,
@@ -35,11 +35,11 @@ class TopKRule(Rule):
     name = FileRule.name
     continues = True
 
-    def statistics(self, scan: Scan) -> Iterable[str]:
+    def statistics(self, scan: PruningRequest) -> Iterable[str]:
         """Return the columns of the conditions and the sort key if there is an order with a LIMIT."""
         return _names(scan)
 
-    def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
+    def narrow(self, scan: PruningRequest, remaining: Remaining) -> tuple[Remaining, Step | None]:
         """Leave out the files that are wholly after the last of the wanted rows."""
         first, key = scan.first, None if scan.first is None else scan.first.key
         of = 0 if key is None else remaining.count
@@ -75,7 +75,7 @@ class TopKRule(Rule):
         )
 
 
-def _names(scan: Scan) -> set[str]:
+def _names(scan: PruningRequest) -> set[str]:
     key = None if scan.first is None else scan.first.key
     columns = sort_columns(scan.snapshot.metadata, key)
     return columns.union(condition_columns(scan)) if columns else columns
@@ -95,7 +95,7 @@ def _last_needed(found: SortPositions, first: FirstRows) -> tuple[int, Flags]:
 
 
 def _threshold(
-    scan: Scan, key: SortKey, found: SortPositions, position: int, needed: Flags
+    scan: PruningRequest, key: SortKey, found: SortPositions, position: int, needed: Flags
 ) -> Compare | None:
     """Return the comparison of the sort key that holds for all wanted rows, for readers, or None.
 
@@ -109,7 +109,7 @@ def _threshold(
     return Compare(">=" if key.descending else "<=", column.name, bound[0], column.column_type)
 
 
-def _text(scan: Scan, first: FirstRows, key: SortKey, found: SortPositions, position: int) -> str:
+def _text(scan: PruningRequest, first: FirstRows, key: SortKey, found: SortPositions, position: int) -> str:
     """Return what is kept: `10 greatest of ts, from TIMESTAMP '…'`."""
     kind = sort_type(scan.snapshot.metadata, key)
     value = None if kind is None else found.value_text(position, kind)
