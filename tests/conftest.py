@@ -42,6 +42,8 @@ collect_ignore = [
             "unit/release/test_making.py",
         ]
     ),
+    "support/dbt/suite.py",  # pytest of dbt's environment runs both
+    "support/dbt/adapted.py",
     *([] if STEP == 1 else ["spark/doors/test_dbt.py"]),  # `make test-all` has an environment for dbt
 ]
 
