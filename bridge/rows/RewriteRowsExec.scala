@@ -73,7 +73,7 @@ object RowsStrategy extends SparkStrategy {
     case _ => Nil
   }
 
-  /** Without the column of each row's operation, for which an UPDATE would test its condition once more. */
+  /** Without the column of each row's operation: an UPDATE would test its condition once more for it. */
   private def withoutOperation(rows: LogicalPlan): LogicalPlan = rows match {
     case Project(columns, child) => Project(columns.filter(_.name != RowDeltaUtils.OPERATION_COLUMN), child)
     case other => other
