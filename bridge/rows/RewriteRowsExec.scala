@@ -66,7 +66,7 @@ object RowsStrategy extends SparkStrategy {
       }
       // Spark 4.0 writes hidden columns, too, if the statement names one of them; they come last
       val columns = projections.rowProjection.colOrdinals.take(write.operation.table.logical.length).map(made.output)
-      val rows = withoutOperation(made)
+      val rows = withoutOperation(made, columns)
       val places = columns.map(column => rows.output.indexWhere(_.exprId == column.exprId))
       RewriteRowsExec(planLater(Audited.rowsOf(rows)), changed, places, write, StatementReads.of(query)) :: Nil
     case RowsOfChangedFiles(rows, _) => planLater(rows) :: Nil // of a statement that is explained and not run
@@ -74,8 +74,9 @@ object RowsStrategy extends SparkStrategy {
   }
 
   /** Without the column of each row's operation: an UPDATE would test its condition once more for it. */
-  private def withoutOperation(rows: LogicalPlan): LogicalPlan = rows match {
-    case Project(columns, child) => Project(columns.filter(_.name != RowDeltaUtils.OPERATION_COLUMN), child)
+  private def withoutOperation(rows: LogicalPlan, columns: Seq[Attribute]): LogicalPlan = rows match {
+    case Project(all, child) =>
+      Project(all.filter(each => each.name != RowDeltaUtils.OPERATION_COLUMN || columns.exists(_.exprId == each.exprId)), child)
     case other => other
   }
 }
