@@ -29,12 +29,7 @@ from parquetry.data_files import FileRecord, TableColumn
 from parquetry.errors import ParquetryError
 from parquetry.hashing import unsettled_reason
 from parquetry.layout import BucketSpec, Version
-from parquetry.locations import (
-    bucket_from_name,
-    current_file_systems,
-    join_location,
-    set_file_systems,
-)
+from parquetry.locations import bucket_from_name, current_file_systems, join_location, set_file_systems
 from parquetry.verification import BucketCheck, check_buckets
 
 MAX_ROWS_READ_WHOLE = 1 << 22

@@ -23,14 +23,7 @@ from parquetry.adoption.discover import DirectoryLevels, DiscoveredPartition, Un
 from parquetry.adoption.removed_before import RemovedFilesFilter
 from parquetry.data_files import FooterReader
 from parquetry.errors import FileMissingError
-from parquetry.locations import (
-    is_own,
-    join_location,
-    join_relative,
-    open_location,
-    path_below,
-    remote_files,
-)
+from parquetry.locations import is_own, join_location, join_relative, open_location, path_below, remote_files
 from parquetry.metastore import FilesOfOthers, PartitionSnapshot, TableMetadata, TableSnapshot
 from parquetry.predicate import Filter, KnownValues, Match, match
 from parquetry.progress import Progress

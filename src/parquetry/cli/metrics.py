@@ -9,13 +9,7 @@ from typing import Annotated
 
 import typer
 
-from parquetry.cli.app import (
-    StorageOption,
-    StoreOption,
-    WarehouseOption,
-    app,
-    storage_options,
-)
+from parquetry.cli.app import StorageOption, StoreOption, WarehouseOption, app, storage_options
 
 
 @app.command("write-metrics", epilog="Example: parquetry write-metrics /var/lib/node_exporter/parquetry.prom")

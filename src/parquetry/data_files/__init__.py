@@ -24,10 +24,7 @@ if FOR_TYPE_CHECKERS:
         assign_field_ids as assign_field_ids,
         ids_in_footer as ids_in_footer,
     )
-    from parquetry.data_files.field_types import (
-        type_parts as type_parts,
-        types_by_path as types_by_path,
-    )
+    from parquetry.data_files.field_types import type_parts as type_parts, types_by_path as types_by_path
     from parquetry.data_files.file_batch import (
         FileColumns as FileColumns,
         RecordedFiles as RecordedFiles,

@@ -14,12 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.data_files.bounds import (
-    MAX_DAY,
-    FileBounds,
-    bounds_from_statistics,
-    pad_bounds,
-)
+from parquetry.data_files.bounds import MAX_DAY, FileBounds, bounds_from_statistics, pad_bounds
 from parquetry.data_files.defaults import default_statistics, default_value, has_default
 from parquetry.data_files.file_batch import FileColumns
 from parquetry.data_files.records import ColumnStatistics, TableColumn, Trust

@@ -5,11 +5,7 @@ from __future__ import annotations
 from parquetry.operations.checks import doctor, fsck, verify
 from parquetry.operations.claim import claim
 from parquetry.operations.erase import erase
-from parquetry.operations.indexes import (
-    create_partition_index,
-    drop_partition_index,
-    rebuild_partition_index,
-)
+from parquetry.operations.indexes import create_partition_index, drop_partition_index, rebuild_partition_index
 from parquetry.operations.maintenance import maintain, status
 from parquetry.operations.publish import publish
 from parquetry.operations.reports import explain, explain_json, last_reports

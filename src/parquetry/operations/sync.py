@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from parquetry import adoption, data_files
-from parquetry.operations.operation import (
-    Context,
-    DryRun,
-    Option,
-    Presentation,
-    TableName,
-    Where,
-    operation,
-)
+from parquetry.operations.operation import Context, DryRun, Option, Presentation, TableName, Where, operation
 from parquetry.progress import progress_bar
 
 

@@ -61,11 +61,7 @@ if FOR_TYPE_CHECKERS:
         tuple_membership as tuple_membership,
     )
     from parquetry.predicate.pruning.guarantees import Row as Row, allowed_values as allowed_values
-    from parquetry.predicate.pruning.held_values import (
-        HIGHEST as HIGHEST,
-        LOWEST as LOWEST,
-        Values as Values,
-    )
+    from parquetry.predicate.pruning.held_values import HIGHEST as HIGHEST, LOWEST as LOWEST, Values as Values
     from parquetry.predicate.pruning.knowledge import (
         Bounds as Bounds,
         Knowledge as Knowledge,

@@ -91,10 +91,7 @@ if FOR_TYPE_CHECKERS:
         file_order as file_order,
         order_columns as order_columns,
     )
-    from parquetry.prune.rules.results.sort_keys import (
-        sort_type as sort_type,
-        spark_columns as spark_columns,
-    )
+    from parquetry.prune.rules.results.sort_keys import sort_type as sort_type, spark_columns as spark_columns
     from parquetry.prune.select import (
         SelectedFile as SelectedFile,
         Selection as Selection,

@@ -28,13 +28,7 @@ from parquetry._version import __version__
 from parquetry.data_files import FileRecord
 from parquetry.errors import CommitConflictError, UnsupportedError
 from parquetry.exchange import DELTA, FileCheck, history_id
-from parquetry.locations import (
-    create_small_file,
-    join_location,
-    open_location,
-    read_small_file,
-    take_away,
-)
+from parquetry.locations import create_small_file, join_location, open_location, read_small_file, take_away
 from parquetry.metastore import (
     CommitRecord,
     PartitionSnapshot,

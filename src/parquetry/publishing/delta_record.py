@@ -15,14 +15,7 @@ from parquetry.data_files import FileRecord
 from parquetry.exchange import history_uuid
 from parquetry.metastore import TableMetadata, TableSnapshot
 from parquetry.publishing.delta_statistics import statistics, statistics_configuration
-from parquetry.types import (
-    ColumnType,
-    Value,
-    names_within,
-    text_from_value,
-    to_python,
-    type_from_json,
-)
+from parquetry.types import ColumnType, Value, names_within, text_from_value, to_python, type_from_json
 
 READ_ONLY_FEATURE = "parquetry-readonly"
 """A feature for writers that no writer of Delta has. It stops them, and no reader."""

@@ -34,12 +34,7 @@ from parquetry.publishing.hive_record import (
     missing_in_hive,
     statistics,
 )
-from parquetry.publishing.linked_folders import (
-    LinkedPartition,
-    link_version,
-    links_of,
-    remove_other_versions,
-)
+from parquetry.publishing.linked_folders import LinkedPartition, link_version, links_of, remove_other_versions
 from parquetry.texts import quantity
 from parquetry.types import ColumnType
 

@@ -31,13 +31,7 @@ from parquetry.layout import Counted, columns_from_fields
 from parquetry.locations import join_location
 from parquetry.metastore import Check, TableMetadata, TableSnapshot
 from parquetry.operations import FinishedQuery
-from parquetry.planner import (
-    CHOSEN_FILES_OPTION,
-    Failure,
-    chosen_files,
-    report_from_facts,
-    report_from_json,
-)
+from parquetry.planner import CHOSEN_FILES_OPTION, Failure, chosen_files, report_from_facts, report_from_json
 from parquetry.progress import Progress
 from parquetry.prune import Report
 from parquetry.spark.active import active_session, bridge_class, java_error, session_of

@@ -11,13 +11,7 @@ from parquetry.locations import is_absolute
 from parquetry.metastore.manifest.chunks import chunk_files, encode_summary, read_summaries
 from parquetry.metastore.manifest.summary import Types, summarise, types_of
 from parquetry.metastore.results import Finding
-from parquetry.metastore.storage.keyspace import (
-    METADATA,
-    TICKET_BYTES,
-    chunk_key,
-    prefix_range,
-    summary_key,
-)
+from parquetry.metastore.storage.keyspace import METADATA, TICKET_BYTES, chunk_key, prefix_range, summary_key
 from parquetry.metastore.storage.model import FileChunk, TableMetadata
 from parquetry.metastore.storage.wire import decoder
 from parquetry.store import Store, in_batches

@@ -33,12 +33,7 @@ from parquetry.metastore.cleanup import upkeep_record
 from parquetry.metastore.cleanup.in_flight import writes_in_flight
 from parquetry.metastore.cleanup.retention import oldest_commit, oldest_needed_commit, retire
 from parquetry.metastore.cleanup.survey import RowSurvey
-from parquetry.metastore.cleanup.upkeep_record import (
-    UpkeepRecord,
-    fingerprint,
-    read_record,
-    write_record,
-)
+from parquetry.metastore.cleanup.upkeep_record import UpkeepRecord, fingerprint, read_record, write_record
 from parquetry.metastore.deletion.clocks import HOUR_MS, Clocks, FileAges, grace_of
 from parquetry.metastore.deletion.delete_files import FileDeletion
 from parquetry.metastore.deletion.delete_rows import UnneededRows

@@ -24,12 +24,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from parquetry.errors import (
-    CommitConflictError,
-    NamespaceNotFoundError,
-    TableExistsError,
-    TableNotFoundError,
-)
+from parquetry.errors import CommitConflictError, NamespaceNotFoundError, TableExistsError, TableNotFoundError
 from parquetry.metastore.namespace.databases import Databases
 from parquetry.metastore.storage.format import FIRST, require_format
 from parquetry.metastore.storage.head import Head, Kind, decode_head, edit_head, read_head, swap

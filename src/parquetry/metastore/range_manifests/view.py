@@ -20,11 +20,7 @@ from numpy.typing import NDArray
 from parquetry.data_files import FileRecord, Flags, RecordedFiles
 from parquetry.errors import MetastoreDamagedError
 from parquetry.metastore.manifest.columns import ChunkColumns
-from parquetry.metastore.range_manifests.records import (
-    SUMMARY,
-    RangeManifest,
-    row_key,
-)
+from parquetry.metastore.range_manifests.records import SUMMARY, RangeManifest, row_key
 from parquetry.metastore.storage.keyspace import TICKET_BYTES
 from parquetry.metastore.storage.wire import decoder
 from parquetry.metastore.versions.file_blocks import Chooses, FileBlock, file_blocks

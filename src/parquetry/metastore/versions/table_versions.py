@@ -7,11 +7,7 @@ from collections.abc import Iterator
 
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Head, read_head
-from parquetry.metastore.versions.changes_between import (
-    TouchedPartitions,
-    VersionChanges,
-    changes_between,
-)
+from parquetry.metastore.versions.changes_between import TouchedPartitions, VersionChanges, changes_between
 from parquetry.metastore.versions.snapshot import TableSnapshot, commit_as_of, load, load_commit
 from parquetry.store import Store
 

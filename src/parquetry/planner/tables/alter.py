@@ -47,17 +47,8 @@ from parquetry.definition import (
     translate_cluster_by,
 )
 from parquetry.definition.bucket_begin import bucket_begin
-from parquetry.errors import (
-    BucketError,
-    PropertyError,
-    UnsupportedError,
-)
-from parquetry.metastore import (
-    TableMetadata,
-    TableSnapshot,
-    Transaction,
-    commit,
-)
+from parquetry.errors import BucketError, PropertyError, UnsupportedError
+from parquetry.metastore import TableMetadata, TableSnapshot, Transaction, commit
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.tables.create import RESERVED_PROPERTIES

@@ -12,15 +12,7 @@ from typing import Any
 from parquetry.predicate.expression import FunctionCall
 from parquetry.predicate.functions.comparisons import may_be
 from parquetry.predicate.functions.monotone import Rule
-from parquetry.predicate.functions.values import (
-    NO_NULL,
-    NO_ROWS,
-    ONLY_NULL,
-    SOME_NULL,
-    UNKNOWN,
-    Range,
-    hull,
-)
+from parquetry.predicate.functions.values import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL, UNKNOWN, Range, hull
 
 
 def _coalesce(_: FunctionCall, ranges: Sequence[Range]) -> Range | tuple[Range, ...]:
