@@ -47,7 +47,7 @@ FLOORS = {
     "catalog": (
         {"catalog"},
         {"reader", "upkeep"},
-        {"listing", "lookup", "rows", "scans"},
+        {"listing", "lookup", "scans"},
         {"views"},
         {"shapes"},
         {"arrangements", "drawing"},
@@ -166,7 +166,7 @@ PART_FIELDS = {"skew", "buckets"}
 NAMING_PARTS = {
     "definition": 6,  # clauses of SQL
     "prune": 5,  # the rules that skip directories and buckets
-    "adoption": 3,  # what names of foreign files say
+    "adoption": 2,  # what names of foreign files say
     "joins": 2,  # buckets of scans; heavy keys
     "compaction": 2,  # heavy values that follow rows; rebucketing
     "spark": 3,  # expressions that give rows their slots; the audit of these rows

@@ -43,7 +43,7 @@ def suggest_skew(
     values: Annotated[int, "The most heavy values of a partition."] = 16,
 ) -> Iterator[HeavyValue]:
     """Count values, and show the heavy ones; see `advice.suggestions`."""
-    from parquetry.compaction.partition_condition import partition_condition
+    from parquetry.compaction import partition_condition
 
     snapshot, auto = context.find(table), layout.AutoSkew(share, values)
     if where is not None:

@@ -14,7 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from parquetry.compaction.partition_condition import partition_condition
+from parquetry.compaction import partition_condition
 from parquetry.data_files import FileRecord, IdsInFile, TableColumn
 from parquetry.definition.bucket_begin import bucket_begin
 from parquetry.errors import FileCorruptError, FileMissingError, UnsupportedError
