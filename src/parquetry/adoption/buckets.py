@@ -13,7 +13,7 @@ bucket, or one row belongs in another bucket, then all of them are refused.
 | 000000_0, 000004_0                              | not bucketed: there is no bucket 4            |
 | 000001_0, but its row k = 5 belongs in bucket 3 | not bucketed                                  |
 
-Equal values of some types may be in different buckets, depending on the writer (`hashing.portability`). For
+Equal values of some types may be in different buckets, depending on the writer (`hashing.hash_types`). For
 these, rows prove nothing and are not read. The names alone count, and the partition's record says so
 (`BucketSpec.unsettled`).
 """
@@ -30,7 +30,7 @@ from parquetry.adoption.cells import Adopted, adopt
 from parquetry.adoption.compare import Difference
 from parquetry.config import BUCKETING_VERSION
 from parquetry.data_files import FileRecord, TableColumn
-from parquetry.definition.bucket_begin import bucket_begin
+from parquetry.definition import bucket_begin
 from parquetry.errors import ParquetryError
 from parquetry.hashing import unsettled_reason
 from parquetry.layout import ArrangementSpec, BucketSpec, Version

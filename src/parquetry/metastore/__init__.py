@@ -101,7 +101,7 @@ if FOR_TYPE_CHECKERS:
         scrub_store as scrub_store,
         withdraw_removed_files as withdraw_removed_files,
     )
-    from parquetry.metastore.operations.history import history as history
+    from parquetry.metastore.operations.history import history as history, rollback as rollback
     from parquetry.metastore.operations.indexes import (
         create_index as create_index,
         drop_index as drop_index,
@@ -114,11 +114,12 @@ if FOR_TYPE_CHECKERS:
         store_time as store_time,
     )
     from parquetry.metastore.operations.relocate import relocate as relocate
-    from parquetry.metastore.operations.rollback import rollback as rollback
     from parquetry.metastore.ownership.handover import Claimed as Claimed
-    from parquetry.metastore.range_manifests.opening import open_ranges as open_ranges
     from parquetry.metastore.range_manifests.upkeep import refresh_ranges as refresh_ranges
-    from parquetry.metastore.range_manifests.view import RangedPartitions as RangedPartitions
+    from parquetry.metastore.range_manifests.view import (
+        RangedPartitions as RangedPartitions,
+        open_ranges as open_ranges,
+    )
     from parquetry.metastore.results import (
         Check as Check,
         Compacted as Compacted,
@@ -126,7 +127,7 @@ if FOR_TYPE_CHECKERS:
         Relocated as Relocated,
         Removed as Removed,
     )
-    from parquetry.metastore.storage.locations_epoch import locations_epoch as locations_epoch
+    from parquetry.metastore.storage.format import locations_epoch as locations_epoch
     from parquetry.metastore.storage.model import (
         CommitRecord as CommitRecord,
         Constraint as Constraint,
@@ -148,6 +149,7 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.metastore.storage.wire import decode_arrangement as decode_arrangement
     from parquetry.metastore.versions.changes_between import (
+        TableVersions as TableVersions,
         TouchedPartitions as TouchedPartitions,
         VersionChanges as VersionChanges,
     )
@@ -162,7 +164,6 @@ if FOR_TYPE_CHECKERS:
         TableSnapshot as TableSnapshot,
         forget_metadata as forget_metadata,
     )
-    from parquetry.metastore.versions.table_versions import TableVersions as TableVersions
     from parquetry.metastore.versions.visible_rows import Examined as Examined
 
 lazy_exports(__name__)

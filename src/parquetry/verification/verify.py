@@ -16,7 +16,7 @@ import msgspec
 
 from parquetry.compaction import partition_condition
 from parquetry.data_files import FileRecord, IdsInFile, TableColumn
-from parquetry.definition.bucket_begin import bucket_begin
+from parquetry.definition import bucket_begin
 from parquetry.errors import FileCorruptError, FileMissingError, UnsupportedError
 from parquetry.hashing import unsettled_reason
 from parquetry.layout import BucketSpec

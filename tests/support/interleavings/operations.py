@@ -33,7 +33,7 @@ from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.namespace.staging import StagedTable
 from parquetry.metastore.operations.drop import Dropping, delete_replacement, staged_deletion
-from parquetry.metastore.operations.rollback import rollback
+from parquetry.metastore.operations.history import rollback
 from parquetry.metastore.storage.keyspace import IDENTITY, IN_FLIGHT
 from parquetry.metastore.storage.wire import encode
 from parquetry.planner.engine import NoEngine

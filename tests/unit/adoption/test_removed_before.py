@@ -21,7 +21,7 @@ from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.manifest import entries
-from parquetry.metastore.operations.rollback import rollback
+from parquetry.metastore.operations.history import rollback
 from parquetry.metastore.storage.keyspace import (
     CHUNKS,
     JOURNAL,

@@ -15,8 +15,7 @@ from pyiceberg.expressions import And, In, NotIn
 from parquetry.data_files import ColumnStatistics, FileRecord, TableColumn, Trust
 from parquetry.iceberg import IcebergCatalog, plan
 from parquetry.iceberg.clients import Client
-from parquetry.iceberg.expressions import FilterColumns, filter_from_iceberg
-from parquetry.iceberg.residuals import Residuals
+from parquetry.iceberg.expressions import FilterColumns, Residuals, filter_from_iceberg
 from parquetry.metastore import TableMetadata, TableSnapshot
 from parquetry.predicate.evaluate import evaluate
 from parquetry.prune import SelectedFile

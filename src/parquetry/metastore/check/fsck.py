@@ -17,13 +17,11 @@ import msgspec
 from parquetry.data_files import FileRecord
 from parquetry.errors import MetastoreDamagedError, ParquetryError, TableNotFoundError
 from parquetry.locations import join_location
-from parquetry.metastore.check.chunk_check import ColumnTypesByTicket, check_chunks
-from parquetry.metastore.check.existing_files import LookedAt, foreign_files, look_at_files
+from parquetry.metastore.check.file_check import LookedAt, foreign_files, look_at_files, unfit_files
 from parquetry.metastore.check.index_check import check_indexes, check_newest
 from parquetry.metastore.check.lost_tables import orphan_findings
-from parquetry.metastore.check.range_check import check_ranges
-from parquetry.metastore.check.type_check import unfit_files
-from parquetry.metastore.cleanup import recovery, upkeep_record
+from parquetry.metastore.check.manifest_check import ColumnTypesByTicket, check_chunks, check_ranges
+from parquetry.metastore.cleanup import retention, upkeep_record
 from parquetry.metastore.cleanup.retention import Need, retire, stored_rows, unneeded_chunks
 from parquetry.metastore.cleanup.upkeep_record import read_record, write_record
 from parquetry.metastore.commits.committer import commit
@@ -281,7 +279,7 @@ class _Check:
             text = f"of ticket {ticket}, whose commit has ended"
             yield Finding("journal", None, None, text, repair)
         if repair:
-            recovery.sweep(self._store, self._id, head)
+            retention.sweep(self._store, self._id, head)
         if self._chunks_needed is None:
             return  # not all rows were read
         # By the head before the pass over the rows: rows that came later refer to later chunks, or to these.

@@ -14,7 +14,7 @@ from parquetry.data_files import FileRecord
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError
 from parquetry.layout import ArrangementSpec, grow_map
 from parquetry.locations import is_absolute
-from parquetry.metastore.cleanup import recovery
+from parquetry.metastore.cleanup import retention
 from parquetry.metastore.commits.arrangement_rules import arrangement_for
 from parquetry.metastore.commits.change_counts import PartitionCounts
 from parquetry.metastore.commits.changes import Append, Drop, FileChange, Grow, Move, Recut, Restore
@@ -277,7 +277,7 @@ class Attempt:
     def delete_rows(self) -> None:
         """Remove all rows of the attempt, whose ticket is aborted."""
         task = self._task
-        recovery.delete_rows(
+        retention.delete_rows(
             task.store, task.table, self.ticket, self._changes, self._indexes, task.removed_rows
         )
 

@@ -49,7 +49,7 @@ from collections.abc import Callable, Mapping
 
 from parquetry.counters import COMMITS, CONFLICTS, COUNTERS
 from parquetry.errors import CommitConflictError, CommitUnknownError, ParquetryError, TableNotFoundError
-from parquetry.metastore.cleanup import recovery
+from parquetry.metastore.cleanup import retention
 from parquetry.metastore.commits.attempt import Attempt
 from parquetry.metastore.commits.conflicts import Conflicts
 from parquetry.metastore.commits.prepared import (
@@ -272,7 +272,7 @@ class _Committer:
             load_metadata(
                 task.store, task.table, head.commit, self._head.commit
             )  # so that no one reads them again
-            recovery.sweep(task.store, task.table, head)
+            retention.sweep(task.store, task.table, head)
         try:
             return load(task.store, task.table, head, commit)
         except TableNotFoundError:  # dropped right after this commit

@@ -25,7 +25,7 @@ from parquetry.metastore.manifest.entries import TOMBSTONE, read_listed
 from parquetry.metastore.storage.keyspace import ticket_of
 from parquetry.metastore.storage.model import ListedFile, PartitionEntry, RemovedFileRecord
 from parquetry.metastore.storage.wire import decoder, encode
-from parquetry.metastore.versions.placement import TablePlacement
+from parquetry.metastore.versions.partition import TablePlacement
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.metastore.versions.visible_rows import entry_of
 

@@ -11,7 +11,7 @@ from parquetry.errors import UnsupportedError
 from parquetry.metastore.commits.change_set import ChangeSet
 from parquetry.metastore.commits.changes import Change, Requirements, Scope
 from parquetry.metastore.storage.model import RemovedFileRecord, StreamBatch, TableMetadata
-from parquetry.metastore.versions.placement import TablePlacement
+from parquetry.metastore.versions.partition import TablePlacement
 from parquetry.metastore.versions.snapshot import TableSnapshot
 
 

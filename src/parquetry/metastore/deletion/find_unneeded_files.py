@@ -13,7 +13,7 @@ from parquetry.data_files import FileRecord
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError
 from parquetry.locations import StoragePath, base_name, is_below, join_location
 from parquetry.metastore.cleanup.retention import Need, StoredRow, commit_rows, stored_rows
-from parquetry.metastore.deletion.external_folders import recorded_locations
+from parquetry.metastore.deletion.claims import recorded_locations
 from parquetry.metastore.deletion.file_access import FileAccess, Info, checksum_file, checksummed_file
 from parquetry.metastore.deletion.owned_files import OwnedFiles
 from parquetry.metastore.deletion.unfinished_uploads import Uploads
@@ -21,7 +21,7 @@ from parquetry.metastore.manifest.entries import decode_entry, read_files
 from parquetry.metastore.storage.checksums import is_tombstone
 from parquetry.metastore.storage.head import Head
 from parquetry.metastore.storage.model import CommitRecord, PartitionEntry
-from parquetry.metastore.versions.placement import TablePlacement
+from parquetry.metastore.versions.partition import TablePlacement
 from parquetry.metastore.versions.snapshot import load
 from parquetry.store import Store
 

@@ -6,7 +6,7 @@ A file may be deleted if all three conditions are true:
    (`is_own`): the table wrote it. Or another writer wrote it, the table's records name it, and the table is
    managed, or its owner has set `purge-on-overwrite`. All other files have no known owner and are kept.
 2. The file is below the table's location, after links and `..` are resolved. So a link that leads out of the
-   folder never leads to a deleted file. In a partition with a location elsewhere (`external_folders`), only
+   folder never leads to a deleted file. In a partition with a location elsewhere (`claims`), only
    files that the table wrote are deleted; other files there have no known owner and are kept.
 3. No other table has a claim to the file. A file of another writer is kept if it is in another table's
    folder. A file that this table wrote is kept if another table lists it whose folder overlaps this one's.
@@ -41,8 +41,7 @@ from parquetry.locations import (
     read_small_file,
 )
 from parquetry.metastore.cleanup.retention import commit_rows
-from parquetry.metastore.deletion.claims import Claim, claims, overlap
-from parquetry.metastore.deletion.external_folders import former_folders, outer_folders
+from parquetry.metastore.deletion.claims import Claim, claims, former_folders, outer_folders, overlap
 from parquetry.metastore.deletion.file_access import (
     FileAccess,
     Info,
@@ -64,8 +63,7 @@ from parquetry.metastore.storage.keyspace import (
     ticket_of,
 )
 from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.metastore.versions.placement import TablePlacement
+from parquetry.metastore.versions.partition import PartitionSnapshot, TablePlacement
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
 from parquetry.store import Store
 

@@ -36,10 +36,9 @@ from parquetry.metastore.cleanup.survey import RowSurvey
 from parquetry.metastore.cleanup.upkeep_record import UpkeepRecord, fingerprint, read_record, write_record
 from parquetry.metastore.deletion.clocks import HOUR_MS, Clocks, FileAges, grace_of
 from parquetry.metastore.deletion.delete_files import FileDeletion
-from parquetry.metastore.deletion.delete_rows import UnneededRows
+from parquetry.metastore.deletion.delete_rows import UnneededRows, forget_tickets
 from parquetry.metastore.deletion.file_access import FileAccess, checksum_file
 from parquetry.metastore.deletion.find_unneeded_files import Candidates, UnneededFiles
-from parquetry.metastore.deletion.forget_tickets import forget_tickets
 from parquetry.metastore.deletion.owned_files import DroppedTableFiles, OwnedFiles
 from parquetry.metastore.deletion.unfinished_uploads import Uploads, end_uploads
 from parquetry.metastore.namespace.orphans import Orphan, Orphans

@@ -41,7 +41,7 @@ from parquetry.metastore.dumps.format import (
 from parquetry.metastore.manifest.chunks import chunk_files, chunk_position
 from parquetry.metastore.manifest.entries import decode_entry
 from parquetry.metastore.metastore import Metastore
-from parquetry.metastore.ownership.identity import read_identity
+from parquetry.metastore.ownership.mark import read_identity
 from parquetry.metastore.storage.checksums import is_tombstone
 from parquetry.metastore.storage.head import Head, read_head
 from parquetry.metastore.storage.keyspace import (

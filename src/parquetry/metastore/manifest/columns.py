@@ -41,8 +41,17 @@ from parquetry.data_files import (
     without_earlier_rest,
 )
 from parquetry.errors import MetastoreDamagedError
-from parquetry.metastore.manifest.batch_decoding import bounds_together, flags_together, numbers_together
-from parquetry.metastore.manifest.encoding import DAMAGE, Bitmap, Packed, pack_bound, pack_flags, pack_numbers
+from parquetry.metastore.manifest.encoding import (
+    DAMAGE,
+    Bitmap,
+    Packed,
+    bounds_together,
+    flags_together,
+    numbers_together,
+    pack_bound,
+    pack_flags,
+    pack_numbers,
+)
 from parquetry.metastore.storage.wire import encode
 
 MARK = b"\xc1"

@@ -20,7 +20,7 @@ import msgspec
 
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
 from parquetry.keys import successor
-from parquetry.metastore.cleanup.recovery import delete_table
+from parquetry.metastore.cleanup.retention import delete_table
 from parquetry.metastore.namespace.databases import Databases
 from parquetry.metastore.namespace.names import TableNames
 from parquetry.metastore.storage.clock import store_now_ms

@@ -20,7 +20,7 @@ from parquetry.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
-from parquetry.metastore.cleanup.recovery import delete_table
+from parquetry.metastore.cleanup.retention import delete_table
 from parquetry.metastore.namespace.names import TableNames, new_token
 from parquetry.metastore.storage import owner
 from parquetry.metastore.storage.clock import store_now_ms

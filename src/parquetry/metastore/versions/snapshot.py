@@ -1,6 +1,6 @@
 """A table as of one version: its metadata, its partitions, the commits that led to it.
 
-`visible_rows` decides which rows belong to a version, `partition` decodes a partition, and `placement` maps a
+`visible_rows` decides which rows belong to a version, `partition` decodes a partition, and maps a
 partition's values to its key and its default location.
 """
 
@@ -29,8 +29,7 @@ from parquetry.metastore.storage.keyspace import (
 from parquetry.metastore.storage.model import CommitRecord, TableMetadata, Totals
 from parquetry.metastore.storage.owner import now_ms
 from parquetry.metastore.storage.wire import decoder
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.metastore.versions.placement import TablePlacement
+from parquetry.metastore.versions.partition import PartitionSnapshot, TablePlacement
 from parquetry.metastore.versions.reading import read_by_index, read_by_keys, read_by_union
 from parquetry.metastore.versions.visible_rows import ROW_PREFIX, ROW_SUFFIX, Examined, Row, VisibleRows
 from parquetry.scan import ScanPlan

@@ -30,6 +30,7 @@ from parquetry.definition import (
     TableChange,
     UnsupportedChange,
     UpdateColumnType,
+    bucket_begin,
     bucketing,
     change_columns,
     constraints,
@@ -46,7 +47,6 @@ from parquetry.definition import (
     split_into_elementary_changes,
     translate_cluster_by,
 )
-from parquetry.definition.bucket_begin import bucket_begin
 from parquetry.errors import BucketError, PropertyError, UnsupportedError
 from parquetry.metastore import TableMetadata, TableSnapshot, Transaction, commit
 from parquetry.planner.lake import Lake

@@ -17,8 +17,7 @@ from parquetry.metastore.deletion import vacuum as vacuum_module
 from parquetry.metastore.deletion.clocks import HOUR_MS
 from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.manifest import entries
-from parquetry.metastore.operations.history import history
-from parquetry.metastore.operations.rollback import rollback
+from parquetry.metastore.operations.history import history, rollback
 from parquetry.metastore.results import Removed
 from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.keyspace import CHUNKS, COMMITS, METADATA, partition_prefix, prefix_range

@@ -15,8 +15,7 @@ from parquetry.errors import ForeignWarehouseError, MetastoreVersionError, Wareh
 from parquetry.metastore import Metastore, Replacement, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.deletion.vacuum import vacuum
-from parquetry.metastore.ownership.identity import read_identity
-from parquetry.metastore.ownership.mark import MARK_FILE
+from parquetry.metastore.ownership.mark import MARK_FILE, read_identity
 from parquetry.metastore.storage.format import FORMAT_VERSION
 from parquetry.metastore.storage.keyspace import IDENTITY
 from parquetry.store import SQLiteStore

@@ -1,19 +1,28 @@
-"""Compare manifest chunks with the entries that refer to them, and with their summaries; repair summaries."""
+"""Compare manifest chunks with the entries that refer to them, and with their summaries; repair summaries.
+
+Range manifests are compared with the rows of their partitions, and written anew if they differ.
+"""
 
 from __future__ import annotations
 
 import bisect
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
 from parquetry.data_files import ColumnStatistics, FileColumns, FileRecord
 from parquetry.errors import MetastoreDamagedError
 from parquetry.locations import is_absolute
 from parquetry.metastore.manifest.chunks import chunk_files, encode_summary, read_summaries
 from parquetry.metastore.manifest.summary import Types, summarise, types_of
+from parquetry.metastore.range_manifests.upkeep import refresh_ranges
+from parquetry.metastore.range_manifests.view import different_ranges, open_ranges
 from parquetry.metastore.results import Finding
+from parquetry.metastore.storage.head import Head, edit_head, live_head
 from parquetry.metastore.storage.keyspace import METADATA, TICKET_BYTES, chunk_key, prefix_range, summary_key
 from parquetry.metastore.storage.model import FileChunk, TableMetadata
 from parquetry.metastore.storage.wire import decoder
+from parquetry.metastore.versions.snapshot import TableSnapshot, load
 from parquetry.store import Store, in_batches
 from parquetry.texts import quantity
 from parquetry.types import ColumnType
@@ -129,3 +138,35 @@ def _holds(summary: ColumnStatistics, true: ColumnStatistics) -> bool:
     """Return whether all that a summary states is true; it may state less."""
     pairs = [(summary.nulls, true.nulls), (summary.min, true.min), (summary.max, true.max)]
     return all(one is None or (type(one) is type(other) and one == other) for one, other in pairs)
+
+
+def check_ranges(table: TableSnapshot, repair: bool) -> Iterator[Finding]:
+    """Yield the ranges of partitions whose manifest is not what the partitions' own rows say.
+
+    Args:
+        table: any version of the table; the newest is checked.
+        repair: write the range manifests anew.
+
+    Raises:
+        TableNotFoundError: the table was dropped.
+    """
+    head = live_head(table.store, table.id, f"Table {table.label} was dropped or replaced meanwhile.")
+    now = load(table.store, table.id, head)
+    ranged = open_ranges(now)
+    wrong = [] if ranged is None else list(different_ranges(ranged))
+    if wrong and repair:
+        state = head.commit.ranges
+
+        def change(head: Head) -> Head:
+            if head.commit.ranges != state:
+                return head
+            return msgspec.structs.replace(head, commit=msgspec.structs.replace(head.commit, ranges=b""))
+
+        edit_head(table.store, table.id, change, lambda head: head.commit.ranges != state)
+        refresh_ranges(table)
+    for first in wrong:
+        text = (
+            "the manifest of the partitions from this one on is not what their own rows say: plans by data columns "
+            "are misled; with repair => true it is written anew"
+        )
+        yield Finding("range manifest", now.describe(first), None, text, repair)
