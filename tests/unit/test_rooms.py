@@ -83,18 +83,15 @@ FLOORS = {
     "operations": (
         {"registry"},
         {"erase", "maintenance"},
-        {"erasure", "upkeep"},
+        {"upkeep"},
         {
             *(
                 "checks",
-                "claim",
-                "table_detail",
                 "indexes",
                 "publish",
                 "reports",
                 "rewrites",
                 "suggest_skew",
-                "sync",
             ),
             *("vacuum", "versions"),
         },
@@ -185,7 +182,7 @@ OTHER_BUCKETS = {
     "catalog/catalog",
     "definition/list_bucketing_rules",
     "metastore/manifest/columns",
-    "operations/sync",
+    "operations/publish",
     "planner/scans/scans",
     "planner/tables/create",
     "joins/join_facts",

@@ -83,11 +83,11 @@ if FOR_TYPE_CHECKERS:
         numbers as numbers,
         optional as optional,
     )
-    from parquetry.data_files.stored_types.by_format import (
+    from parquetry.data_files.stored_types import (
+        Conversion as Conversion,
         find_conversion as find_conversion,
         without_table_types as without_table_types,
     )
-    from parquetry.data_files.stored_types.conversion import Conversion as Conversion
     from parquetry.data_files.tuple_statistics import Row as Row, StatedTuples as StatedTuples, lacks as lacks
 
 lazy_exports(__name__)

@@ -19,8 +19,7 @@ from parquetry.data_files.defaults import default_statistics, default_value, has
 from parquetry.data_files.file_batch import FileColumns
 from parquetry.data_files.records import ColumnStatistics, TableColumn, Trust
 from parquetry.data_files.statistics_batch import UNKNOWN, Flags, StatisticsColumn
-from parquetry.data_files.stored_types.by_format import find_conversion
-from parquetry.data_files.stored_types.conversion import Conversion
+from parquetry.data_files.stored_types import Conversion, find_conversion
 from parquetry.predicate import MAX_LISTED_CONTAINERS, NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL, Bounds, Values
 from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import ColumnType, Family

@@ -22,8 +22,11 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.operations.publish import follow_with_delta_log as follow_with_delta_log
     from parquetry.operations.registry import OPERATIONS as OPERATIONS
-    from parquetry.operations.table_detail import TableDetail as TableDetail, detail as detail
     from parquetry.operations.vacuum import VacuumOptions as VacuumOptions, checked_vacuum as checked_vacuum
-    from parquetry.operations.versions import readable_versions as readable_versions
+    from parquetry.operations.versions import (
+        TableDetail as TableDetail,
+        detail as detail,
+        readable_versions as readable_versions,
+    )
 
 lazy_exports(__name__)

@@ -15,9 +15,7 @@ from parquetry.joins.shuffle_reasons import explain_joins
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
 from parquetry.planner.protocol import codec, questions
-from parquetry.prune.report.buckets import BucketReport
-from parquetry.prune.report.heavy_keys import HeavyKeysReport
-from parquetry.prune.report.join import JoinReport
+from parquetry.prune.report.join import BucketReport, HeavyKeysReport, JoinReport
 from parquetry.prune.report.report import Report
 
 BY_ID = BucketReport(("id",), ("int",), "2", 8)

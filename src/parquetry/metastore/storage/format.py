@@ -25,7 +25,8 @@ A library may have a store open while a later library raises it. The older libra
 commits: it reads the format row after the head on which the commit builds. So it cannot build on rows that a
 later library has committed.
 
-Beside it is the epoch of the store: bytes that change when the files of an unchanged version get other places.
+Beside it is the epoch of the store: bytes that change when the files of an unchanged version get other
+places.
 
 A version never changes, except that `relocate` gives its files other locations. And somebody may fill a store
 anew while a program has it open. The restored metastore has another identity then, as after a claim. A

@@ -34,7 +34,7 @@ from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conjuncts, replace_where
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import from_wire, to_wire
-from parquetry.planner.writes.statement_reads import REWRITING_OPERATIONS, is_serializable
+from parquetry.planner.writes import REWRITING_OPERATIONS, is_serializable
 from parquetry.predicate import And, Compare, Filter, IsNull, Predicate
 from parquetry.prune import partition_plan
 from parquetry.prune.whole_partitions import whole_partitions

@@ -28,9 +28,8 @@ from parquetry.metastore import (
 )
 from parquetry.planner.lake import Lake, Staged, table_ref
 from parquetry.planner.protocol import answers, questions
-from parquetry.planner.tables.alter import alter, can_alter
+from parquetry.planner.tables.alter import alter, can_alter, describe_files
 from parquetry.planner.tables.create import new_database, new_metadata
-from parquetry.planner.tables.set_location import describe_files
 
 _LOG = logging.getLogger("parquetry")
 
