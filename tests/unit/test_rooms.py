@@ -18,7 +18,7 @@ FLOORS = {
         {"spark"},
         {"catalog", "planner"},
         {"iceberg", "joins", "metrics", "operations"},
-        {"adoption", "advice", "prune"},
+        {"adoption", "prune"},
         {"verification"},
         {"compaction", "publishing"},
         {"definition", "exchange"},
@@ -104,21 +104,19 @@ FLOORS = {
         {"streams", "tables"},
         {"procedures", "scans", "writes"},
         {"lake", "predicates", "statements"},
-        {"engine", "estimates"},
+        {"engine"},
         {"protocol", "report_facts"},
-        {"scan_facts"},
     ),
     "predicate": (
         {"pruning", "reading"},
         {"functions"},
-        {"evaluate", "filter", "two_valued"},
+        {"evaluate", "filter"},
         {"bind", "like", "normalise"},
         {"nodes"},
         {"expression"},
         {"zones"},
     ),
     "prune": (
-        {"whole_table_aggregates"},
         {"metadata_aggregates", "whole_partitions"},
         {"select"},
         {"steps"},
@@ -135,8 +133,8 @@ FLOORS = {
         {"connect", "serving"},
         {"engine"},
         {"compaction"},
-        {"source"},
-        {"write", "hadoop_files", "hive", "storage_checks"},
+        {"python_source"},
+        {"write", "hadoop_files"},
         {"active"},
         {"configuration"},
         {"bridge_jar"},
@@ -165,7 +163,7 @@ NAMING_PARTS = {
     "adoption": 2,  # what names of foreign files say
     "joins": 2,  # buckets of scans; heavy keys
     "compaction": 2,  # heavy values that follow rows; rebucketing
-    "spark": 3,  # expressions that give rows their slots; the audit of these rows
+    "spark": 2,  # expressions that give rows their slots; the audit of these rows
     "verification": 2,  # rows in wrong buckets
     "catalog": 1,  # the public classes
     "operations": 1,  # suggest_skew

@@ -66,7 +66,7 @@ class Published:
 
 
 class HiveMetastore(Protocol):
-    """A Hive metastore; `parquetry.spark.hive` connects to a session's."""
+    """A Hive metastore; `parquetry.spark.engine` connects to a session's."""
 
     def put_table(self, table: HiveTable) -> bool:
         """Create or change a table.

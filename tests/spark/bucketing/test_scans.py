@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from parquetry.planner import statements
-from parquetry.spark.configuration.catalog_settings import BRIDGE_PACKAGE
+from parquetry.spark.configuration import BRIDGE_PACKAGE
 from parquetry.spark.serving.callbacks import PlannerGateway
 from tests.support.effort import sampled
 from tests.support.spark import plans

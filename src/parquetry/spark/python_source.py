@@ -2,6 +2,10 @@
 
 It is a stopgap for sessions that take no jar. Rows pass a Python process, Spark does not tell a source which
 columns it needs, and joins bring no values. The catalog (`session.configure`) has none of these limits.
+
+Filters that Spark hands over become conditions of ours.
+
+A filter that is not understood is left to Spark, which tests it on the rows.
 """
 
 from __future__ import annotations
@@ -12,15 +16,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, datasource
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from parquetry.catalog import Catalog, Scan, ScanTask
 from parquetry.errors import ConfigurationError
-from parquetry.predicate import Predicate
-from parquetry.spark.source.pushed_filters import read_filter
-from parquetry.types import type_from_json
+from parquetry.predicate import Compare, In, IsNull, Not, Predicate, contains, ends_with, starts_with
+from parquetry.types import ColumnType, Value, type_from_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -183,3 +186,50 @@ def _without_lengths(type: Any) -> Any:
         case list():
             return [_without_lengths(each) for each in type]
     return type
+
+
+_COMPARISONS = {
+    "EqualTo": "=",
+    "EqualNullSafe": "<=>",
+    "GreaterThan": ">",
+    "GreaterThanOrEqual": ">=",
+    "LessThan": "<",
+    "LessThanOrEqual": "<=",
+}
+_LIKES = {"StringStartsWith": starts_with, "StringEndsWith": ends_with, "StringContains": contains}
+
+
+def read_filter(each: Any, types: Mapping[str, ColumnType]) -> Predicate | None:
+    """Return a filter of Spark's as a condition, or None if it is left to Spark.
+
+    Args:
+        each: one of the classes in `pyspark.sql.datasource`.
+        types: of the table's columns, by name.
+    """
+    if isinstance(each, datasource.Not):
+        child = read_filter(each.child, types)
+        return None if child is None else Not(child)
+    path: tuple[str, ...] = getattr(each, "attribute", ())
+    type = types.get(path[0]) if len(path) == 1 else None
+    if type is None:
+        return None
+    name, kind = path[0], each.__class__.__name__
+    if kind in ("IsNull", "IsNotNull"):
+        return IsNull(name) if kind == "IsNull" else Not(IsNull(name))
+    if not type.facts.python_literals:
+        return None
+    if kind in _COMPARISONS:
+        return Compare(_COMPARISONS[kind], name, _value(each.value), type)
+    if kind == "In":
+        values = tuple(map(_value, each.value))
+        return In(name, tuple(value for value in values if value is not None), type, None in values)
+    if kind in _LIKES and type.unpadded:
+        return _LIKES[kind](name, each.value)
+    return None
+
+
+def _value(value: Any) -> Value:
+    """Return a literal in the form of `parquetry.types`."""
+    if isinstance(value, dt.date):
+        return (value - dt.date(1970, 1, 1)).days
+    return bytes(value) if isinstance(value, bytearray) else value
