@@ -1,4 +1,4 @@
-"""Define a setting: its name, default and type, the levels at which users may set it, and how its text is read.
+"""Define a setting: its name, default and type, its text, and the levels at which users may set it.
 
 Parsers return the value, or raise a ValueError that names the expected form.
 """

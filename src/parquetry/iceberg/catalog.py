@@ -19,7 +19,7 @@ from parquetry.iceberg.manifest_names import ManifestNames
 from parquetry.iceberg.manifests import has_manifests, list_earlier_versions, write_manifests
 from parquetry.iceberg.metadata import ServedVersions, table_metadata
 from parquetry.iceberg.opened import OpenedMetastore
-from parquetry.iceberg.plan import FILES_PER_PAGE, PlanCache, PlanKey, ScanPosition, page
+from parquetry.iceberg.planning.plan import FILES_PER_PAGE, PlanCache, PlanKey, ScanPosition, page
 from parquetry.iceberg.requests import (
     PlanRequest,
     Query,

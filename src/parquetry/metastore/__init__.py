@@ -4,7 +4,9 @@
 |-------------|--------------------------------------------------------------------------|
 | `metastore` | the entrance: databases and tables by name                               |
 | `namespace` | names of databases and tables                                            |
-| `commits`   | transactions; a commit makes a new version of a table                    |
+| `transactions` | the changes to a table, gathered before anything is written           |
+| `commits`   | a commit makes a new version of a table                                  |
+| `deletion`  | which files belong to a table; `vacuuming` deletes what versions left    |
 | `cleanup`   | removing rows that no version needs                                      |
 | `ownership` | the mark of a warehouse, which names its metastore                       |
 | `access`    | choosing between a table's keys and its indexes for reading a version    |
@@ -40,28 +42,18 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.metastore.cleanup.in_flight import keep_in_flight as keep_in_flight
     from parquetry.metastore.commits.committer import Successor as Successor, commit as commit
-    from parquetry.metastore.commits.prepared import (
-        require_own_folder as require_own_folder,
-        require_place_beside as require_place_beside,
-    )
     from parquetry.metastore.commits.removed_files import (
         RemovedFile as RemovedFile,
         files_removed as files_removed,
         live_files as live_files,
     )
     from parquetry.metastore.commits.replacement import Replacement as Replacement
-    from parquetry.metastore.commits.transaction import Transaction as Transaction
-    from parquetry.metastore.deletion.clocks import (
-        check_of_new_files as check_of_new_files,
-        check_of_old_files as check_of_old_files,
-        grace_of as grace_of,
-    )
+    from parquetry.metastore.deletion.dropped_files import purge as purge, purge_replaced as purge_replaced
     from parquetry.metastore.deletion.file_access import (
         FileAccess as FileAccess,
         require_files as require_files,
     )
     from parquetry.metastore.deletion.files_of_others import FilesOfOthers as FilesOfOthers
-    from parquetry.metastore.deletion.owned_files import purge as purge, purge_replaced as purge_replaced
     from parquetry.metastore.deletion.published_links import (
         PUBLISHED_FOLDER as PUBLISHED_FOLDER,
         remove_links as remove_links,
@@ -71,7 +63,6 @@ if FOR_TYPE_CHECKERS:
         delete_empty_folder as delete_empty_folder,
         own_locations as own_locations,
     )
-    from parquetry.metastore.deletion.vacuum import KEPT_HOURS as KEPT_HOURS, vacuum as vacuum
     from parquetry.metastore.dumps.dump import dump as dump
     from parquetry.metastore.dumps.format import Manifest as Manifest
     from parquetry.metastore.dumps.restore import look_into as look_into, restore as restore
@@ -148,6 +139,17 @@ if FOR_TYPE_CHECKERS:
         normalise_name as normalise_name,
     )
     from parquetry.metastore.storage.wire import decode_arrangement as decode_arrangement
+    from parquetry.metastore.transactions.prepared import (
+        require_own_folder as require_own_folder,
+        require_place_beside as require_place_beside,
+    )
+    from parquetry.metastore.transactions.transaction import Transaction as Transaction
+    from parquetry.metastore.vacuuming.clocks import (
+        check_of_new_files as check_of_new_files,
+        check_of_old_files as check_of_old_files,
+        grace_of as grace_of,
+    )
+    from parquetry.metastore.vacuuming.vacuum import KEPT_HOURS as KEPT_HOURS, vacuum as vacuum
     from parquetry.metastore.versions.changes_between import (
         TableVersions as TableVersions,
         TouchedPartitions as TouchedPartitions,

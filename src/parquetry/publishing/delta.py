@@ -13,7 +13,7 @@ Readers of Delta find columns by their names, and know no default for a column t
 is refused if they would read other rows. The log has a feature that no writer of Delta knows
 (`parquetry-readonly`), so that they refuse to write to the table.
 
-A torn commit of ours is told from one of another program.
+A torn commit of ours is distinguished from one of another program.
 
 A library before this one could leave half a commit, where a file system has no hard links or is HDFS: its
 writer was killed, or the disk was full. Only the last commit of a log can be torn, since no publication goes

@@ -3,7 +3,7 @@
 PyArrow reads the bucket columns and the sort columns. Values that Spark may read differently are not judged:
 a column that has another type in the file, or timestamps of ORC, whose time zone a file does not record.
 
-The order is that of Hive and Spark: NULL first if ascending, last if descending; NaN the greatest.
+Rows are in the order of Hive and Spark: NULL first if ascending, last if descending; NaN the greatest.
 
 >>> numbers = pa.array([None, 1, 1, 3])
 >>> first_out_of_order([numbers], [False]) is None, first_out_of_order([numbers], [True])

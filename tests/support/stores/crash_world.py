@@ -22,7 +22,6 @@ from parquetry.metastore import (
 )
 from parquetry.metastore.check.fsck import fsck
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.manifest import chunks, entries
@@ -33,6 +32,7 @@ from parquetry.metastore.operations.indexes import create_index, drop_index, reb
 from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.keyspace import FORMAT, head_key
 from parquetry.metastore.storage.wire import encode
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.store import MemoryStore, Store, sqlite_layout
 from tests.support.stores.failing_client import Client
 from tests.support.stores.metastores import Crash, metadata, whole_day

@@ -1,4 +1,4 @@
-"""Plan a scan: which files to read, which conditions are still to be tested on their rows, and in which order.
+"""Plan a scan: the files to read, the conditions that are still to be tested on their rows, and the order.
 
 A Spark query is planned by the same rules (`parquetry.prune`), also for LIMIT and count.
 

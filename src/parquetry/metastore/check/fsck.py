@@ -26,7 +26,6 @@ from parquetry.metastore.cleanup.retention import Need, retire, stored_rows, unn
 from parquetry.metastore.cleanup.upkeep_record import read_record, write_record
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import decode_removed, files_removed
-from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.deletion.file_access import FileAccess
 from parquetry.metastore.manifest.chunks import chunk_position
 from parquetry.metastore.manifest.entries import TOMBSTONE, decode_entry, inline_files, row_sum
@@ -45,6 +44,7 @@ from parquetry.metastore.storage.keyspace import (
 )
 from parquetry.metastore.storage.model import CommitRecord, FileChunk, TableMetadata, Totals
 from parquetry.metastore.storage.wire import decode_arrangement, decoder
+from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_commit
 from parquetry.texts import quantity

@@ -1,7 +1,7 @@
 """Finding the rows of a table that kept versions or commits under way need, and removing the others.
 
 This module is about rows of partitions that later rows have superseded. `commits.committer` writes rows, and
-`parquetry.metastore.deletion.vacuum` deletes data files.
+`parquetry.metastore.vacuuming.vacuum` deletes data files.
 
 A reader takes the newest row that its version shows, and a tombstone hides the rows before it. So rows are
 removed oldest first. In another order, a reader of a version that is about to disappear could take an older

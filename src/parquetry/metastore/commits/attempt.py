@@ -15,10 +15,7 @@ from parquetry.errors import MetastoreDamagedError, TableNotFoundError
 from parquetry.layout import ArrangementSpec, grow_map
 from parquetry.locations import is_absolute
 from parquetry.metastore.cleanup import retention
-from parquetry.metastore.commits.arrangement_rules import arrangement_for
 from parquetry.metastore.commits.change_counts import PartitionCounts
-from parquetry.metastore.commits.changes import Append, Drop, FileChange, Grow, Move, Recut, Restore
-from parquetry.metastore.commits.prepared import CommitTask, PreparedCommit, abort_error
 from parquetry.metastore.manifest.entries import TOMBSTONE, EntryWriter, encode_entry, read_files
 from parquetry.metastore.storage.format import IN_COLUMNS, require_format
 from parquetry.metastore.storage.head import Head, live_head
@@ -36,6 +33,9 @@ from parquetry.metastore.storage.model import PartitionEntry, PartitionIndex, To
 from parquetry.metastore.storage.origin import ChangeCounts
 from parquetry.metastore.storage.owner import uptime_s
 from parquetry.metastore.storage.wire import decode_arrangement, encode
+from parquetry.metastore.transactions.arrangement_rules import arrangement_for
+from parquetry.metastore.transactions.changes import Append, Drop, FileChange, Grow, Move, Recut, Restore
+from parquetry.metastore.transactions.prepared import CommitTask, PreparedCommit, abort_error
 from parquetry.metastore.versions.indexes import entry_rows
 from parquetry.metastore.versions.snapshot import load_metadata
 from parquetry.metastore.versions.visible_rows import PartitionRow, entry_of

@@ -20,12 +20,12 @@ from parquetry.errors import (
     TableNotFoundError,
 )
 from parquetry.metastore.commits.attempt import Attempt
-from parquetry.metastore.commits.prepared import CommitTask, describe, require_kept
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.format import require_format
 from parquetry.metastore.storage.head import Head, edit_head, ended_cleaner, merge, remove
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.storage.owner import Owner
+from parquetry.metastore.transactions.prepared import CommitTask, describe, require_kept
 from parquetry.metastore.versions.snapshot import load
 
 

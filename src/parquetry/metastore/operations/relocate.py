@@ -27,7 +27,6 @@ import msgspec
 from parquetry.errors import CommitConflictError, MetastoreDamagedError, TableNotFoundError, WarehouseError
 from parquetry.locations import absolute_location, is_below, storage_path, take_apart
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.metastore import Metastore
 from parquetry.metastore.results import Relocated
 from parquetry.metastore.storage.format import renew_locations_epoch
@@ -40,6 +39,7 @@ from parquetry.metastore.storage.keyspace import (
     TABLE_ID_BYTES,
     prefix_range,
 )
+from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.versions.snapshot import forget_metadata
 from parquetry.metastore.warehouse_store import rewrite_locations
 from parquetry.progress import Progress, silent

@@ -1,4 +1,4 @@
-"""Ranges of conditions within expressions, and of functions that choose: COALESCE, GREATEST, LEAST, CASE and IF.
+"""Ranges of conditions within expressions, and of functions that choose, such as COALESCE and CASE.
 
 A condition's range is one of booleans: from FALSE to TRUE if it may be either. Two structs are compared field
 by field; there NULL equals NULL, and is below all values.

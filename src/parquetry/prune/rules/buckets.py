@@ -15,8 +15,8 @@ rule keeps files whose bucket is not known, and all files of partitions where eq
 buckets. A condition may also list values of partition columns. Then each partition has its own values of the
 bucket columns.
 
-The values are those that a query's conditions list for the bucket columns of a table. They are hashed to the
-buckets that are read.
+The conditions of a query list values for the bucket columns of a table. These are hashed to the buckets that
+are read.
 """
 
 from __future__ import annotations

@@ -34,12 +34,9 @@ from parquetry.metastore.cleanup.in_flight import writes_in_flight
 from parquetry.metastore.cleanup.retention import oldest_commit, oldest_needed_commit, retire
 from parquetry.metastore.cleanup.survey import RowSurvey
 from parquetry.metastore.cleanup.upkeep_record import UpkeepRecord, fingerprint, read_record, write_record
-from parquetry.metastore.deletion.clocks import HOUR_MS, Clocks, FileAges, grace_of
-from parquetry.metastore.deletion.delete_files import FileDeletion
-from parquetry.metastore.deletion.delete_rows import UnneededRows, forget_tickets
+from parquetry.metastore.deletion.dropped_files import DroppedTableFiles
 from parquetry.metastore.deletion.file_access import FileAccess, checksum_file
-from parquetry.metastore.deletion.find_unneeded_files import Candidates, UnneededFiles
-from parquetry.metastore.deletion.owned_files import DroppedTableFiles, OwnedFiles
+from parquetry.metastore.deletion.owned_files import OwnedFiles
 from parquetry.metastore.deletion.unfinished_uploads import Uploads, end_uploads
 from parquetry.metastore.namespace.orphans import Orphan, Orphans
 from parquetry.metastore.ownership.owner import ownership_of
@@ -49,6 +46,10 @@ from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Head, live_head
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.storage.scrub import scrub
+from parquetry.metastore.vacuuming.clocks import HOUR_MS, Clocks, FileAges, grace_of
+from parquetry.metastore.vacuuming.delete_files import FileDeletion
+from parquetry.metastore.vacuuming.delete_rows import UnneededRows, forget_tickets
+from parquetry.metastore.vacuuming.find_unneeded_files import Candidates, UnneededFiles
 from parquetry.metastore.versions.snapshot import TableSnapshot, load_commit, load_metadata
 from parquetry.store import Store
 

@@ -18,11 +18,11 @@ import msgspec
 from parquetry.errors import CommitConflictError, ParquetryError, TableNotFoundError, WarehouseError
 from parquetry.locations import StoragePath, parent_folder
 from parquetry.metastore.deletion.file_access import FileAccess, checksum_file
-from parquetry.metastore.deletion.find_unneeded_files import Candidates, NeededFiles
 from parquetry.metastore.deletion.owned_files import OwnedFiles
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Head, edit_head, ended_cleaner
 from parquetry.metastore.storage.owner import Owner, active_owner
+from parquetry.metastore.vacuuming.find_unneeded_files import Candidates, NeededFiles
 from parquetry.metastore.versions.snapshot import load
 from parquetry.store import Store
 

@@ -13,7 +13,8 @@ import msgspec
 from parquetry.data_files import FileRecord
 from parquetry.errors import PartitionExistsError, UnsupportedError
 from parquetry.layout import ArrangementSpec
-from parquetry.metastore.commits.changes import (
+from parquetry.metastore.storage.model import TableMetadata
+from parquetry.metastore.transactions.changes import (
     Add,
     Append,
     Change,
@@ -25,7 +26,6 @@ from parquetry.metastore.commits.changes import (
     Restore,
     Scope,
 )
-from parquetry.metastore.storage.model import TableMetadata
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.scan import ScanPlan

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from parquetry.errors import UnsupportedError
-from parquetry.metastore.commits.change_set import ChangeSet
-from parquetry.metastore.commits.changes import Change, Requirements, Scope
 from parquetry.metastore.storage.model import RemovedFileRecord, StreamBatch, TableMetadata
+from parquetry.metastore.transactions.change_set import ChangeSet
+from parquetry.metastore.transactions.changes import Change, Requirements, Scope
 from parquetry.metastore.versions.partition import TablePlacement
 from parquetry.metastore.versions.snapshot import TableSnapshot
 

@@ -24,8 +24,8 @@ import msgspec
 from parquetry.errors import UnsupportedError
 from parquetry.exchange import ICEBERG, FileCheck
 from parquetry.iceberg.clients import Client, ClientValues
-from parquetry.iceberg.expressions import FilterColumns, Residuals, filter_from_iceberg
 from parquetry.iceberg.manifest_names import file_uri
+from parquetry.iceberg.planning.expressions import FilterColumns, Residuals, filter_from_iceberg
 from parquetry.metastore import TableSnapshot
 from parquetry.predicate import Filter
 from parquetry.prune import SelectedFile, each_file_of, partition_plan
