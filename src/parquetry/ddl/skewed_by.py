@@ -15,13 +15,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from parquetry import errors
 from parquetry.ddl.clustered_by import read_partition
-from parquetry.errors import (
-    NoSkewedColumnsError,
-    NoSkewedLocationsError,
-    NoSkewedValuesError,
-    SkewedLocationPairError,
-)
 from parquetry.sqltext import LiteralConstant, TokenCursor, read_constant
 
 NOT_DIRECTORIES = "NOT STORED AS DIRECTORIES"
@@ -90,7 +85,7 @@ def is_not_directories(text: str) -> bool:
 def _columns(cursor: TokenCursor) -> tuple[str, ...]:
     cursor.expect("(", "write the skewed columns in parentheses")
     if cursor.take(")"):
-        raise NoSkewedColumnsError("No skewed column name. Name one or more columns in SKEWED BY (…).")
+        raise errors.NoSkewedColumnsError("No skewed column name. Name one or more columns in SKEWED BY (…).")
     columns = []
     while True:
         name = cursor.name()
@@ -139,7 +134,7 @@ def read_tuple(cursor: TokenCursor) -> tuple[LiteralConstant, ...]:
 def _constant(cursor: TokenCursor) -> LiteralConstant:
     constant = read_constant(cursor)
     if constant is None:
-        raise NoSkewedValuesError(
+        raise errors.NoSkewedValuesError(
             f"No skewed values. {cursor.shown} is no constant: write numbers, texts in quotes, NULL, TRUE, FALSE, "
             "DATE '…', TIMESTAMP '…' or X'…'."
         )
@@ -181,7 +176,7 @@ def parse_skewed_locations(text: str) -> SkewedLocations:
             raise cursor.error("PARTITION takes a value for each column, as in (ds = '2026-01-01').", start)
     cursor.expect("(", "write the values and their locations in parentheses")
     if cursor.take(")"):
-        raise NoSkewedLocationsError(
+        raise errors.NoSkewedLocationsError(
             "Alter table skewed location doesn't have locations. Write them as value = 'uri'."
         )
     pairs = []
@@ -198,7 +193,7 @@ def _pair(cursor: TokenCursor) -> tuple[tuple[LiteralConstant, ...], str]:
     key = read_tuple(cursor)
     uri = read_constant(cursor) if cursor.take("=") else None
     if uri is None or uri.kind != "text":
-        raise SkewedLocationPairError(
+        raise errors.SkewedLocationPairError(
             f"Alter table skewed location doesn't have location map. {cursor.shown} is not expected here: write each "
             "entry as value = 'uri'."
         )

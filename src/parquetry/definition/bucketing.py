@@ -28,14 +28,8 @@ import msgspec
 
 from parquetry.config import BUCKET_BEGIN_PARTITION, BUCKETING_VERSION, CLUSTERED_BY, HIVE_COMPATIBLE, settle
 from parquetry.ddl import ClusteredBy, filter_text, parse_clustered_by
+from parquetry.definition import changes
 from parquetry.definition.bucket_clause import bucket_spec, require_hashable
-from parquetry.definition.changes import (
-    AddColumn,
-    OrderColumns,
-    TableChange,
-    UpdateColumnPosition,
-    UpdateColumnType,
-)
 from parquetry.definition.skew import require_rules
 from parquetry.errors import BucketColumnChangeError, BucketError, FilterError, PropertyError, ValueTypeError
 from parquetry.identifiers import parse_ordered_columns
@@ -181,7 +175,7 @@ def _order(sorted_by: Sequence[str]) -> tuple[tuple[str, bool], ...]:
 
 
 def require_unbucketed(
-    snapshot: TableSnapshot, metadata: TableMetadata, change: TableChange | OrderColumns
+    snapshot: TableSnapshot, metadata: TableMetadata, change: changes.TableChange | changes.OrderColumns
 ) -> None:
     """Make sure that no bucket depends on the type of a column that gets another type.
 
@@ -197,9 +191,9 @@ def require_unbucketed(
         BucketColumnChangeError: the table or a partition has such buckets.
     """
     match change:
-        case UpdateColumnType(column=path):
+        case changes.UpdateColumnType(column=path):
             pass
-        case AddColumn(column=path) | UpdateColumnPosition(column=path) if len(path) > 1:
+        case changes.AddColumn(column=path) | changes.UpdateColumnPosition(column=path) if len(path) > 1:
             pass
         case _:
             return

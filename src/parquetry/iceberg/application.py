@@ -20,14 +20,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from parquetry.errors import (
-    NamespaceNotFoundError,
-    ParquetryError,
-    StoreError,
-    TableNotFoundError,
-    UnsupportedError,
-    WarehouseError,
-)
+from parquetry import errors
 from parquetry.iceberg.catalog import IcebergCatalog
 from parquetry.iceberg.clients import Client
 from parquetry.iceberg.requests import Query
@@ -226,21 +219,21 @@ def describe_error(error: Exception, method: str, path: Sequence[str]) -> Proble
         path: of the request, in parts.
     """
     match error:
-        case NamespaceNotFoundError():
+        case errors.NamespaceNotFoundError():
             return 404, "NoSuchNamespaceException", error.message
-        case TableNotFoundError():
+        case errors.TableNotFoundError():
             return 404, _missing_kind(path), error.message
         case UnknownRouteError():
             return 405 if method != "GET" else 404, "UnsupportedOperationException", str(error)
-        case UnsupportedError():
+        case errors.UnsupportedError():
             return 406, "UnsupportedOperationException", error.message
-        case StoreError() | WarehouseError():
+        case errors.StoreError() | errors.WarehouseError():
             return 503, "ServiceUnavailableException", error.message
         case RecursionError():
             return 400, "BadRequestException", "The request is nested too deep."
         case ValueError():  # some of our own errors, too
             return 400, "BadRequestException", str(error)
-        case ParquetryError():
+        case errors.ParquetryError():
             return 500, "ServerError", error.message
     _LOG.error("%s /%s failed", method, "/".join(path), exc_info=error)
     message = f"The server failed ({type(error).__name__}); its log has the details."

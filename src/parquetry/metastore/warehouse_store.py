@@ -41,6 +41,7 @@ from parquetry.errors import MetastoreDamagedError
 from parquetry.locations import RELATIVE_MARK, BelowWarehouse, is_absolute
 from parquetry.metastore.manifest.columns import is_in_columns, with_paths
 from parquetry.metastore.ownership.owner import Unmarked
+from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.checksums import (
     TAGS_WITH_CHECKSUMS,
     are_right,
@@ -49,19 +50,10 @@ from parquetry.metastore.storage.checksums import (
     without_checksum,
 )
 from parquetry.metastore.storage.format import CHECKED, RELATIVE, require_format, version_in
-from parquetry.metastore.storage.keyspace import (
-    CHUNKS,
-    DATABASES,
-    FORMAT,
-    METADATA,
-    PARTITIONS,
-    TABLE_ID_BYTES,
-    prefix_range,
-)
 from parquetry.metastore.storage.wire import decoder, encode
 from parquetry.store import Condition, Fields, Groups, Range, Store
 
-_TAGS_WITH_LOCATIONS = (DATABASES, METADATA, PARTITIONS, CHUNKS)
+_TAGS_WITH_LOCATIONS = (keyspace.DATABASES, keyspace.METADATA, keyspace.PARTITIONS, keyspace.CHUNKS)
 """The tags of rows that have locations."""
 _MAX_ROWS_PER_BATCH = 1024
 """Rows that are checked together. A store reads more than that at once."""
@@ -105,7 +97,7 @@ class WarehouseStore:
         kept = self.rows.get(key)
         if kept is None:
             return None
-        if key == FORMAT:
+        if key == keyspace.FORMAT:
             self._checked = version_in(kept) >= CHECKED
         value = self._read(key, kept)
         self._last.read = key, value, kept  # a compare-and-set mostly follows
@@ -158,7 +150,7 @@ class WarehouseStore:
         self.ownership.require()
         new = None if value is None else self._stored_value(key, value)
         swapped = any(self.rows.compare_and_set(key, kept, new) for kept in self._forms(key, expected))
-        if swapped and key == FORMAT and value is not None:
+        if swapped and key == keyspace.FORMAT and value is not None:
             self._checked = version_in(value) >= CHECKED
         return swapped
 
@@ -203,9 +195,9 @@ class WarehouseStore:
                 locations[table].add(location)
             return location
 
-        for tag in (METADATA, PARTITIONS, CHUNKS):
-            for key, value in self.scan(*prefix_range(tag)):
-                table = key[len(tag) : len(tag) + TABLE_ID_BYTES]
+        for tag in (keyspace.METADATA, keyspace.PARTITIONS, keyspace.CHUNKS):
+            for key, value in self.scan(*keyspace.prefix_range(tag)):
+                table = key[len(tag) : len(tag) + keyspace.TABLE_ID_BYTES]
                 with contextlib.suppress(MetastoreDamagedError):  # fsck reports it
                     rewrite_locations(key, value, look)
         return dict(locations)
@@ -219,7 +211,7 @@ class WarehouseStore:
             seen += len(some)
             size = (
                 1
-                if some[0][0][:1] == CHUNKS or seen < _ROWS_READ_SINGLY
+                if some[0][0][:1] == keyspace.CHUNKS or seen < _ROWS_READ_SINGLY
                 else min(2 * size, _MAX_ROWS_PER_BATCH)
             )
 
@@ -280,13 +272,13 @@ def rewrite_locations(key: bytes, value: bytes, change: Change) -> bytes:
         MetastoreDamagedError: the row cannot be read.
     """
     tag = key[:1]
-    if tag == PARTITIONS:
+    if tag == keyspace.PARTITIONS:
         return value if is_tombstone(value) else value[:1] + _rewrite_partition(value[1:], change)
-    if tag == METADATA:
+    if tag == keyspace.METADATA:
         return _rewrite_metadata(value, change)
-    if tag == CHUNKS:
+    if tag == keyspace.CHUNKS:
         return _rewrite_chunk(value, change)
-    return _rewrite_database(value, change) if tag == DATABASES else value
+    return _rewrite_database(value, change) if tag == keyspace.DATABASES else value
 
 
 def _rewrite_metadata(value: bytes, change: Change) -> bytes:

@@ -19,15 +19,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from parquetry import compaction, layout, metastore as ms
+from parquetry import compaction, errors, layout, metastore as ms
 from parquetry.data_files import FileRecord
-from parquetry.errors import (
-    ArrangementError,
-    CommitConflictError,
-    ParquetryError,
-    TableNotFoundError,
-    UnsupportedError,
-)
 from parquetry.identifiers import join_name
 from parquetry.operations.operation import Context
 from parquetry.operations.rewrites import RewrittenPartition, compaction_rewrites, rewrite_partitions
@@ -96,10 +89,10 @@ class TableChoice:
                     some = True
                     try:
                         yield metastore.table(database, name)
-                    except TableNotFoundError:
+                    except errors.TableNotFoundError:
                         continue
         if self.pattern is not None and not some:
-            raise UnsupportedError(
+            raise errors.UnsupportedError(
                 f"No table fits {self.pattern!r}: say database.table, with * for any text, such as sales.*."
             )
 
@@ -120,9 +113,9 @@ def find_needs(
     for snapshot in choice.snapshots(metastore):
         try:
             needs += table_needs(snapshot, target_file_size(snapshot.metadata))
-        except TableNotFoundError:  # dropped, or vacuumed by another process
+        except errors.TableNotFoundError:  # dropped, or vacuumed by another process
             continue
-        except ParquetryError as error:  # one damaged table does not keep the others from their upkeep
+        except errors.ParquetryError as error:  # one damaged table does not keep the others from their upkeep
             needs.append(UpkeepNeed(snapshot, "unreadable", "", 0, 0, 0, error.message))
     return sorted(needs, key=lambda need: (bool(need.procedure), -need.gain, need.snapshot.label))
 
@@ -182,7 +175,7 @@ def _buckets(snapshot: ms.TableSnapshot) -> Iterator[UpkeepNeed]:
         return
     try:
         chosen = compaction.rebucketing(snapshot)
-    except ArrangementError:  # it has no buckets
+    except errors.ArrangementError:  # it has no buckets
         return
     wrong = [each for each in chosen if each.arrangement != each.partition.arrangement]
     if wrong:
@@ -286,12 +279,12 @@ def meet(context: Context, need: UpkeepNeed, budget: Budget) -> Outcome:
     for attempt in range(ATTEMPTS):
         try:
             return work(context, need.snapshot.refresh(), budget)
-        except TableNotFoundError:
+        except errors.TableNotFoundError:
             return Outcome(DONE, "the table was dropped meanwhile")
-        except CommitConflictError as error:
+        except errors.CommitConflictError as error:
             if attempt + 1 == ATTEMPTS:
                 return Outcome(POSTPONED, error.message)
-        except ParquetryError as error:
+        except errors.ParquetryError as error:
             return Outcome(FAILED, error.message)
     raise AssertionError("each attempt returns or ends the loop")
 

@@ -31,17 +31,10 @@ from parquetry.metastore.manifest.chunks import chunk_position
 from parquetry.metastore.manifest.entries import TOMBSTONE, decode_entry, inline_files, row_sum
 from parquetry.metastore.ownership.owner import ownership_of
 from parquetry.metastore.results import Finding
+from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.checksums import is_tombstone
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Head, edit_head, live_head
-from parquetry.metastore.storage.keyspace import (
-    JOURNAL,
-    delete_in_batches,
-    journal_ticket,
-    metadata_key,
-    prefix_range,
-    removed_files_prefix,
-)
 from parquetry.metastore.storage.model import CommitRecord, FileChunk, TableMetadata, Totals
 from parquetry.metastore.storage.wire import decode_arrangement, decoder
 from parquetry.metastore.transactions.transaction import Transaction
@@ -169,7 +162,7 @@ class _Check:
             else:
                 wanted.add(commit.metadata)
         for ticket in sorted(wanted):
-            value = self._store.get(metadata_key(self._id, ticket))
+            value = self._store.get(keyspace.metadata_key(self._id, ticket))
             if value is None:
                 yield Finding(
                     "missing metadata", None, None, f"the metadata that ticket {ticket} wrote are gone"
@@ -239,7 +232,7 @@ class _Check:
 
     def records(self, repair: bool) -> Iterator[Finding]:
         """Yield unreadable records of removed files. Without its record, a sync takes the file in again."""
-        head, prefix = self._head(), removed_files_prefix(self._id)
+        head, prefix = self._head(), keyspace.removed_files_prefix(self._id)
         for row in stored_rows(self._store, self._id, head, self._oldest(head), prefix):
             if is_tombstone(row.value) or row.need is not Need.LIVE:
                 continue
@@ -273,8 +266,8 @@ class _Check:
                 yield Finding("dead commit", None, None, text, repair)
         if repair:
             head = retire(self._store, self._id, head.oldest)
-        scanned = self._store.scan(*prefix_range(JOURNAL + self._id))
-        ended = {journal_ticket(key) for key, _ in scanned}
+        scanned = self._store.scan(*keyspace.prefix_range(keyspace.JOURNAL + self._id))
+        ended = {keyspace.journal_ticket(key) for key, _ in scanned}
         for ticket in sorted(t for t in ended if t < head.next_ticket and t not in head.pending):
             text = f"of ticket {ticket}, whose commit has ended"
             yield Finding("journal", None, None, text, repair)
@@ -289,7 +282,7 @@ class _Check:
         )
         unneeded = list(unneeded_chunks(self._store, self._id, aborted, referenced))
         if repair:
-            delete_in_batches(self._store, (key for key, _ in unneeded))
+            keyspace.delete_in_batches(self._store, (key for key, _ in unneeded))
         for ticket, _ in dict.fromkeys(chunk_position(key) for key, _ in unneeded):
             yield Finding(
                 "unneeded file list", None, None, f"written by ticket {ticket}; no row refers to it", repair

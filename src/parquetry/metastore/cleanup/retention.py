@@ -21,36 +21,11 @@ import msgspec
 
 from parquetry.errors import TableNotFoundError
 from parquetry.metastore.manifest.chunks import chunk_position
+from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.checksums import is_tombstone
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.format import FIRST, require_format
 from parquetry.metastore.storage.head import Head, edit_head, merge
-from parquetry.metastore.storage.keyspace import (
-    CHUNKS,
-    COMMITS,
-    FIRST_PART_OF_REMOVED_FILES,
-    INDEXES,
-    JOURNAL,
-    METADATA,
-    RANGE_MANIFESTS,
-    ROWS_PER_DELETE,
-    SUMMARIES,
-    TICKET_BYTES,
-    UPKEEP,
-    commit_key,
-    complement,
-    delete_in_batches,
-    delete_prefix,
-    head_key,
-    journal_part,
-    journal_ticket,
-    metadata_key,
-    number,
-    partition_prefix,
-    prefix_range,
-    removed_files_prefix,
-    ticket_of,
-)
 from parquetry.metastore.storage.model import CommitRecord, PartitionIndex
 from parquetry.metastore.storage.wire import decoder
 from parquetry.metastore.versions.indexes import entry_rows
@@ -167,13 +142,13 @@ def stored_rows(
         oldest: the oldest version that is kept.
         prefix: prefix of other rows with tickets, namely `removed_files_prefix`; None for partitions.
     """
-    prefix = prefix or partition_prefix(table)
+    prefix = prefix or keyspace.partition_prefix(table)
     invisible = oldest.invisible
     last: bytes | None = None
     superseding = False  # whether the row of this partition that the oldest version shows has been seen
     superseded = False
-    for row_key, value in store.scan(*prefix_range(prefix)):
-        key, ticket = row_key[len(prefix) : -TICKET_BYTES], ticket_of(row_key)
+    for row_key, value in store.scan(*keyspace.prefix_range(prefix)):
+        key, ticket = row_key[len(prefix) : -keyspace.TICKET_BYTES], keyspace.ticket_of(row_key)
         if key != last:
             last, superseding, superseded = key, False, False
         if ticket >= head.next_ticket or ticket in head.pending:
@@ -217,22 +192,22 @@ def delete_stored_rows(
             for row in stored_rows(store, table, head, oldest, prefix)
             if row.need is need and row.key not in spared
         )
-        for batch in in_batches(rows, ROWS_PER_DELETE):
+        for batch in in_batches(rows, keyspace.ROWS_PER_DELETE):
             # A row leads to its entries, and a batch is removed in any order. So entries go first.
-            delete_in_batches(store, (key for row in batch for key in entries(row)))
+            keyspace.delete_in_batches(store, (key for row in batch for key in entries(row)))
             store.delete_many([row.row_key for row in batch])
 
 
 def commit_rows(store: Store, table: bytes) -> Iterator[tuple[bytes, CommitRecord]]:
     """Yield the keys and commits of all versions but the newest, oldest first, including retired versions."""
     decode = decoder(CommitRecord).decode
-    for key, value in store.scan(*prefix_range(COMMITS + table)):
+    for key, value in store.scan(*keyspace.prefix_range(keyspace.COMMITS + table)):
         yield key, decode(value)
 
 
 def unneeded_commits(store: Store, table: bytes, oldest: CommitRecord) -> Iterator[bytes]:
     """Yield the keys of the commits before the oldest kept version."""
-    for key, _ in store.scan(COMMITS + table, commit_key(table, oldest.version)):
+    for key, _ in store.scan(keyspace.COMMITS + table, keyspace.commit_key(table, oldest.version)):
         yield key
 
 
@@ -240,8 +215,10 @@ def unneeded_metadata(store: Store, table: bytes, head: Head, oldest: CommitReco
     """Yield the keys of the metadata that no version from the oldest on has."""
     kept = {head.commit.metadata, oldest.metadata}
     kept.update(c.metadata for _, c in commit_rows(store, table) if c.version >= oldest.version)
-    for key, _ in store.scan(METADATA + table, METADATA + table + number(head.next_ticket)):
-        ticket = int.from_bytes(key[-TICKET_BYTES:], "big")
+    for key, _ in store.scan(
+        keyspace.METADATA + table, keyspace.METADATA + table + keyspace.number(head.next_ticket)
+    ):
+        ticket = int.from_bytes(key[-keyspace.TICKET_BYTES :], "big")
         if ticket not in kept and ticket not in head.pending:
             yield key
 
@@ -257,8 +234,8 @@ def unneeded_chunks(
         head: the table's head, read before the references were collected.
         referenced: ticket and number of each chunk that a partition refers to.
     """
-    for tag in (CHUNKS, SUMMARIES):
-        for key, value in store.scan(tag + table, tag + table + number(head.next_ticket)):
+    for tag in (keyspace.CHUNKS, keyspace.SUMMARIES):
+        for key, value in store.scan(tag + table, tag + table + keyspace.number(head.next_ticket)):
             position = chunk_position(key)
             if position not in referenced and position[0] not in head.pending:
                 yield key, value
@@ -273,15 +250,19 @@ def sweep(store: Store, table: bytes, head: Head) -> None:
         head: the table's head, now or a short time ago. Its pending tickets and later tickets are left alone.
     """
     indexes = load_metadata(store, table, head.commit).indexes
-    journal = list(store.scan(*prefix_range(JOURNAL + table)))
-    for ticket, rows in itertools.groupby(journal, key=lambda row: journal_ticket(row[0])):
+    journal = list(store.scan(*keyspace.prefix_range(keyspace.JOURNAL + table)))
+    for ticket, rows in itertools.groupby(journal, key=lambda row: keyspace.journal_ticket(row[0])):
         if ticket >= head.next_ticket or ticket in head.pending:
             continue
         if head.is_aborted(ticket):
             partitions: list[bytes] = []
             files: list[bytes] = []
             for key, value in rows:
-                keys = files if journal_part(key) >= FIRST_PART_OF_REMOVED_FILES else partitions
+                keys = (
+                    files
+                    if keyspace.journal_part(key) >= keyspace.FIRST_PART_OF_REMOVED_FILES
+                    else partitions
+                )
                 keys += decoder(list[bytes]).decode(value)
             delete_rows(store, table, ticket, partitions, indexes, files)
         else:
@@ -306,15 +287,15 @@ def delete_rows(
         indexes: indexes whose entries it may have written.
         files: keys of the removed files whose records it may have written.
     """
-    prefix, age = partition_prefix(table), complement(ticket)
+    prefix, age = keyspace.partition_prefix(table), keyspace.complement(ticket)
     rows = ((key, age, b"") for key in partitions)
-    delete_in_batches(store, (prefix + key + age for key in partitions))
-    delete_in_batches(store, (key for key, _ in entry_rows(table, indexes, rows)))
-    delete_in_batches(store, (removed_files_prefix(table) + key + age for key in files))
-    delete_prefix(store, CHUNKS + table + number(ticket))
-    delete_prefix(store, SUMMARIES + table + number(ticket))
-    store.delete_many([metadata_key(table, ticket)])
-    delete_prefix(store, JOURNAL + table + number(ticket))
+    keyspace.delete_in_batches(store, (prefix + key + age for key in partitions))
+    keyspace.delete_in_batches(store, (key for key, _ in entry_rows(table, indexes, rows)))
+    keyspace.delete_in_batches(store, (keyspace.removed_files_prefix(table) + key + age for key in files))
+    keyspace.delete_prefix(store, keyspace.CHUNKS + table + keyspace.number(ticket))
+    keyspace.delete_prefix(store, keyspace.SUMMARIES + table + keyspace.number(ticket))
+    store.delete_many([keyspace.metadata_key(table, ticket)])
+    keyspace.delete_prefix(store, keyspace.JOURNAL + table + keyspace.number(ticket))
 
 
 def delete_table(store: Store, table: bytes) -> None:
@@ -323,16 +304,16 @@ def delete_table(store: Store, table: bytes) -> None:
     The metadata go first. A reader that still finds them after the other rows has missed none of these.
     """
     for prefix in (
-        METADATA + table,
-        partition_prefix(table),
-        CHUNKS + table,
-        SUMMARIES + table,
-        JOURNAL + table,
-        COMMITS + table,
-        INDEXES + table,
-        removed_files_prefix(table),
-        RANGE_MANIFESTS + table,
-        UPKEEP + table,
+        keyspace.METADATA + table,
+        keyspace.partition_prefix(table),
+        keyspace.CHUNKS + table,
+        keyspace.SUMMARIES + table,
+        keyspace.JOURNAL + table,
+        keyspace.COMMITS + table,
+        keyspace.INDEXES + table,
+        keyspace.removed_files_prefix(table),
+        keyspace.RANGE_MANIFESTS + table,
+        keyspace.UPKEEP + table,
     ):
-        delete_prefix(store, prefix)
-    store.delete_many([head_key(table)])
+        keyspace.delete_prefix(store, prefix)
+    store.delete_many([keyspace.head_key(table)])

@@ -14,18 +14,7 @@ from parquetry.data_files import FileRecord
 from parquetry.errors import PartitionExistsError, UnsupportedError
 from parquetry.layout import ArrangementSpec
 from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.transactions.changes import (
-    Add,
-    Append,
-    Change,
-    Drop,
-    Grow,
-    Move,
-    Recut,
-    Replace,
-    Restore,
-    Scope,
-)
+from parquetry.metastore.transactions import changes
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.scan import ScanPlan
@@ -50,8 +39,8 @@ class ChangeSet:
 
     def __init__(self, base: TableSnapshot) -> None:
         self.base = base
-        self.changes: dict[bytes, Change] = {}
-        self.scopes: list[Scope] = []
+        self.changes: dict[bytes, changes.Change] = {}
+        self.scopes: list[changes.Scope] = []
         self.metadata: TableMetadata | None = None
         self.restored_from: int | None = None
 
@@ -82,10 +71,10 @@ class ChangeSet:
         before = self._changeable(key)
         match before:
             case None:
-                self.changes[key] = Append(tuple(files), location, arrangement)
+                self.changes[key] = changes.Append(tuple(files), location, arrangement)
                 return
-            case Drop():
-                before = Replace((), None, arrangement or self.arrangement)
+            case changes.Drop():
+                before = changes.Replace((), None, arrangement or self.arrangement)
         if location not in (None, before.location) or arrangement not in (None, before.arrangement):
             raise self._two_changes_error()
         self.changes[key] = replace(before, files=before.files + tuple(files))
@@ -110,7 +99,7 @@ class ChangeSet:
         key = self._key(values)
         if self._changeable(key) is not None:
             raise self._two_changes_error()
-        self.changes[key] = Grow(tuple(files), None, arrangement)
+        self.changes[key] = changes.Grow(tuple(files), None, arrangement)
 
     def replace(
         self,
@@ -137,9 +126,9 @@ class ChangeSet:
         """
         key = self._key(values)
         before = self._changeable(key)
-        if isinstance(before, Drop):  # the partition is made anew
+        if isinstance(before, changes.Drop):  # the partition is made anew
             arrangement = arrangement or self.arrangement
-        kind = Add if isinstance(before, Add) else Replace
+        kind = changes.Add if isinstance(before, changes.Add) else changes.Replace
         self.changes[key] = kind(tuple(files), location, arrangement, only_new)
 
     def add(
@@ -163,14 +152,14 @@ class ChangeSet:
         """
         key = self._key(values)
         before = self.changes.get(key)
-        if before is not None and not isinstance(before, Drop):
+        if before is not None and not isinstance(before, changes.Drop):
             raise PartitionExistsError(
                 f"Partition {self.base.placement.describe(key)} of table {self.base.label} is given twice in one commit."
             )
         if before is None:
-            self.changes[key] = Add(tuple(files), location, arrangement)
+            self.changes[key] = changes.Add(tuple(files), location, arrangement)
         else:  # the partition is made anew
-            self.changes[key] = Replace(tuple(files), location, arrangement or self.arrangement)
+            self.changes[key] = changes.Replace(tuple(files), location, arrangement or self.arrangement)
 
     def drop(self, values: Sequence[Value]) -> None:
         """Drop a partition. `commit` fails if it does not exist. Files are left alone.
@@ -179,10 +168,10 @@ class ChangeSet:
             ValueTypeError: the values do not fit the partition columns.
         """
         key = self._key(values)
-        if isinstance(self._changeable(key), Add):
+        if isinstance(self._changeable(key), changes.Add):
             del self.changes[key]
         else:
-            self.changes[key] = Drop()
+            self.changes[key] = changes.Drop()
 
     def rename(self, values: Sequence[Value], new_values: Sequence[Value]) -> None:
         """Give a partition other values; its files stay where they are.
@@ -200,8 +189,8 @@ class ChangeSet:
                     f"Partition {self.base.placement.describe(key)} of table {self.base.label} is renamed and "
                     "changed in another way in one commit; make two commits."
                 )
-        self.changes[old] = Drop(moves=True)
-        self.changes[new] = Move(old)
+        self.changes[old] = changes.Drop(moves=True)
+        self.changes[new] = changes.Move(old)
 
     def restore(self, version: TableSnapshot, partition: PartitionSnapshot) -> None:
         """Restore a partition of an earlier version, instead of any other change of this transaction to it.
@@ -214,7 +203,7 @@ class ChangeSet:
         """
         oldest = version.version if self.restored_from is None else self.restored_from
         self.restored_from = min(oldest, version.version)
-        self.changes[partition.key] = Restore(partition.entry)
+        self.changes[partition.key] = changes.Restore(partition.entry)
 
     def keep_location(self, partition: PartitionSnapshot) -> None:
         """Keep a partition at its location in `base`, even if the table's location changes.
@@ -228,7 +217,7 @@ class ChangeSet:
         if partition.key in self.changes:
             raise self._two_changes_error()
         if not partition.entry.location:
-            self.changes[partition.key] = Restore(
+            self.changes[partition.key] = changes.Restore(
                 msgspec.structs.replace(partition.entry, location=partition.location)
             )
 
@@ -242,7 +231,7 @@ class ChangeSet:
         key = self._key(values)
         if key in self.changes:
             raise self._two_changes_error()
-        self.changes[key] = Recut()
+        self.changes[key] = changes.Recut()
 
     def replace_where(self, plan: ScanPlan | None) -> None:
         """Drop all partitions of `base` that a plan selects, unless this transaction gives them files.
@@ -267,7 +256,7 @@ class ChangeSet:
                 f"Partitions of table {self.base.label} cannot be replaced by a filter that does not decide "
                 "for each partition; filter on partition columns only."
             )
-        self.scopes.append(Scope(plan))
+        self.scopes.append(changes.Scope(plan))
 
     def set_metadata(self, metadata: TableMetadata) -> None:
         """Replace the table's metadata. The commit conflicts with any other commit that does the same.
@@ -290,10 +279,16 @@ class ChangeSet:
     def _key(self, values: Sequence[Value]) -> bytes:
         return self.base.placement.key_of(values)
 
-    def _changeable(self, key: bytes) -> Append | Replace | Add | Drop | None:
+    def _changeable(self, key: bytes) -> changes.Append | changes.Replace | changes.Add | changes.Drop | None:
         """Return the transaction's change to a partition so far, which must not be a rename or a restore."""
         match self.changes.get(key):
-            case None | Append() | Replace() | Add() | Drop(moves=False) as before:
+            case (
+                None
+                | changes.Append()
+                | changes.Replace()
+                | changes.Add()
+                | changes.Drop(moves=False) as before
+            ):
                 return before
             case _:
                 raise self._two_changes_error()

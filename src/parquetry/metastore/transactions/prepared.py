@@ -11,15 +11,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from parquetry.errors import (
-    CommitAbortedError,
-    CommitConflictError,
-    ForeignWarehouseError,
-    PartitionExistsError,
-    PartitionNotFoundError,
-    TableNotFoundError,
-    UnsupportedError,
-)
+from parquetry import errors
 from parquetry.locations import join_location
 from parquetry.metastore.ownership.owner import ownership_of
 from parquetry.metastore.storage.format import ARRANGED, FIRST, STREAMS, format_of
@@ -170,9 +162,9 @@ def describe(transaction: Transaction) -> str:
     return f"{transaction.operation!r} on table {transaction.base.label}"
 
 
-def abort_error(transaction: Transaction) -> CommitAbortedError:
+def abort_error(transaction: Transaction) -> errors.CommitAbortedError:
     """Return the error of a commit whose ticket another writer has aborted."""
-    return CommitAbortedError(
+    return errors.CommitAbortedError(
         f"{describe(transaction)} took so long that another writer took its author for dead; nothing was written: "
         "run it again."
     )
@@ -185,7 +177,7 @@ def require_kept(transaction: Transaction, head: Head, version: int) -> None:
         CommitConflictError: a vacuum retired it.
     """
     if head.oldest > version:
-        raise CommitConflictError(
+        raise errors.CommitConflictError(
             f"Version {version}, on which {describe(transaction)} is based, was vacuumed away meanwhile; "
             "nothing was written: run it again."
         )
@@ -198,7 +190,9 @@ def require_open(base: TableSnapshot, head: Head) -> None:
         TableNotFoundError: it was dropped or replaced.
     """
     if head.is_deleted:
-        raise TableNotFoundError(f"Table {base.label} was {head.state} meanwhile; nothing was written.")
+        raise errors.TableNotFoundError(
+            f"Table {base.label} was {head.state} meanwhile; nothing was written."
+        )
 
 
 def require_name(base: TableSnapshot, head: Head) -> None:
@@ -208,7 +202,7 @@ def require_name(base: TableSnapshot, head: Head) -> None:
         CommitConflictError: it was renamed.
     """
     if (head.database, head.name) != (base.database, base.name):
-        raise CommitConflictError(
+        raise errors.CommitConflictError(
             f"Table {base.label} became {head.database}.{head.name} meanwhile; nothing was written: run the statement again "
             "with the name that is meant."
         )
@@ -232,12 +226,12 @@ def require_possible(prepared: PreparedCommit) -> bool:
         row = prepared.before.get(key)
         there = row is not None and not row.is_tombstone
         if isinstance(change, Drop) and not there:
-            raise PartitionNotFoundError(
+            raise errors.PartitionNotFoundError(
                 f"Partition {base.describe(key)} of table {base.label} does not exist in version {base.version}; "
                 "SHOW PARTITIONS lists those that do."
             )
         if isinstance(change, Add | Move) and there:
-            raise PartitionExistsError(
+            raise errors.PartitionExistsError(
                 f"Partition {base.describe(key)} of table {base.label} exists already in version {base.version}; "
                 "drop it first, or leave it as it is."
             )
@@ -245,7 +239,7 @@ def require_possible(prepared: PreparedCommit) -> bool:
             arranged |= require_fitting(prepared.transaction, key, change, prepared.base_entry(key))
     occupied = prepared.transaction.successor is None and bool(prepared.changes or base.totals.partitions)
     if occupied and prepared.metadata and prepared.metadata.key_definition != base.metadata.key_definition:
-        raise UnsupportedError(
+        raise errors.UnsupportedError(
             f"The partition columns of table {base.label} cannot change while it has partitions; "
             "make another table and copy the rows."
         )
@@ -277,7 +271,7 @@ def require_own_folder(table: TableSnapshot, location: str) -> None:
     """
     ownership = ownership_of(table.store)
     if ownership.shares(table.id) and not ownership.is_inside(location):
-        raise ForeignWarehouseError(
+        raise errors.ForeignWarehouseError(
             f"Table {table.label} cannot be written: {location} is outside of this warehouse, which was copied, and belongs to the "
             "original with all tables there. CREATE TABLE … AS SELECT makes a table here. If these files were copied, too, "
             "`parquetry relocate FROM TO` names their new place; if the original is no more, `parquetry claim --outside` "
