@@ -1,6 +1,6 @@
 """The operations on a warehouse that CALL and the command line offer, each defined once.
 
-`operation` says what an operation is, and `registry` lists them. `planner/procedures.py` makes procedures of
+`operation` says what an operation is, and `registry` lists them. `planner/procedures` makes procedures of
 them, and `cli/operations.py` commands.
 """
 

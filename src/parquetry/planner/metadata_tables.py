@@ -24,7 +24,7 @@ from parquetry.locations import join_location
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
 from parquetry.operations import OPERATIONS, readable_versions
 from parquetry.planner.lake import Lake
-from parquetry.planner.procedures import Row, wire_rows
+from parquetry.planner.procedures.signature import Row, wire_rows
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.tables.tables import load as load_table

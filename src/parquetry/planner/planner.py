@@ -18,9 +18,10 @@ from parquetry.errors import ParquetryError, UnsupportedError
 from parquetry.locations import use_file_systems
 from parquetry.metastore import Author, Door, author_of_commits
 from parquetry.open_files import open_files_error
-from parquetry.planner import metadata_tables, procedures, statements, tracing
+from parquetry.planner import metadata_tables, statements, tracing
 from parquetry.planner.engine import Engine, Failure
 from parquetry.planner.lake import Lake
+from parquetry.planner.procedures import analyze, calls
 from parquetry.planner.protocol import answers, codec, questions
 from parquetry.planner.scans import joins, scans
 from parquetry.planner.streams import streams
@@ -39,7 +40,8 @@ _ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] 
     **scans.ANSWERS,
     **streams.ANSWERS,
     **joins.ANSWERS,
-    **procedures.ANSWERS,
+    **calls.ANSWERS,
+    **analyze.ANSWERS,
 }
 
 _CHANGES = (

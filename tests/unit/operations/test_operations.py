@@ -14,7 +14,7 @@ from parquetry.cli import operations as front
 from parquetry.cli.main import app
 from parquetry.operations import OPERATIONS, Operation, Timestamp
 from parquetry.operations.operation import Context, Option, Presentation, TableName, operation
-from parquetry.planner.procedures import converted, parameters, result_rows, result_schema
+from parquetry.planner.procedures.signature import converted, parameters, result_rows, result_schema
 from parquetry.verification import Misplacement
 
 

@@ -17,7 +17,14 @@ from parquetry.prune.needed_rows import FirstRows
 from parquetry.prune.report.scan import Step
 from parquetry.prune.rule import PruningRequest, Remaining, Rule
 from parquetry.prune.rules.files import FileRule
-from parquetry.prune.rules.results import matching
+from parquetry.prune.rules.results.matching import (
+    NO_MATCHING_FILE,
+    condition_columns,
+    fewest_files,
+    fully_matching,
+    statistics_names,
+    unused_step,
+)
 
 
 class LimitRule(Rule):
@@ -28,7 +35,7 @@ class LimitRule(Rule):
 
     def statistics(self, scan: PruningRequest) -> Iterable[str]:
         """Return the columns of the conditions if there is a LIMIT."""
-        return () if _limit(scan) is None else matching.condition_columns(scan)
+        return () if _limit(scan) is None else condition_columns(scan)
 
     def narrow(self, scan: PruningRequest, remaining: Remaining) -> tuple[Remaining, Step | None]:
         """Keep the fewest files that have enough rows, if only rows that match are in them."""
@@ -37,12 +44,10 @@ class LimitRule(Rule):
         if first is None or of < 2:
             return remaining, None
         if (reason := first.hindrance.reason) is not None:
-            return remaining, matching.unused_step(first, of, reason)
+            return remaining, unused_step(first, of, reason)
         files = _MatchingFiles(scan, remaining, first.count)
         if files.rows < first.count:
-            return remaining, None if remaining.certain else matching.unused_step(
-                first, of, _too_few(files.rows)
-            )
+            return remaining, None if remaining.certain else unused_step(first, of, _too_few(files.rows))
         blocks = files.chosen(first.count)
         kept = sum(block.count for block in blocks)
         step = Step(self.name, kept, of, (f"enough rows for {first.text}",), origins=("result",))
@@ -60,7 +65,7 @@ def _too_few(rows: int) -> str:
     ('no file is known to have only rows that match', 'the files with only rows that match have 7 rows')
     """
     if not rows:
-        return matching.NO_MATCHING_FILE
+        return NO_MATCHING_FILE
     return f"the files with only rows that match have {rows:,} {'row' if rows == 1 else 'rows'}"
 
 
@@ -78,8 +83,8 @@ class _MatchingFiles:
         self._blocks: list[FileBlock] = []
         self._flags: list[Flags] = []
         self.rows = 0
-        for block in remaining.files(scan, matching.statistics_names(scan, matching.condition_columns(scan))):
-            flags = matching.fully_matching(scan, remaining, block)
+        for block in remaining.files(scan, statistics_names(scan, condition_columns(scan))):
+            flags = fully_matching(scan, remaining, block)
             self._blocks.append(block)
             self._flags.append(flags)
             self.rows += int(block.files.rows[flags].sum())
@@ -91,7 +96,7 @@ class _MatchingFiles:
         flags = np.concatenate(self._flags)
         rows = np.concatenate([block.files.rows for block in self._blocks])
         sizes = np.concatenate([block.files.bytes for block in self._blocks])
-        places = matching.fewest_files(np.where(flags, rows, 0), sizes, wanted)
+        places = fewest_files(np.where(flags, rows, 0), sizes, wanted)
         starts = np.cumsum([0, *(block.count for block in self._blocks)])
         return [
             block.project(mine - start, self._scan.projected)
