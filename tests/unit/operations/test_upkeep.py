@@ -121,7 +121,7 @@ def test_small_files_are_found_and_merged() -> None:
     done = list(maintain.run(lake))
     assert [each.outcome for each in done] == ["done", "done"]
     assert "2 partitions rewritten, 400 files before, 2 after" in done[0].detail
-    assert upkeep(lake) == []
+    assert needs(lake) == []
 
 
 def test_a_pattern_chooses_tables() -> None:
@@ -129,9 +129,9 @@ def test_a_pattern_chooses_tables() -> None:
     lake = Lake()
     lake.fill("few", 30)
     lake.fill("many", 30)
-    assert upkeep(lake, "default.M*") == [("lake.default.many", "small files")]
+    assert needs(lake, "default.M*") == [("lake.default.many", "small files")]
     with pytest.raises(UnsupportedError, match="No table fits 'defualt"):
-        upkeep(lake, "defualt.*")
+        needs(lake, "defualt.*")
 
 
 def test_a_budget_of_bytes_leaves_the_rest() -> None:
@@ -205,7 +205,7 @@ def test_old_versions_and_forgotten_vacuums(monkeypatch: pytest.MonkeyPatch) -> 
     assert (need.need, need.count, need.bytes) == ("old versions", 2, MB)
     (done,) = maintain.run(lake)
     assert done.outcome == "done"
-    assert upkeep(lake) == []
+    assert needs(lake) == []
     monkeypatch.setattr(clock, "now_ms", lambda: true_now() + 31 * DAY_MS)
     (late,) = status.run(lake)
     assert (late.need, late.count) == ("no vacuum", 31)
@@ -226,16 +226,16 @@ def test_half_bucketed_tables_and_old_lists(monkeypatch: pytest.MonkeyPatch) -> 
         bounds = {"x": ColumnStatistics(1, 0, 100 - number, 100 - number)}
         append.append((0,), [FileRecord(f"late{number}", 100 * MB, 1, 1, bounds)])
         commit(append)
-    assert upkeep(lake) == [("lake.default.t", "old records")]
+    assert needs(lake) == [("lake.default.t", "old records")]
     buckets = ArrangementSpec(buckets=BucketSpec(("x",), 1))
     change = Transaction(table.refresh(), "alter")
     change.set_metadata(msgspec.structs.replace(table.metadata, arrangement=buckets))
     commit(change)
-    assert upkeep(lake) == [("lake.default.t", "other buckets"), ("lake.default.t", "old records")]
+    assert needs(lake) == [("lake.default.t", "other buckets"), ("lake.default.t", "old records")]
     first, second = maintain.run(lake)
     assert (first.count, first.outcome, second.outcome) == (3, "done", "done")
     assert first.statement == "CALL lake.system.rebucket('default.t')"
-    assert ("lake.default.t", "other buckets") not in upkeep(lake)
+    assert ("lake.default.t", "other buckets") not in needs(lake)
 
 
 def test_without_an_engine_files_stay_small(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -278,7 +278,7 @@ def test_a_damaged_table_does_not_stop_the_others() -> None:
         size(metadata) if metadata.location != bad.metadata.location else refuse()
     )
     lake.engine = broken
-    assert upkeep(lake) == [("lake.default.bad", "unreadable"), ("lake.default.good", "small files")]
+    assert needs(lake) == [("lake.default.bad", "unreadable"), ("lake.default.good", "small files")]
     assert [each.outcome for each in maintain.run(lake)] == ["failed", "done"]
 
 
