@@ -1,4 +1,4 @@
-"""Read the trees of operands that the bridge sends, columns, literals and expressions, and write them as text.
+"""Read trees of operands that the bridge sends, columns, literals and expressions, and write them as text.
 
 `spark_json` describes the trees.
 
