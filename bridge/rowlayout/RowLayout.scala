@@ -18,7 +18,8 @@ import org.apache.spark.sql.types.{DataType, StringType, VarcharType}
  *
  * @param buckets the scan's buckets, in which it can be read
  * @param columns for each bucket column, in their hash order, the ways to compute it from the node's output
- * @param order the same for each column that the files are sorted by
+ * @param plain those of these ways that are columns which Spark knows to be the bucket column
+ * @param order for each column that the files are sorted by, the node's columns that are the same
  * @param members this scan, and those that joins below have brought together with it in the same buckets
  * @param beside scans below the same UNION ALL: after it, all of them are in their buckets, or none
  * @param unions UNIONs above the scan, each with the bucket columns as expressions of its children
@@ -27,8 +28,8 @@ import org.apache.spark.sql.types.{DataType, StringType, VarcharType}
  * @param ifUsed whether the rows are there only if Spark uses the buckets: it gathers rows by them below
  */
 case class Source(
-    relation: DataSourceV2ScanRelation, buckets: Option[BucketsAnswer], columns: Seq[Seq[Expression]], order: Seq[Seq[Expression]],
-    members: Seq[Member], beside: Seq[DataSourceV2ScanRelation] = Nil, unions: Seq[(Union, Seq[Seq[Expression]])] = Nil,
+    relation: DataSourceV2ScanRelation, buckets: Option[BucketsAnswer], columns: Seq[Seq[Expression]], plain: Seq[Seq[Expression]],
+    order: Seq[Seq[Expression]], members: Seq[Member], beside: Seq[DataSourceV2ScanRelation] = Nil, unions: Seq[(Union, Seq[Seq[Expression]])] = Nil,
     ofSpark: Boolean = true, hasFiles: Boolean = true, ifUsed: Boolean = false) {
   def scan: ParquetryScan = relation.scan.asInstanceOf[ParquetryScan]
   /** The buckets that the scan reports to Spark. */
@@ -61,13 +62,15 @@ case class Source(
     columns = columns.zip(buckets.toSeq.flatMap(_.types)).map { case (ways, raw) =>
       ways.flatMap(KeyForms.of(_, raw, buckets.get.version, values)).map(Source.bound(_, output)).distinct
     },
-    order = order.map(_.flatMap(way => values.zip(output).collect { case (value, column) if value.semanticEquals(way) => column })))
+    plain = plain.map(renamed(_, values, output)), order = order.map(renamed(_, values, output)))
+  private def renamed(ways: Seq[Expression], values: Seq[Expression], output: Seq[Expression]): Seq[Expression] =
+    values.zip(output).collect { case (value, column) if ways.exists(_.semanticEquals(value)) => column }
 
   /** The same rows above a join, where a side's keys also are in other columns. */
   private[rowlayout] def and(keys: Seq[Expression], equal: Seq[Expression]): Source = {
     val more = as(keys, equal)
-    copy(columns = columns.zip(more.columns).map { case (ways, others) => (ways ++ others).distinct },
-      order = order.zip(more.order).map { case (ways, others) => (ways ++ others).distinct })
+    def both(ways: Seq[Seq[Expression]], others: Seq[Seq[Expression]]) = ways.zip(others).map { case (own, theirs) => (own ++ theirs).distinct }
+    copy(columns = both(columns, more.columns), plain = both(plain, more.plain), order = both(order, more.order))
   }
   private[rowlayout] def keptWhole(reason: Option[String]): Source = copy(members = members.map(one => one.copy(whole = one.whole.orElse(reason))))
   private[rowlayout] def repeatable(yes: Boolean): Source = if (yes) this else copy(members = members.map(_.copy(repeatable = false)))
@@ -91,7 +94,7 @@ case class KeyedSource(source: Source, keys: Seq[Expression], forms: Seq[Seq[Exp
   def meets(other: KeyedSource): Boolean = source.hashesAs(other.source) &&
     forms.zip(other.forms).forall { case (one, another) => one.exists(another.contains) }
   /** For each bucket column the positions of keys that are the column. */
-  private def plain: Seq[Seq[Int]] = source.columns.map(ways => keys.indices.filter(i => ways.exists(_.semanticEquals(keys(i)))))
+  private lazy val plain: Seq[Seq[Int]] = source.plain.map(ways => keys.indices.filter(i => ways.exists(_.semanticEquals(keys(i)))))
   /** Whether Spark itself knows the rows to be in buckets by the keys. */
   def isPlain: Boolean = source.ofSpark && plain.forall(_.nonEmpty)
   /** Whether Spark itself finds rows with equal keys in buckets of one hash, perhaps of other numbers. */
@@ -106,7 +109,7 @@ private object Source {
     val buckets = scan.bucketsInPlace.filter(_.columns.forall(name => relation.output.exists(_.name == name)))
     val columns = buckets.toSeq.flatMap(_.columns.map(name => relation.output.filter(_.name == name).take(1)))
     val order = relation.ordering.toSeq.flatten.takeWhile(one => one.direction == Ascending && one.nullOrdering == NullsFirst).map(one => Seq(one.child))
-    Source(relation, buckets, columns, order, Seq(Member(relation)))
+    Source(relation, buckets, columns, columns, order, Seq(Member(relation)))
   }
   def bound(form: Expression, to: Seq[Expression]): Expression = form.transform { case key: BoundReference => to(key.ordinal) }
 }
@@ -201,7 +204,7 @@ class RowLayouts {
         val ways = columns.map(_.head)
         val keys = union.children.map(child => ways.map(_.transform { case a: Attribute => child.output(union.output.indexWhere(_.exprId == a.exprId)) }))
         val (beside, unions) = (sources.flatMap(source => source.relation +: source.beside), sources.flatMap(_.unions) :+ (union -> keys))
-        sources.map(source => source.copy(columns = columns, order = Nil, members = Seq(Member(source.relation)), beside = beside, unions = unions,
+        sources.map(source => source.copy(columns = columns, plain = columns.map(_ => Nil), order = Nil, members = Seq(Member(source.relation)), beside = beside, unions = unions,
           ofSpark = false, hasFiles = sources.forall(_.hasFiles)))
       }
     }.flatten.distinctBy(source => System.identityHashCode(source.relation))

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from parquetry.joins.plan.graph import GraphScan, HotScan, PlanGraph
+from parquetry.joins.plan.graph import HotScan, PlanGraph
 from parquetry.joins.scans.buckets import BucketSizes
 
 MIN_GAIN = 0.2
@@ -44,8 +44,8 @@ class _Side(NamedTuple):
 
     Attributes:
         sizes: of its buckets.
-        work: of each bucket: its rows, as bytes of the scan's average row (`cost`). Rows of a heavy value
-            take few bytes in a file, and as much work as others.
+        work: of each bucket: its rows, as bytes of the join's average row (`cost`). Rows of a heavy value take
+            few bytes in a file, and as much work as others.
         least: the fewest rows of a bucket that is split, by the table's setting.
         whole: why its rows must not be in several tasks, or None if they may be.
     """
@@ -104,12 +104,13 @@ def decide_split(graph: PlanGraph, hot: Sequence[HotScan]) -> SplitDecision:
         graph: the joins of a plan.
         hot: all scans of one of them, each with the sizes of its buckets.
 
+    >>> from parquetry.joins.plan.graph import GraphScan
     >>> hot, even = BucketSizes([900, 50, 50], [900, 50, 50], [8, 1, 1]), BucketSizes([10] * 3, [10] * 3, [1] * 3)
     >>> scans = [GraphScan(3, 3, larger=False, sizes=sizes, least=100) for sizes in (hot, even)]
     >>> decide_split(PlanGraph(scans, [], cores=4), [HotScan(0), HotScan(1)]).buckets
     [BucketPieces(bucket=0, pieces=4, interleaved=False)]
     """
-    join = _Candidate([_side(graph.scans[each.scan], each.whole) for each in hot], graph.cores)
+    join = _candidate(graph, hot)
     tried = [(i, _pieces(join, i)) for i, side in enumerate(join.sides) if side.whole is None]
     before = _time(join, 0, [])
     times = [(_time(join, side, pieces), side, pieces) for side, pieces in tried if pieces]
@@ -120,10 +121,18 @@ def decide_split(graph: PlanGraph, hot: Sequence[HotScan]) -> SplitDecision:
     return SplitDecision(None, [], _refusals(join))
 
 
-def _side(scan: GraphScan, whole: str | None) -> _Side:
-    assert scan.sizes is not None, "a scan whose buckets may be split has their sizes"
-    width = sum(scan.sizes.bytes) / max(sum(scan.sizes.rows), 1)
-    return _Side(scan.sizes, [rows * width for rows in scan.sizes.rows], scan.least, whole)
+def _candidate(graph: PlanGraph, hot: Sequence[HotScan]) -> _Candidate:
+    scans = [graph.scans[each.scan] for each in hot]
+    sizes = [scan.sizes for scan in scans if scan.sizes is not None]
+    assert len(sizes) == len(hot), "scans whose buckets may be split have their sizes"
+    width = sum(sum(each.bytes) for each in sizes) / max(sum(sum(each.rows) for each in sizes), 1)
+    return _Candidate(
+        [
+            _Side(own, [rows * width for rows in own.rows], scan.least, each.whole)
+            for own, scan, each in zip(sizes, scans, hot, strict=True)
+        ],
+        graph.cores,
+    )
 
 
 def _pieces(join: _Candidate, side: int) -> list[BucketPieces]:
