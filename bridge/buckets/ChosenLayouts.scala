@@ -10,7 +10,7 @@ import org.apache.spark.sql.parquetry.rowlayout._
 import org.apache.spark.sql.parquetry.scan.{ParquetryScan, SplitBuckets}
 import org.apache.spark.sql.parquetry.versions.{BucketTransform, ScanRelation}
 
-/** Puts the planner's decisions about buckets into a plan, and into the plans of its runtime filters alike. */
+/** Changes a plan as the planner has decided about buckets, and the plans of its runtime filters alike. */
 private class ChosenLayouts(graph: PlanGraph, chosen: JoinsAnswer) {
   private val sources = graph.joins.flatMap(_.sources).distinctBy(source => System.identityHashCode(source.relation))
   private def numberOf(counts: Seq[Long], relation: DataSourceV2ScanRelation): Option[Int] =

@@ -13,9 +13,9 @@ import org.apache.spark.sql.parquetry.rowlayout.{InBuckets, PlanGraph, StayInBuc
  * (`joins/plan/decide.py`), from their graph; this rule changes the scans:
  *
  *  - Both sides report one number of buckets to Spark, where Spark does not fold the larger number.
- *  - A scan is read in place, bucket by bucket, where Spark would shuffle both sides: one is in no buckets, in
- *    others, or in buckets only in part. Spark then shuffles what is not in these buckets, and that alone, by
- *    the hash of the files (`BucketPartitioning`).
+ *  - A scan is read in place, bucket by bucket, where Spark would shuffle both sides: one is in no buckets,
+ *    in others, or in buckets only in part. Spark then shuffles what is not in these buckets, and that alone,
+ *    by the hash of the files (`BucketPartitioning`).
  *  - Several tasks read a hot bucket (`HideBuckets`).
  *
  * {{{

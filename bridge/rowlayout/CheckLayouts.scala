@@ -14,21 +14,21 @@ import org.apache.spark.sql.parquetry.versions.Bucketing
  * The last look at a plan: a scan keeps a layout only if the final plan relies on it.
  *
  *  - A scan in buckets that no join, aggregate or window uses is read without them. Else it would read each
- *    bucket in a task of its own: thousands of small tasks, or a few large ones. Without buckets its files are
- *    split and packed as for other scans. `DisableUnnecessaryBucketedScan` does the same for Spark's own tables,
- *    under the same setting (`spark.sql.sources.bucketing.autoBucketedScan.enabled`). Spark turns it off for
- *    data that it caches, since later queries may use the buckets.
+ *    bucket in a task of its own: thousands of small tasks, or a few large ones. Without buckets its files
+ *    are split and packed as for other scans. `DisableUnnecessaryBucketedScan` does the same for Spark's own
+ *    tables, under the same setting (`spark.sql.sources.bucketing.autoBucketedScan.enabled`). Spark turns it
+ *    off for data that it caches, since later queries may use the buckets.
  *  - If buckets are used and the order of their files is not, the files are not merged: they are read in the
  *    same partitions, one after the other and by batches.
- *  - Hot buckets are read by one task each if Spark does not join them in place after all: it shuffles or
- *    broadcasts a side, by a setting or in a later plan. The rows of the other side's bucket, which each task
+ *  - Hot buckets are read by one task each if Spark does not join them in place after all. It may shuffle or
+ *    broadcast a side, by a setting or in a later plan. The rows of the other side's bucket, which each task
  *    of a split bucket gets, would then be in the join several times.
  *
  * It runs again on each plan that adaptive execution makes.
  */
 object CheckLayouts extends Rule[SparkPlan] {
   /**
-   * What the nodes above a node rely on.
+   * The layouts that nodes above a node rely on.
    *
    * @param buckets whether they need rows with equal keys in one partition
    * @param order whether they need rows in an order

@@ -16,7 +16,7 @@ object Lost {
   case class Through(node: String) extends Lost
   case class Other(node: String) extends Lost
 
-  /** Of a join between a side of another join and its scans. */
+  /** The loss by a join between a side of another join and its scans. */
   def through(joinType: JoinType): Through = Through(LogicalNames.of(joinType) match {
     case "EXISTS" => "EXISTS or IN beside OR"
     case name => s"$name JOIN"

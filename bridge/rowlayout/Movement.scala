@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.parquetry.joingraph.{BroadcastSide, EquiJoin, JoinSide}
 
 /**
- * What a node does with the rows of its inputs: whether they stay in their partitions. This is the one place
+ * The way of rows through a node: whether they stay in the partitions of its inputs. This is the one place
  * that tells the nodes of logical and physical plans apart by it.
  */
 sealed trait Movement
@@ -34,7 +34,7 @@ object Movement {
   case class Joins(joinType: JoinType, sides: Option[(JoinSide, JoinSide)], broadcast: Option[BuildSide]) extends Movement
   /** Partitions of several inputs become one, or partitions of their own. */
   case object Unites extends Movement
-  /** Rows of the first input stay, and those of the others come to their partitions. */
+  /** Rows of the first input stay, and rows of the others come to their partitions. */
   case object Completes extends Movement
   /** Rows come to other partitions. */
   case class Moves(why: Lost) extends Movement
@@ -50,7 +50,7 @@ object Movement {
     case other => Moves(Lost.Other(other.nodeName))
   }
 
-  /** Of a physical plan. Its nodes move no row on their own: exchanges do so for them. */
+  /** The same in a physical plan. Its nodes move no row on their own: exchanges do so for them. */
   def of(plan: SparkPlan): Movement = plan match {
     case shuffle: ShuffleExchangeLike => Moves(Lost.Shuffle(isAsked = shuffle.shuffleOrigin != ENSURE_REQUIREMENTS))
     case broadcast: BroadcastExchangeLike => Moves(Lost.Other(broadcast.nodeName))

@@ -26,13 +26,14 @@ case class GraphJoin(join: Join, left: JoinSide, right: JoinSide, lefts: Seq[Key
 }
 
 /**
- * The joins of a plan with a side in buckets, and their scans, as the planner is asked about them: in how many
- * buckets, in place or not, and with which hot buckets in several tasks (`joins/plan/decide.py`).
+ * The joins of a plan with a side in buckets, and their scans, for a question to the planner. It decides in
+ * how many buckets they are joined, whether in place, and which hot buckets several tasks read
+ * (`joins/plan/decide.py`).
  *
  * @param joins each after the joins below it
  */
 class PlanGraph(val joins: Seq[GraphJoin], val layouts: RowLayouts, conf: SQLConf) {
-  /** The scans that joins read, and those in the same buckets as one of them. */
+  /** The scans that joins read, and scans in the same buckets as one of them. */
   val scans: Seq[DataSourceV2ScanRelation] = joins.flatMap(join => join.sources.flatMap(source => source.relation +: source.members.map(_.relation)) ++
     join.sources.flatMap(_.beside) ++ join.hot.map(_.relation)).distinctBy(System.identityHashCode)
 
@@ -77,7 +78,10 @@ class PlanGraph(val joins: Seq[GraphJoin], val layouts: RowLayouts, conf: SQLCon
   /** A scan, and the scans that are in its buckets by a join below. */
   private def sameHash(source: Source): Seq[JValue] = (source.relation +: source.members.map(_.relation).filterNot(_ eq source.relation)).map(index)
 
-  /** Whether Spark itself joins two scans without a shuffle if they have one number of buckets: some settings prevent this. */
+  /**
+   * Whether Spark itself joins two scans without a shuffle if they have one number of buckets. Some settings
+   * prevent this.
+   */
   private def solved(join: GraphJoin, one: KeyedSource, other: KeyedSource): Boolean =
     conf.v2BucketingPushPartValuesEnabled &&
       (!conf.getConf(SQLConf.REQUIRE_ALL_CLUSTER_KEYS_FOR_CO_PARTITION) || one.forms.length == join.left.keys.length) &&
@@ -107,14 +111,14 @@ object PlanGraph {
 }
 
 /**
- * Finds the joins whose hot buckets may be split. All scans below such a join are in the same buckets, so that
- * each task of a bucket can have a part of the rows of one of them, and all rows of the others.
+ * Finds the joins whose hot buckets may be split. All scans below such a join are in the same buckets. So
+ * each task of a bucket can have a part of the rows of one scan, and all rows of the others.
  */
 private class HotJoins(layouts: RowLayouts) {
   /**
    * The joins of a plan, each with all its scans.
    *
-   * @param used scans whose buckets spare a node above a shuffle of its own: a split would make it shuffle
+   * @param used scans with buckets that a node above uses: a split would make it shuffle
    */
   def of(plan: LogicalPlan, used: Seq[DataSourceV2ScanRelation]): Seq[(Join, Seq[Member])] = plan match {
     case _: HideBuckets | _: MergeRows => Nil // a MERGE finds rows with several matches within a task

@@ -16,16 +16,16 @@ import org.apache.spark.sql.types.{DataType, StringType, VarcharType}
 /**
  * A scan of ours whose rows a node has, each where the scan has read it.
  *
- * @param buckets the scan's buckets, in which it can be read
+ * @param buckets the buckets that the scan can be read in
  * @param columns for each bucket column, in their hash order, the ways to compute it from the node's output
- * @param plain those of these ways that are columns which Spark knows to be the bucket column
+ * @param plain for each bucket column, the node's columns that Spark knows to be it
  * @param order for each column that the files are sorted by, the node's columns that are the same
- * @param members this scan, and those that joins below have brought together with it in the same buckets
+ * @param members this scan, and the scans that joins below have joined with it in the same buckets
  * @param beside scans below the same UNION ALL: after it, all of them are in their buckets, or none
  * @param unions UNIONs above the scan, each with the bucket columns as expressions of its children
  * @param ofSpark whether Spark itself follows the buckets to the node
- * @param hasFiles whether no node on the way asks for the name of a row's file: a row that was shuffled has none
- * @param ifUsed whether the rows are there only if Spark uses the buckets: it gathers rows by them below
+ * @param hasFiles whether no node on the way asks for the name of a row's file: a shuffled row has none
+ * @param ifUsed whether a node below gathers rows, which stay in the buckets only if Spark uses them
  */
 case class Source(
     relation: DataSourceV2ScanRelation, buckets: Option[BucketsAnswer], columns: Seq[Seq[Expression]], plain: Seq[Seq[Expression]],
@@ -115,7 +115,7 @@ private object Source {
 }
 
 /**
- * Where the rows of each node of a plan lie: the scans whose rows it has where they were read. It is derived
+ * The scans of each node of a plan whose rows it has where they were read. They are derived
  * bottom up, once for each node, from what the node does with the rows of its inputs (`Movement`):
  *
  * {{{
@@ -191,7 +191,7 @@ class RowLayouts {
     }
   }
 
-  /** The rows of a UNION ALL, if those of each child are in the same buckets by the same columns. */
+  /** The rows of a UNION ALL, if rows of each child are in the same buckets by the same columns. */
   private def united(union: Union): Seq[Source] = {
     val ofChildren = union.children.map(child => of(child).filter(source => source.buckets.isDefined && source.columns.forall(_.nonEmpty))
       .map(source => source -> source.as(child.output, union.output)))

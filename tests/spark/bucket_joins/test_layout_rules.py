@@ -1,5 +1,5 @@
-"""The rules about where rows lie: they change nothing when they run again, and a plan that is made anew has
-no layout of the old one. That a derived layout holds for the rows is checked by random joins, audited.
+"""Rules about the layout of rows change nothing when they run again. A plan that is made anew has no layout
+of the old one. That a derived layout holds for the rows is checked by random joins, audited.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ class _Side(NamedTuple):
 
     Attributes:
         sizes: of its buckets.
-        work: of each bucket: its rows, as bytes of the join's average row (`cost`). Rows of a heavy value take
-            few bytes in a file, and as much work as others.
+        work: of each bucket: its rows, as bytes of the join's average row (`cost`). Rows of a heavy value
+            take few bytes in a file, and as much work as others.
         least: the fewest rows of a bucket that is split, by the table's setting.
         whole: why its rows must not be in several tasks, or None if they may be.
     """

@@ -1,6 +1,6 @@
 """The joins of a plan with a side in buckets, and the scans below them.
 
-The bridge derives for each node of a plan where its rows lie, and puts into one graph what decisions need
+The bridge derives for each node of a plan where its rows are, and puts into one graph what decisions need
 (`bridge/rowlayout/PlanGraph.scala`). All scans, joins and sides are named by their positions in it.
 """
 
@@ -43,9 +43,9 @@ class GraphSide(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         bytes: of its rows, as Spark estimates them.
         scans: the scans whose buckets its rows are in, if these are read in place.
-        reported: the scans whose buckets Spark itself knows its rows to be in: the first by the join's keys,
-            and those that a join below has joined with it in the same buckets. Empty if the other side has no
-            such scan with the same hash.
+        reported: the scans whose buckets Spark itself knows its rows to be in. The first is in buckets by the
+            join's keys, and a join below has joined the others with it in the same buckets. Empty if the
+            other side has no such scan with the same hash.
     """
 
     bytes: int = 0
@@ -54,7 +54,12 @@ class GraphSide(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HotScan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A scan of a join whose hot buckets may be split, and why its rows must not be in several tasks, or None."""
+    """A scan of a join whose hot buckets may be split.
+
+    Attributes:
+        scan: its position.
+        whole: why its rows must not be in several tasks, or None if they may be.
+    """
 
     scan: int
     whole: str | None = None

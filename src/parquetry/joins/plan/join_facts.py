@@ -53,12 +53,11 @@ class ScanFacts(msgspec.Struct, frozen=True):
 
 
 class RowMove(msgspec.Struct, frozen=True):
-    """What has moved rows of a side to other partitions (`bridge/rowlayout/Lost.scala`).
+    """A node that has moved rows of a side to other partitions (`bridge/rowlayout/Lost.scala`).
 
     Attributes:
-        kind: `shuffle` for one that a node requires, `repartition` for one that the query asks for, `rest` if
-            some of the rows alone are shuffled to the buckets of the others, `node` for a node that combines
-            several inputs or partitions, or `other`.
+        kind: `shuffle`, or `repartition` if the query itself asks for it. `rest` if some of the rows alone
+            are shuffled to the buckets of the others. `node` if it combines several inputs or partitions.
         node: the node in words: a join by its type, UNION, LIMIT.
     """
 

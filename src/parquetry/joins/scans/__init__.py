@@ -1,4 +1,5 @@
 """Say what joins may rely on in the files of a scan.
 
-`buckets` are those that Spark may see, `file_merges` keeps the order of files, and `heavy_keys` have many rows.
+`buckets` decides which buckets Spark may see, `file_merges` whether files are merged in their order, and
+`heavy_keys` finds the keys with many rows.
 """

@@ -1,7 +1,8 @@
 """The report of a query: what its scans read and why, which joins shuffle, which runtime filters served.
 
-A report is data. Its parts come from `select` (scans), `joins.plan.shuffle_reasons` and `joins.runtime.outcomes`
-(runtime filters). The modules `text` and `html` draw it. It is sent as the dict that `to_dict` returns.
+A report is data. Its parts come from `select` (scans), `joins.plan.shuffle_reasons` and
+`joins.runtime.outcomes` (runtime filters). The modules `text` and `html` draw it. It is sent as the dict that
+`to_dict` returns.
 """
 
 from __future__ import annotations
