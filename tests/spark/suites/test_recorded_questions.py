@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from parquetry.joins.shuffle_reasons import SETTINGS
+from parquetry.joins.plan.shuffle_reasons import SETTINGS
 from parquetry.planner import statements
 from parquetry.planner.protocol import codec, questions
 from parquetry.spark.configuration import BRIDGE_PACKAGE, settings

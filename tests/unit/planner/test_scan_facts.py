@@ -41,7 +41,6 @@ def test_the_search_for_files_is_no_join_of_the_user() -> None:
                 "name": name,
                 "keys": [{"sql": key, "columns": [], "plain": True, "cast": False}],
                 "scans": [{"table": name, "buckets": None}],
-                "exchanged": False,
             }
             for name, key in sides
         ]

@@ -1,7 +1,8 @@
 """The report of a query: what its scans read and why, which joins shuffle, which runtime filters served.
 
-A report is data. Its parts come from `select` (scans), `joins.shuffle_reasons` and `joins.runtime.outcomes`
-(runtime filters). The module `text` draws it. It is sent as the dict that `to_dict` returns.
+A report is data. Its parts come from `select` (scans), `joins.plan.shuffle_reasons` and
+`joins.runtime.outcomes` (runtime filters). The module `text` draws it. It is sent as the dict that `to_dict`
+returns.
 
 `openlineage_facet` is the report as a facet of OpenLineage: files x of y, beside what OpenLineage knows of
 the job.

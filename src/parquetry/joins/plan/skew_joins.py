@@ -22,8 +22,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from parquetry.joins.heavy_keys import HeavyKeys
+from parquetry.joins.plan.cost import READ_AGAIN, SHUFFLE
 from parquetry.joins.runtime.candidates import Build
+from parquetry.joins.scans.heavy_keys import HeavyKeys
 from parquetry.texts import quantity, size_text
 
 
@@ -37,8 +38,6 @@ class SkewLimits(NamedTuple):
         share: the least share of the scan's rows that all heavy keys must have.
         declared_share: the assumed share of keys that a table's owner declares.
         bytes: the least bytes of heavy rows: below, a second branch costs more than their shuffle.
-        shuffle_cost: the cost of shuffling, sorting and merging a byte, in bytes read. With a shuffle,
-            `GROUP BY` of 20 million rows took 10 times as long, and joins took 3 to 7 times as long.
         gain: how many times the saved cost must be the cost of reading twice. On two cores, where no task
             waits for another machine, 40 MB read twice to save a shuffle of 20 MB took 1.1 times as long.
         broadcast_bytes: the most bytes of the other side's rows for the heavy keys, which each executor
@@ -50,8 +49,7 @@ class SkewLimits(NamedTuple):
     share: float = 0.2
     declared_share: float = 0.5
     bytes: int = 8 << 20
-    shuffle_cost: int = 6
-    gain: float = 6.0
+    gain: float = 3.0
     broadcast_bytes: int = 64 << 20
 
 
@@ -144,7 +142,7 @@ def _refuse_other(facts: SkewFacts, keys: HeavyKeys, matching_rows: int | None, 
         )
     # Declared keys have no files of their own, so both branches read all files.
     again = other.cost + (facts.bytes if keys.rows is None else 0)
-    if SKEW_LIMITS.shuffle_cost * heavy < SKEW_LIMITS.gain * again:
+    if SHUFFLE * heavy < SKEW_LIMITS.gain * READ_AGAIN * again:
         return f"to read {size_text(again)} twice costs as much as to shuffle the {size_text(heavy)} of heavy rows"
     return None
 

@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry.buckets
+package org.apache.spark.sql.parquetry.rowlayout
 
 import scala.util.Try
 
@@ -8,7 +8,6 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.joins.ShuffledJoin
-import org.apache.spark.sql.parquetry.splitting.RowsOfChild
 
 /** A FULL join whose rows stay in the buckets that both sides are joined in. */
 case class StayInBuckets(child: LogicalPlan) extends UnaryNode {

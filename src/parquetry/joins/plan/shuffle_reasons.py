@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from parquetry.joins.join_facts import JoinFacts, Key, KeyedSide
+from parquetry.joins.plan.join_facts import JoinFacts, Key, KeyedSide
 from parquetry.prune import BucketReport, JoinReport
 from parquetry.texts import size_text
 from parquetry.types import Family, facts_of

@@ -6,6 +6,7 @@ The bridge collects these facts (`bridge/reports/JoinFacts.scala`), and `shuffle
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import msgspec
 
@@ -51,6 +52,19 @@ class ScanFacts(msgspec.Struct, frozen=True):
     buckets: BucketReport | None
 
 
+class RowMove(msgspec.Struct, frozen=True):
+    """A node that has moved rows of a side to other partitions (`bridge/rowlayout/Lost.scala`).
+
+    Attributes:
+        kind: `shuffle`, or `repartition` if the query itself asks for it. `rest` if some of the rows alone
+            are shuffled to the buckets of the others. `node` if it combines several inputs or partitions.
+        node: the node in words: a join by its type, UNION, LIMIT.
+    """
+
+    kind: Literal["shuffle", "repartition", "rest", "node", "other"]
+    node: str = ""
+
+
 class Side(msgspec.Struct, frozen=True):
     """One side of a join.
 
@@ -58,25 +72,41 @@ class Side(msgspec.Struct, frozen=True):
         name: the first leaf of its plan: a table, or words for another source of rows.
         keys: its join keys, in the order of the other side's keys; none if the join compares none.
         scans: the scans of our tables below it.
-        exchanged: whether rows are shuffled between these scans, or joins of them, and the join.
-        rest: whether some of its rows are shuffled to the buckets that the others are in.
-        repartitioned: whether the query itself repartitions it.
+        moves: what has moved its rows on their way from these scans, or joins of them, the lowest first.
         in_buckets: whether rows come to the join in buckets, their own or the other side's, in Spark's plan.
-        through: nodes between scans and join that combine several inputs or partitions: joins by their types,
-            UNION, LIMIT.
     """
 
     name: str
     keys: tuple[Key, ...]
     scans: tuple[ScanFacts, ...]
-    exchanged: bool
-    rest: bool = False
-    repartitioned: bool = False
+    moves: tuple[RowMove, ...] = ()
     in_buckets: bool = False
-    through: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "name", node_words(self.name))
+
+    @property
+    def exchanged(self) -> bool:
+        """Return whether the rows are shuffled."""
+        return self._has_moved("shuffle", "repartition")
+
+    @property
+    def repartitioned(self) -> bool:
+        """Return whether the query itself repartitions the rows."""
+        return self._has_moved("repartition")
+
+    @property
+    def rest(self) -> bool:
+        """Return whether some of the rows are shuffled to the buckets that the others are in."""
+        return self._has_moved("rest")
+
+    @property
+    def through(self) -> tuple[str, ...]:
+        """Return the nodes that combine several inputs or partitions, the highest first."""
+        return tuple(each.node for each in reversed(self.moves) if each.kind == "node")
+
+    def _has_moved(self, *kinds: str) -> bool:
+        return any(each.kind in kinds for each in self.moves)
 
 
 class JoinFacts(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry.buckets
+package org.apache.spark.sql.parquetry.rowlayout
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -6,7 +6,6 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.{FilterExec, InputAdapter, ProjectExec, SparkPlan, WholeStageCodegenExec}
-import org.apache.spark.sql.parquetry.splitting.RowsOfChild
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /**

@@ -7,28 +7,22 @@ tasks reads a part of its rows, and all of the other side's bucket.
 **Where it is right.** Each row of the split side is in one task, and meets all rows that it can meet. Rows of
 the other side are in several tasks: a join that passes them on without a match, or once, would have them
 several times. So the split side of an outer, semi or anti join is the preserved one, and a FULL join has
-none. The bridge says which sides may be split (`bridge/splitting/SplitHotBuckets.scala`).
+none. The bridge says which sides may be split (`bridge/rowlayout/RowLayout.scala`).
 
 **Where it pays.** The time of a join is estimated: its longest task's, or all tasks' on all cores,
-whichever is longer. Work is counted in rows of both sides. To split must save a fifth of that: on
+whichever is longer. Work is counted in bytes of both sides (`cost`). To split must save a fifth of that: on
 two cores and with a key of half of the rows it saves nothing, as the other half keeps the second core busy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
-from parquetry.data_files import UNKNOWN
-
-MAX_SPLIT_COUNT = 1024
-"""The most buckets of a table whose sizes are sent to the bridge with a scan."""
-
-HOT_FACTOR = 2.0
-"""How many times as many rows as the average bucket a hot one has, at least."""
+from parquetry.joins.plan.graph import HotScan, PlanGraph
+from parquetry.joins.scans.buckets import BucketSizes
 
 MIN_GAIN = 0.2
 """The least part of the time that a split has to save."""
@@ -45,44 +39,27 @@ MIN_RANGE_BYTES = 256 << 20
 """The fewest bytes of a file that is divided into ranges. A smaller one may be a single row group."""
 
 
-class BucketSizes(msgspec.Struct, frozen=True):
-    """The rows, bytes and files of each bucket of a scan."""
-
-    rows: list[int]
-    bytes: list[int]
-    files: list[int]
-
-    def is_hot(self, bucket: int, least: int) -> bool:
-        """Return whether a bucket has far more rows than the average, and at least so many."""
-        rows = self.rows[bucket]
-        return rows >= max(least, 1) and rows * len(self.rows) > HOT_FACTOR * sum(self.rows)
-
-    def hot_buckets(self, least: int) -> list[int]:
-        """Return the buckets that are hot, the largest first."""
-        hot = [bucket for bucket in range(len(self.rows)) if self.is_hot(bucket, least)]
-        return sorted(hot, key=lambda bucket: -self.rows[bucket])
-
-
-class SplitSide(msgspec.Struct, frozen=True):
+class _Side(NamedTuple):
     """A scan of a join in buckets, or of several joins in the same buckets.
 
     Attributes:
-        table: its name.
         sizes: of its buckets.
+        work: of each bucket: its rows, as bytes of the join's average row (`cost`). Rows of a heavy value
+            take few bytes in a file, and as much work as others.
         least: the fewest rows of a bucket that is split, by the table's setting.
-        reason: why its rows must not be in several tasks, or None if they may be.
+        whole: why its rows must not be in several tasks, or None if they may be.
     """
 
-    table: str
     sizes: BucketSizes
+    work: list[float]
     least: int
-    reason: str | None = None
+    whole: str | None
 
 
-class SplitCandidate(msgspec.Struct, frozen=True):
+class _Candidate(NamedTuple):
     """The scans of a join in buckets, two or more, and the number of tasks that run at once."""
 
-    sides: list[SplitSide]
+    sides: list[_Side]
     cores: int
 
 
@@ -114,36 +91,27 @@ class SplitDecision(msgspec.Struct, frozen=True):
     buckets: list[BucketPieces]
     texts: list[str | None]
 
+    @classmethod
+    def none(cls, scans: int) -> SplitDecision:
+        """Return the decision for a number of scans whose buckets are not considered."""
+        return cls(None, [], [None] * scans)
 
-def bucket_sizes(
-    of_files: NDArray[np.int64], rows: NDArray[np.int64], sizes: NDArray[np.int64], count: int
-) -> BucketSizes | None:
-    """Return the sizes of a scan's buckets, or None if rows of a file are unknown or there are many buckets.
+
+def decide_split(graph: PlanGraph, hot: Sequence[HotScan]) -> SplitDecision:
+    """Decide which scan of a join is split, and which of its buckets, or give the reason if none are.
 
     Args:
-        of_files: the bucket of each file.
-        rows: of each file, or UNKNOWN.
-        sizes: the bytes of each file.
-        count: the number of buckets.
+        graph: the joins of a plan.
+        hot: all scans of one of them, each with the sizes of its buckets.
 
-    >>> bucket_sizes(np.array([0, 2, 0]), np.array([5, 6, 7]), np.array([50, 60, 70]), 3)
-    BucketSizes(rows=[12, 0, 6], bytes=[120, 0, 60], files=[2, 0, 1])
-    """
-    if not 1 < count <= MAX_SPLIT_COUNT or (rows == UNKNOWN).any():
-        return None
-    summed = [np.bincount(of_files, values, count).astype(np.int64).tolist() for values in (rows, sizes)]
-    return BucketSizes(summed[0], summed[1], np.bincount(of_files, minlength=count).tolist())
-
-
-def decide_split(join: SplitCandidate) -> SplitDecision:
-    """Decide which side of a join is split, and which buckets, or give the reason if none are.
-
-    >>> hot, even = BucketSizes([900, 50, 50], [9, 1, 1], [8, 1, 1]), BucketSizes([10, 10, 10], [1, 1, 1], [1, 1, 1])
-    >>> join = SplitCandidate([SplitSide("l", hot, 100), SplitSide("r", even, 100)], cores=4)
-    >>> decide_split(join).buckets
+    >>> from parquetry.joins.plan.graph import GraphScan
+    >>> hot, even = BucketSizes([900, 50, 50], [900, 50, 50], [8, 1, 1]), BucketSizes([10] * 3, [10] * 3, [1] * 3)
+    >>> scans = [GraphScan(3, 3, larger=False, sizes=sizes, least=100) for sizes in (hot, even)]
+    >>> decide_split(PlanGraph(scans, [], cores=4), [HotScan(0), HotScan(1)]).buckets
     [BucketPieces(bucket=0, pieces=4, interleaved=False)]
     """
-    tried = [(i, _pieces(join, i)) for i, side in enumerate(join.sides) if side.reason is None]
+    join = _candidate(graph, hot)
+    tried = [(i, _pieces(join, i)) for i, side in enumerate(join.sides) if side.whole is None]
     before = _time(join, 0, [])
     times = [(_time(join, side, pieces), side, pieces) for side, pieces in tried if pieces]
     best = min(times, default=None, key=lambda each: each[:2])
@@ -153,7 +121,21 @@ def decide_split(join: SplitCandidate) -> SplitDecision:
     return SplitDecision(None, [], _refusals(join))
 
 
-def _pieces(join: SplitCandidate, side: int) -> list[BucketPieces]:
+def _candidate(graph: PlanGraph, hot: Sequence[HotScan]) -> _Candidate:
+    scans = [graph.scans[each.scan] for each in hot]
+    sizes = [scan.sizes for scan in scans if scan.sizes is not None]
+    assert len(sizes) == len(hot), "scans whose buckets may be split have their sizes"
+    width = sum(sum(each.bytes) for each in sizes) / max(sum(sum(each.rows) for each in sizes), 1)
+    return _Candidate(
+        [
+            _Side(own, [rows * width for rows in own.rows], scan.least, each.whole)
+            for own, scan, each in zip(sizes, scans, hot, strict=True)
+        ],
+        graph.cores,
+    )
+
+
+def _pieces(join: _Candidate, side: int) -> list[BucketPieces]:
     """Return the numbers of tasks for the hot buckets of a side that make the join as short as possible."""
     split, sizes = join.sides[side], join.sides[side].sizes
     pieces: list[BucketPieces] = []
@@ -173,22 +155,22 @@ def _interleaved(sizes: BucketSizes, bucket: int, pieces: int) -> bool:
     return files < 2 * pieces and sizes.bytes[bucket] < MIN_RANGE_BYTES * files
 
 
-def _time(join: SplitCandidate, side: int, pieces: Sequence[BucketPieces]) -> float:
-    """Return the time of a join, in rows that one core has to read and join."""
-    split = join.sides[side].sizes.rows
-    others = (each.sizes.rows for i, each in enumerate(join.sides) if i != side)
-    other = [sum(rows) for rows in zip(*others, strict=True)]
+def _time(join: _Candidate, side: int, pieces: Sequence[BucketPieces]) -> float:
+    """Return the time of a join, in bytes that one core has to read and join (`cost`)."""
+    split = join.sides[side].work
+    others = (each.work for i, each in enumerate(join.sides) if i != side)
+    other = [sum(work) for work in zip(*others, strict=True)]
     tasks: list[tuple[float, int]] = [
-        (rows + opposite, 1) for rows, opposite in zip(split, other, strict=True)
+        (work + opposite, 1) for work, opposite in zip(split, other, strict=True)
     ]
     for each in pieces:
-        rows, opposite = split[each.bucket], other[each.bucket]
-        again = READ_SHARE * rows * (1 - 1 / each.pieces) if each.interleaved else 0
-        tasks[each.bucket] = (rows / each.pieces + again + opposite, each.pieces)
+        work, opposite = split[each.bucket], other[each.bucket]
+        again = READ_SHARE * work * (1 - 1 / each.pieces) if each.interleaved else 0
+        tasks[each.bucket] = (work / each.pieces + again + opposite, each.pieces)
     return max(max(time for time, _ in tasks), sum(time * count for time, count in tasks) / join.cores)
 
 
-def _texts(join: SplitCandidate, side: int, pieces: Sequence[BucketPieces]) -> list[str | None]:
+def _texts(join: _Candidate, side: int, pieces: Sequence[BucketPieces]) -> list[str | None]:
     sizes = join.sides[side].sizes
     own = ", ".join(
         f"bucket {each.bucket} with {sizes.rows[each.bucket] / sum(sizes.rows):.2f} of the rows in {each.pieces} tasks"
@@ -198,7 +180,7 @@ def _texts(join: SplitCandidate, side: int, pieces: Sequence[BucketPieces]) -> l
     return [own if i == side else other for i in range(len(join.sides))]
 
 
-def _refusals(join: SplitCandidate) -> list[str | None]:
+def _refusals(join: _Candidate) -> list[str | None]:
     """Return why the hot buckets of each scan are read by one task each, or None for a scan without any."""
     texts: list[str | None] = []
     for side in join.sides:
@@ -207,6 +189,6 @@ def _refusals(join: SplitCandidate) -> list[str | None]:
             texts.append(None)
             continue
         share = side.sizes.rows[hot[0]] / sum(side.sizes.rows)
-        why = side.reason or f"to split it saves too little on {join.cores} cores"
+        why = side.whole or f"to split it saves too little on {join.cores} cores"
         texts.append(f"bucket {hot[0]} with {share:.2f} of the rows in one task: {why}")
     return texts

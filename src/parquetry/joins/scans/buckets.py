@@ -13,14 +13,19 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.data_files import FileColumns, TableColumn
-from parquetry.joins.bucket_counts import can_read_as
-from parquetry.joins.file_merges import FileMerge, decide_merge
+from parquetry.data_files import UNKNOWN, FileColumns, TableColumn
+from parquetry.joins.scans.file_merges import FileMerge, decide_merge
 from parquetry.layout import BucketSpec, SortColumn, Version, common
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
 from parquetry.prune import BucketReport, bucket_specs
 from parquetry.texts import quantity, size_text
 from parquetry.types import type_text
+
+MAX_SPLIT_COUNT = 1024
+"""The most buckets of a table whose sizes are sent to the bridge with a scan."""
+
+HOT_FACTOR = 2.0
+"""How many times as many rows as the average bucket a hot one has, at least."""
 
 
 class BucketPlace(msgspec.Struct, frozen=True):
@@ -253,3 +258,50 @@ def _order(spec: BucketSpec, read: dict[str, TableColumn]) -> list[SortColumn]:
             break
         order.append(SortColumn(column.name, each.descending))
     return order
+
+
+class BucketSizes(msgspec.Struct, frozen=True):
+    """The rows, bytes and files of each bucket of a scan."""
+
+    rows: list[int]
+    bytes: list[int]
+    files: list[int]
+
+    def is_hot(self, bucket: int, least: int) -> bool:
+        """Return whether a bucket has far more rows than the average, and at least so many."""
+        rows = self.rows[bucket]
+        return rows >= max(least, 1) and rows * len(self.rows) > HOT_FACTOR * sum(self.rows)
+
+    def hot_buckets(self, least: int) -> list[int]:
+        """Return the buckets that are hot, the largest first."""
+        hot = [bucket for bucket in range(len(self.rows)) if self.is_hot(bucket, least)]
+        return sorted(hot, key=lambda bucket: -self.rows[bucket])
+
+
+def bucket_sizes(
+    of_files: NDArray[np.int64], rows: NDArray[np.int64], sizes: NDArray[np.int64], count: int
+) -> BucketSizes | None:
+    """Return the sizes of a scan's buckets, or None if rows of a file are unknown or there are many buckets.
+
+    Args:
+        of_files: the bucket of each file.
+        rows: of each file, or UNKNOWN.
+        sizes: the bytes of each file.
+        count: the number of buckets.
+
+    >>> bucket_sizes(np.array([0, 2, 0]), np.array([5, 6, 7]), np.array([50, 60, 70]), 3)
+    BucketSizes(rows=[12, 0, 6], bytes=[120, 0, 60], files=[2, 0, 1])
+    """
+    if not 1 < count <= MAX_SPLIT_COUNT or (rows == UNKNOWN).any():
+        return None
+    summed = [np.bincount(of_files, values, count).astype(np.int64).tolist() for values in (rows, sizes)]
+    return BucketSizes(summed[0], summed[1], np.bincount(of_files, minlength=count).tolist())
+
+
+def can_read_as(count: int, wanted: int) -> bool:
+    """Return whether files of a number of buckets can be read as another number of buckets.
+
+    >>> can_read_as(4, 8), can_read_as(4, 2), can_read_as(4, 6)
+    (True, True, False)
+    """
+    return wanted % count == 0 or count % wanted == 0

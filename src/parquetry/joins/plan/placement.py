@@ -5,12 +5,8 @@ shuffles both sides: if one side is in no buckets, or in others, or has one part
 joins the bridge can read a side in place, and have Spark shuffle the rest by the hash of the files. This
 module decides where that costs less, from sizes that are known before the query runs.
 
-**The cost of a plan** is in bytes, as if one task did all the work and a byte that is read and joined cost 1:
-
-- A byte that is shuffled costs `SHUFFLE` more: it is written, fetched and, for most joins, sorted.
-- A byte that is read again, for several buckets of one file, costs `READ_AGAIN`.
-- Shuffling takes all cores. Joining takes as many tasks as there are buckets, or partitions of the shuffle.
-- A shuffle costs `STAGE` bytes at least, since it is a job of its own.
+**The cost of a plan** is in bytes (`cost`), as if one task did all the work. Shuffling takes all cores.
+Joining takes as many tasks as there are buckets, or partitions of the shuffle.
 
 Scans that can be joined with each other in the same buckets are a group. A group has one number of buckets,
 or none of its scans is read in place.
@@ -21,82 +17,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import msgspec
+from parquetry.joins.plan.cost import READ_AGAIN, SHUFFLE, STAGE
+from parquetry.joins.plan.graph import GraphJoin, GraphSide, PlanGraph
+from parquetry.joins.scans.buckets import can_read_as
 
-from parquetry.joins.bucket_counts import can_read_as
-
-SHUFFLE = 3
-"""20 million rows joined to 10 million took 2.8 s in buckets and 18.3 s shuffled, with a sort."""
-READ_AGAIN = 1
-STAGE = 4 << 20
-"""Bytes that a core reads and joins in the time that a small shuffle takes, about 50 ms."""
 MAX_COMMON_MULTIPLE = 4_096
 """Buckets. More are not read for a common multiple: each is a task."""
 
 
-class PlacedScan(msgspec.Struct, frozen=True):
-    """A scan with buckets below a join.
-
-    Attributes:
-        count: the number of its buckets.
-        larger: whether a join with a table of more buckets is to use the larger number.
-        bytes: of the files in buckets.
-        outside: bytes of the other files.
-    """
-
-    count: int
-    larger: bool
-    bytes: int
-    outside: int
-
-
-class JoinSide(msgspec.Struct, frozen=True):
-    """A side of a join: its estimated bytes, and the positions of the scans whose buckets its rows are in."""
-
-    bytes: int
-    scans: list[int]
-
-
-class PlacedJoin(msgspec.Struct, frozen=True):
-    """A join by keys that the bucket columns of at least one side can be computed from.
-
-    Attributes:
-        left: the left side.
-        right: the right side.
-        pairs: a scan of the left side and one of the right side. Their rows with equal keys have the same
-            hash. The third value is whether Spark itself joins them without a shuffle if it can fold their
-            numbers.
-    """
-
-    left: JoinSide
-    right: JoinSide
-    pairs: list[tuple[int, int, bool]]
-
-
-class PlacementGraph(msgspec.Struct, frozen=True):
-    """The joins of a plan with a side in buckets.
-
-    Attributes:
-        scans: the scans that they read.
-        joins: the joins, each after the joins below it.
-        unions: the positions of scans below one UNION ALL. After it, all of them or none are in buckets.
-        cores: how many tasks run at once.
-        partitions: the number of partitions of a shuffle.
-    """
-
-    scans: list[PlacedScan]
-    joins: list[PlacedJoin]
-    cores: int
-    partitions: int
-    unions: list[list[int]] = []
-
-
-def choose_placement(graph: PlacementGraph) -> list[int]:
+def choose_placement(graph: PlanGraph) -> list[int]:
     """Return for each scan the number of buckets that it is read in place in, or 0 if it is not.
 
-    >>> scan = PlacedScan(8, larger=False, bytes=10**9, outside=0)
-    >>> one_side = PlacedJoin(JoinSide(10**9, [0]), JoinSide(10**8, []), [])
-    >>> choose_placement(PlacementGraph([scan], [one_side], cores=4, partitions=200))
+    >>> from parquetry.joins.plan.graph import GraphScan
+    >>> scan = GraphScan(8, 8, larger=False, bytes=10**9)
+    >>> one_side = GraphJoin(GraphSide(10**9, [0]), GraphSide(10**8))
+    >>> choose_placement(PlanGraph([scan], [one_side], cores=4, partitions=200))
     [8]
     """
     counts = [0] * len(graph.scans)
@@ -116,7 +51,7 @@ def choose_placement(graph: PlacementGraph) -> list[int]:
     return counts
 
 
-def _groups(graph: PlacementGraph) -> list[set[int]]:
+def _groups(graph: PlanGraph) -> list[set[int]]:
     """Return the groups of scans that pairs connect, the largest first."""
     groups: list[set[int]] = []
     linked = [{left, right} for join in graph.joins for left, right, _ in join.pairs]
@@ -132,7 +67,7 @@ def _groups(graph: PlacementGraph) -> list[set[int]]:
 class _Group:
     """The costs of a group of scans and their joins, read in place or not."""
 
-    def __init__(self, graph: PlacementGraph, group: set[int], joins: Sequence[PlacedJoin]) -> None:
+    def __init__(self, graph: PlanGraph, group: set[int], joins: Sequence[GraphJoin]) -> None:
         self._graph = graph
         self._scans = group
         self._joins = joins
@@ -189,7 +124,7 @@ class _Group:
             return max(one.count, other.count)
         return count if count > 1 or one.count == other.count else 0
 
-    def _kept(self, side: JoinSide, placed: set[int]) -> bool:
+    def _kept(self, side: GraphSide, placed: set[int]) -> bool:
         return any(
             scan in placed and all(placed.issuperset(union) for union in self._graph.unions if scan in union)
             for scan in side.scans

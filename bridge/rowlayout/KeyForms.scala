@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry.buckets
+package org.apache.spark.sql.parquetry.rowlayout
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers
@@ -26,7 +26,7 @@ import org.apache.spark.sql.types.{CharType, DataType}
  * no INT is equal to becomes NULL. It is in some bucket, and matches nothing there, nor anywhere.
  */
 object KeyForms {
-  private val MaxForms = 16
+  private[rowlayout] val MaxForms = 16
 
   /**
    * The ways to compute a column, as expressions of `BoundReference`s to the keys. There are none if it is no

@@ -9,7 +9,7 @@ costs are others:
 - **memory**: each open file needs its reader's memory, which is up to one row group. So the number of files
   and their bytes are limited, by bucket.
 - **batches**: merged rows are passed on one by one. A query that makes no use of the order reads the same
-  files in batches (`bridge/buckets/DisableUnusedBucketing.scala`).
+  files in batches (`bridge/rowlayout/CheckLayouts.scala`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry.splitting
+package org.apache.spark.sql.parquetry.rowlayout
 
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}

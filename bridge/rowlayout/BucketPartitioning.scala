@@ -1,4 +1,4 @@
-package org.apache.spark.sql.parquetry.buckets
+package org.apache.spark.sql.parquetry.rowlayout
 
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression}
 import org.apache.spark.sql.catalyst.plans.physical._
