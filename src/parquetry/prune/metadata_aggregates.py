@@ -1,14 +1,10 @@
 """Answer COUNT, MIN and MAX from the metastore alone, where its numbers are exact.
 
-COUNT(DISTINCT p) is answered for partition columns.
+`answer_aggregate` works on the result of `select`, from the files of the selected partitions.
+`rules.results.file_values` says which numbers are exact. COUNT(DISTINCT p) is answered for partition columns.
 
-This module works on the result of `select`. `rules.results.file_values` says which numbers are exact.
-
-Without conditions, COUNT(*), and MIN and MAX of the first partition column come from a table's totals and end
-keys.
-
-`metadata_aggregates` answers any COUNT, MIN and MAX, from the files of the selected partitions. Without
-conditions, three functions need no file. Example, for a million partitions by (day, hour):
+`answer_whole_table` needs no file: without conditions, COUNT(*), and MIN and MAX of the first partition column,
+come from a table's totals and end keys. Example, for a million partitions by (day, hour):
 
 | function   | read from the metastore                                                          | keys |
 |------------|----------------------------------------------------------------------------------|------|

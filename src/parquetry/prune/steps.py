@@ -12,8 +12,7 @@ from parquetry.prune.rules.directories import DirectoryRule
 from parquetry.prune.rules.files import FileRule
 from parquetry.prune.rules.partitions import PartitionRule
 from parquetry.prune.rules.results.answered import AnsweredRule
-from parquetry.prune.rules.results.limit import LimitRule
-from parquetry.prune.rules.results.top_k import TopKRule
+from parquetry.prune.rules.results.first_rows import FirstRowsRule
 
 ARRANGEMENT_STEPS: tuple[Rule, ...] = (DirectoryRule(), BucketRule())
 """The rules that go by where rows are placed within a partition."""
@@ -21,8 +20,7 @@ STEPS: tuple[Rule, ...] = (
     PartitionRule(),
     *ARRANGEMENT_STEPS,
     FileRule(),
-    LimitRule(),
-    TopKRule(),
+    FirstRowsRule(),
     AnsweredRule(),
     BytesRule(),
 )

@@ -111,15 +111,15 @@ FAULTS = (
     ),
     Fault(
         "a LIMIT needs one row less",
-        "prune.rules.results.limit",
-        "LimitRule.narrow",
+        "prune.rules.results.first_rows",
+        "_keep_enough",
         "blocks = files.chosen(first.count)",
         "blocks = files.chosen(first.count - 1)",
         ("SELECT * FROM {db}.t LIMIT 6",),
     ),
     Fault(
         "rows that may match count for a LIMIT",
-        "prune.rules.results.limit",
+        "prune.rules.results.first_rows",
         "_MatchingFiles.__init__",
         "flags = fully_matching(scan, remaining, block)",
         "flags = np.ones(block.count, np.bool_)",
@@ -135,7 +135,7 @@ FAULTS = (
     ),
     Fault(
         "equal rows of a second sort key are not needed",
-        "prune.rules.results.top_k",
+        "prune.rules.results.first_rows",
         "_last_needed",
         "found.first <= position if first.ties or first.distinct else",
         "found.first < position if first.ties or first.distinct else",
@@ -265,7 +265,7 @@ FAULTS = (
     ),
     Fault(
         "readers leave out row groups behind the first rows' opposite end",
-        "prune.rules.results.top_k",
+        "prune.rules.results.first_rows",
         "_threshold",
         'Compare(">=" if key.descending else "<="',
         'Compare("<=" if key.descending else ">="',
