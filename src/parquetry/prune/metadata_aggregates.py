@@ -3,8 +3,8 @@
 `answer_aggregate` works on the result of `select`, from the files of the selected partitions.
 `rules.results.file_values` says which numbers are exact. COUNT(DISTINCT p) is answered for partition columns.
 
-`answer_whole_table` needs no file: without conditions, COUNT(*), and MIN and MAX of the first partition column,
-come from a table's totals and end keys. Example, for a million partitions by (day, hour):
+`answer_whole_table` needs no file. Without conditions, COUNT(*), and MIN and MAX of the first partition
+column, come from a table's totals and end keys. Example, for a million partitions by (day, hour):
 
 | function   | read from the metastore                                                          | keys |
 |------------|----------------------------------------------------------------------------------|------|
