@@ -30,13 +30,12 @@ def test_nothing_grows_in_an_hour(tmp_path: Path) -> None:
     assert _apart(tmp_path, 10_000) == {}
 
 
-@pytest.mark.parametrize(
-    "statements", [120, pytest.param(3_000, marks=pytest.mark.exhaustive("120 statements are run"))]
+@pytest.mark.exhaustive(
+    "tests/spark/doors/test_connect.py counts what a planner's process has after statements"
 )
-def test_nothing_grows_in_a_planner_process(tmp_path: Path, statements: int) -> None:
+def test_nothing_grows_in_a_planner_process(tmp_path: Path) -> None:
     """A planner that is a process of its own keeps as many threads, files and connections, and its memory."""
-    grown = _apart(tmp_path, statements, "--process")
-    assert {name: counts for name, counts in grown.items() if statements > 1_000 or "MB" not in name} == {}
+    assert _apart(tmp_path, 3_000, "--process") == {}
 
 
 def _apart(folder: Path, statements: int, *options: str) -> dict[str, tuple[int, int]]:
