@@ -19,7 +19,7 @@ class UnionBuildSides(shared: SharedScans, number: AnyRef => Int) {
         ofShared.filter(_.source.relation eq scans.head).map(_.column).distinct.flatMap(byAllValues(scans, _, ofShared)))
   }
 
-  /** One candidate for each of some scans, by the values of all their build sides; none if a scan has no build side. */
+  /** A candidate for each scan, by the values of all build sides; none if a scan has no build side. */
   private def byAllValues(scans: Seq[LogicalPlan], column: String, candidates: Seq[RuntimeCandidate]): Seq[RuntimeCandidate] = {
     val ofScans = scans.flatMap { scan =>
       val some = candidates.filter(one => (one.source.relation eq scan) && one.column == column)

@@ -26,8 +26,8 @@ STEP = max(1, int(_SAMPLE))
 IS_NEWEST = not find_spec("pyspark") or series_of(version("pyspark")) == next(iter(SPARK_SERIES))
 """Whether the installed series of Spark is the one whose tests are more than the core."""
 FEW = 2
-"""The most values of a parameter, such as a format or a switch, whose values are all among the cases of a file
-that are run.
+"""The most values of a parameter, such as a format or a switch, whose values are all among the cases that a
+file runs.
 """
 _T = TypeVar("_T")
 
@@ -65,9 +65,9 @@ def portion(things: Sequence[_T], one_in: int, case: str) -> Sequence[_T]:
 def left_out(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """Return the cases that are not run where a sample is run.
 
-    Of each test's cases, one of `STEP` is run, and at least one. The tests of a file take turns: both values
-    of a parameter with two are among the file's cases, and each test runs the one that the tests before it
-    have run less often. The choice is always the same. A test with the marker `every_case` runs whole on the
+    Of each test's cases, one of `STEP` is run, and at least one. The tests of a file take turns with the
+    values of a parameter that has two: each test runs the one that the tests before it have run less often.
+    Both values are among the file's cases. The choice is always the same. A test with the marker `every_case` runs whole on the
     newest series of Spark, and one with the marker `exhaustive` does not run.
     """
     if STEP == 1:

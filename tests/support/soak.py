@@ -32,7 +32,7 @@ STATEMENTS_PER_ROUND = 15
 STREAM_EVERY = 5
 """Rounds: a stream takes as long as ten other statements."""
 WARM_UP = 3
-"""Rounds, one of them with a stream: later ones start no thread, and open no connection, for the first time."""
+"""Rounds, one of them with a stream. Later ones do nothing for the first time, such as to start a thread."""
 
 
 def one_round(spark: SparkSession, db: str, number: int, checkpoint: Path) -> None:

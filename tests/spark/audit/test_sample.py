@@ -1,4 +1,4 @@
-"""Which tests run with audit on: `make test AUDIT=1`, and a sample of them."""
+"""The tests that run with audit on (`make test AUDIT=1`), and a sample of them (`AUDIT=12`)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_all_tests_that_query_the_session(
 
 
 def test_a_sample(items: list[Item], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sample has some tests of each folder, and none for which servers start."""
+    """A sample has some tests of a folder, and none of a folder whose servers start for them."""
     monkeypatch.setattr(audit, "_ONE_IN", 4)
     kept = set(items) - audit.left_out(items)
     assert {each.path.parent.name for each in kept} == {"reading"}

@@ -28,7 +28,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OtherSpark]:
 
 
 def test_each_published_table_is_read(session: OtherSpark, tmp_path: Path) -> None:
-    """It reads the rows that our Spark reads, and under a filter those of half of the tables in a sample."""
+    """It reads the rows that our Spark reads, also under a filter; a sample filters half of the tables."""
     wrong, published = {}, 0
     filtered = alternating([name for name, case in CASES.items() if case.filter is not None], second=False)
     for number, (name, case) in enumerate(CASES.items()):
