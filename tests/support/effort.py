@@ -67,8 +67,8 @@ def left_out(items: Sequence[pytest.Item]) -> list[pytest.Item]:
 
     Of each test's cases, one of `STEP` is run, and at least one. The tests of a file take turns with the
     values of a parameter that has two: each test runs the one that the tests before it have run less often.
-    Both values are among the file's cases. The choice is always the same. A test with the marker `every_case` runs whole on the
-    newest series of Spark, and one with the marker `exhaustive` does not run.
+    Both values are among the file's cases. The choice is always the same. A test with the marker
+    `every_case` runs whole on the newest series of Spark, and one with the marker `exhaustive` does not run.
     """
     if STEP == 1:
         return []
