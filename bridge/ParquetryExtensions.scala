@@ -7,7 +7,7 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.parquetry.audit.{
   AuditDeletes, AuditStrategy, CheckRowLocations, NoteAuditedConditions, NoteAuditedPlan, StartAudit}
 import org.apache.spark.sql.parquetry.buckets.{
-  BucketStrategy, DisableUnusedBucketing, ReadBucketSamples, ResolveBucketSamples, ResolveHashFunctions}
+  BucketStrategy, ReadBucketSamples, ResolveBucketSamples, ResolveHashFunctions}
 import org.apache.spark.sql.parquetry.catalog.EndRefresh
 import org.apache.spark.sql.parquetry.filescans.{BroadcastOnce, UseFileScans}
 import org.apache.spark.sql.parquetry.joingraph.SplitStructEqualities
@@ -18,12 +18,12 @@ import org.apache.spark.sql.parquetry.predicates.{
 import org.apache.spark.sql.parquetry.process.UnclosedJars
 import org.apache.spark.sql.parquetry.reports.ExplainStrategy
 import org.apache.spark.sql.parquetry.results.ReadInOrder
+import org.apache.spark.sql.parquetry.rowlayout.CheckLayouts
 import org.apache.spark.sql.parquetry.rows.{
   DeleteStrategy, EvaluateCommandPredicates, ExpandRowConditions, GuardRowConditions, MarkInsertOnlyMerge, NarrowMergeFiles,
   PadRowConditions, PadTargetChars, ReadSourceOnce, RecordMergeSearch, RowsStrategy, SeparateDeleteFromCache, UnpadTargets, UntypeWrittenChars}
 import org.apache.spark.sql.parquetry.runtime.{LimitSubqueryWait, PlanTupleSubqueries, TupleStrategy}
 import org.apache.spark.sql.parquetry.scan.{ForeseeScans, SeparateScans}
-import org.apache.spark.sql.parquetry.splitting.DisableUnusedSplits
 import org.apache.spark.sql.parquetry.statements.{
   AnalyzeStatement, DescribeStatement, EarlyStatements, EvolveViewSchemas, ExpandDroppedPartitions, LoadDataStatement, Parser,
   RepairStatement, ShowCreateTableStatement, ShowPartitionValues, ShowPartitionsStatement, ShowTablesStatement}
@@ -87,7 +87,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                                                              IN and EXISTS are joins, and Spark has put its own filters
  *                               PruneByLimit                   a scan below a LIMIT reads only the files that can have its rows
  *                               AnswerAggregates               count, min and max of files that match fully come from the metastore
- *                               JoinInBuckets                  reads scans in their buckets where one side of a join alone is to be shuffled
+ *                               JoinInBuckets                  changes scans in buckets so that joins shuffle as few rows as possible
  *                               ListInputFiles                 scans list their files; last, as other rules know only plain scans
  * plans a node                  AuditStrategy                  plans an audited query below the audit's node
  *                               StreamedRowsStrategy           a stream's batch is written by one node, without writers in tasks
@@ -96,14 +96,13 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               MarkInsertOnlyMerge            gives a MERGE's write its search columns; plans nothing itself
  *                               ObservedWriteStrategy          a write with `observe` in its query stays within the statement's plan
  *                               ExplainStrategy                EXPLAIN says of joins what they shuffle and sort, and why
- *                               BucketStrategy                 changes a whole plan: scans agree on buckets and on the order of keys
+ *                               BucketStrategy                 plans the nodes of JoinInBuckets, and puts keys of joins into the order of files
  *                               TupleStrategy                  takes the values of all keys of a tuple
  * prepares a plan to run        DisableFloatCachePruning       Spark loses rows with NaN in cached data
  *                               LimitSubqueryWait              limits the wait for subqueries that run only for their values
  *                               PlanTupleSubqueries            values of several keys come to their scan as tuples
- *                               DisableUnusedSplits            reads hot buckets by one task each if they are not joined in place
  *                               SortAsFiles                    sorts only what the order of files leaves unsorted; before the next rule
- *                               DisableUnusedBucketing         reads files in unused buckets like other files
+ *                               CheckLayouts                   reads scans without a layout that no node relies on: unused buckets, hot buckets in several tasks
  *                               ReadInOrder                    a top-k reads files by their bounds, and stops when it has its rows
  *                               UseFileScans                   scans become Spark's own scans of files, which native engines know; after rules of our scans
  *                               BroadcastOnce                  repairs a subquery's plan that is prepared twice; after scans have changed
@@ -116,7 +115,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  * Nearly all rules leave a plan at once that names no table of ours (`RuleOfOurs`). The others are about
  * statements whose tables are not known yet, about functions of ours, and about data that Spark has cached.
  *
- * Five of the last rules are registered twice. As rules of query stages, adaptive execution runs them on a
+ * Four of the last rules are registered twice. As rules of query stages, adaptive execution runs them on a
  * whole plan. As rules before columnar transitions, Spark runs them without adaptive execution, too.
  */
 class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
@@ -190,12 +189,10 @@ private object Rules {
     extensions.injectColumnar(_ => prepared(DisableFloatCachePruning))
     extensions.injectColumnar(_ => prepared(ofOurs(LimitSubqueryWait)))
     extensions.injectColumnar(_ => prepared(ofOurs(PlanTupleSubqueries)))
-    extensions.injectQueryStagePrepRule(_ => ofOurs(DisableUnusedSplits))
-    extensions.injectColumnar(_ => prepared(ofOurs(DisableUnusedSplits)))
     extensions.injectQueryStagePrepRule(_ => gaining(SortAsFiles))
     extensions.injectColumnar(_ => prepared(gaining(SortAsFiles)))
-    extensions.injectQueryStagePrepRule(_ => ofOurs(DisableUnusedBucketing))
-    extensions.injectColumnar(_ => prepared(ofOurs(DisableUnusedBucketing)))
+    extensions.injectQueryStagePrepRule(_ => ofOurs(CheckLayouts))
+    extensions.injectColumnar(_ => prepared(ofOurs(CheckLayouts)))
     extensions.injectColumnar(_ => prepared(gaining(ReadInOrder)))
     extensions.injectQueryStagePrepRule(session => gaining(UseFileScans(session)))
     extensions.injectQueryStagePrepRule(_ => ofOurs(BroadcastOnce))

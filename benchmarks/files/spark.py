@@ -15,7 +15,7 @@ from benchmarks.files.tables import FILE_BYTES, FileLayout, kept
 from benchmarks.lake import CATALOG, drain, files, start
 from benchmarks.measure import BenchmarkFinding, Result, take_turns
 from benchmarks.metastore.table import DATABASE
-from parquetry.spark.configuration.catalog_settings import settings
+from parquetry.spark.configuration import settings
 
 _ENTRIES = "entries"
 _ONE_FILE_TABLE = f"{CATALOG}.bench.one_file"

@@ -9,11 +9,11 @@ import org.apache.spark.sql.execution.adaptive.{BroadcastQueryStageExec, QuerySt
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeLike, Exchange}
-import org.apache.spark.sql.parquetry.buckets._
 import org.apache.spark.sql.parquetry.filescans.ScanNode
 import org.apache.spark.sql.parquetry.hash.{BucketFunction, BucketHash, FoldedBuckets}
 import org.apache.spark.sql.parquetry.ordering.IncrementalSortExec
 import org.apache.spark.sql.parquetry.protocol.AuditMode
+import org.apache.spark.sql.parquetry.rowlayout._
 import org.apache.spark.sql.parquetry.scan.{ParquetryScan, SplitBuckets}
 import org.apache.spark.sql.parquetry.versions.{Bucketing, BucketTransform}
 

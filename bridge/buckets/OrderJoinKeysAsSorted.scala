@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.parquetry.joingraph.{BroadcastSide, EquiJoin, JoinSide}
 import org.apache.spark.sql.parquetry.predicates.BalancedChains
+import org.apache.spark.sql.parquetry.rowlayout.RowLayouts
 
 /**
  * Puts the equalities of a join into the sort order of one side's files. If the files are sorted by a, b,
@@ -15,10 +16,15 @@ import org.apache.spark.sql.parquetry.predicates.BalancedChains
  * filters find its broadcast by the order of its keys.
  */
 object OrderJoinKeysAsSorted extends Rule[LogicalPlan] with PredicateHelper {
-  override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+  override def apply(plan: LogicalPlan): LogicalPlan = {
+    val layouts = new RowLayouts
+    inOrder(plan, layouts)
+  }
+
+  private def inOrder(plan: LogicalPlan, layouts: RowLayouts): LogicalPlan = plan.transformUp {
     case join @ Join(_, _, _, Some(condition), _) => join match {
       case EquiJoin(left, right, _) if left.keys.length > 1 && BroadcastSide.find(join).isEmpty =>
-        sorted(left).orElse(sorted(right)).fold(join) { order =>
+        sorted(left, layouts).orElse(sorted(right, layouts)).fold(join) { order =>
           val parts = splitConjunctivePredicates(condition)
           val inOrder = parts.sortBy(position(_, order))
           if (inOrder == parts) join else join.copy(condition = BalancedChains.all(inOrder))
@@ -30,11 +36,11 @@ object OrderJoinKeysAsSorted extends Rule[LogicalPlan] with PredicateHelper {
   /**
    * The keys of a side in the sort order of its files, or None if these are sorted by other columns first.
    */
-  private def sorted(side: JoinSide): Option[Seq[ExprId]] = {
-    val ids = side.keys.zip(side.columns).collect { case (key: Attribute, Some(column)) => column.exprId -> key.exprId }.toMap
-    side.scans.flatMap(_.ordering).map(_.take(side.keys.length).collect {
-      case SortOrder(a: Attribute, Ascending, NullsFirst, _) => a.exprId
-    }).find(order => order.length == side.keys.length && order.toSet == ids.keySet).map(_.map(ids))
+  private def sorted(side: JoinSide, layouts: RowLayouts): Option[Seq[ExprId]] = {
+    val keys = side.keys.collect { case key: Attribute => key }
+    if (keys.length < side.keys.length) None
+    else layouts.of(side.plan).map(_.order.take(keys.length).flatMap(ways => keys.find(key => ways.exists(_.semanticEquals(key)))).map(_.exprId))
+      .find(order => order.distinct.length == keys.length)
   }
 
   private def position(part: Expression, order: Seq[ExprId]): Int = part match {

@@ -35,8 +35,7 @@ case class BucketFunction(version: String, count: Int, column: Int, columns: Int
   /**
    * Folds buckets to the greatest common divisor of both counts; returns null if it is 1 or equals this
    * count. For several columns the divisor must be greater than the number of columns (see `BucketKeys`). For
-   * smaller divisors, and where Spark cannot fold, `AgreeOnBucketCounts` has the scans report fewer
-   * buckets.
+   * smaller divisors, and where Spark cannot fold, `JoinInBuckets` has the scans report fewer buckets.
    */
   override def reducer(other: ReducibleFunction[_, _]): Reducer[Integer, Integer] = other match {
     case b: BucketFunction if b.copy(count = count).canonicalName() == canonicalName() =>

@@ -4,7 +4,6 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.protocol.Bridge
 
 /**
@@ -104,29 +103,4 @@ object EquiJoin {
 }
 
 /** A side of a join, with its keys in the order of the other side's keys. */
-case class JoinSide(plan: LogicalPlan, keys: Seq[Expression]) {
-  /** The scans below nodes that move no row to another partition. */
-  lazy val scans: Seq[DataSourceV2ScanRelation] = JoinSide.scans(plan)
-  /** For each key, the column of one of these scans that it is, or None if it is computed. */
-  lazy val columns: Seq[Option[Attribute]] = keys.map(JoinSide.column(_, plan))
-}
-
-object JoinSide {
-  private def movesNoRow(node: LogicalPlan): Boolean = node match {
-    case _: Project | _: Filter | _: Join => true
-    case _ => false
-  }
-
-  private def scans(plan: LogicalPlan): Seq[DataSourceV2ScanRelation] = plan match {
-    case relation: DataSourceV2ScanRelation => Seq(relation)
-    case node if movesNoRow(node) => node.children.flatMap(scans)
-    case _ => Nil
-  }
-
-  private def column(key: Expression, plan: LogicalPlan): Option[Attribute] = (key, plan) match {
-    case (column: Attribute, _: DataSourceV2ScanRelation) => Some(column)
-    case (_: Attribute, node) if movesNoRow(node) =>
-      Lineage.below(key, node).collectFirst(Function.unlift { case (below, child) => column(below, child) })
-    case _ => None
-  }
-}
+case class JoinSide(plan: LogicalPlan, keys: Seq[Expression])

@@ -14,7 +14,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
  * order.
  *
  * A task has all files of its bucket open. Each file needs the memory of its reader, and no rows are kept, so
- * the planner limits how many files and bytes are merged (`joins/file_merges.py`).
+ * the planner limits how many files and bytes are merged (`joins/scans/file_merges.py`).
  *
  * @param inner reads one file; its readers share nothing
  * @param order of the rows of each file

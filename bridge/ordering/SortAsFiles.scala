@@ -4,8 +4,8 @@ import org.apache.spark.sql.catalyst.expressions.{Ascending, Expression, SortOrd
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{SortExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
-import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.joins.SortMergeJoinExec
+import org.apache.spark.sql.parquetry.rowlayout.Movement
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
 /**
@@ -24,20 +24,18 @@ import org.apache.spark.sql.parquetry.scan.ParquetryScan
  */
 object SortAsFiles extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan =
-    if (!plan.exists(hasOrder)) plan
+    if (!plan.exists(isSorted)) plan
     else incremental(joinsInOrder(plan))
 
-  private def hasOrder(node: SparkPlan): Boolean = node match {
+  /** Whether rows come from a sorted scan of ours without a shuffle. */
+  private def fromOrderedScan(plan: SparkPlan): Boolean = Movement.unmoved(plan).exists(isSorted)
+  private def isSorted(leaf: SparkPlan): Boolean = leaf match {
     case node: BatchScanExec => node.scan match {
       case scan: ParquetryScan => scan.buckets.exists(_.order.nonEmpty)
       case _ => false
     }
     case _ => false
   }
-
-  /** Whether rows come from a sorted scan of ours without a shuffle. */
-  private def fromOrderedScan(plan: SparkPlan): Boolean =
-    hasOrder(plan) || (!plan.isInstanceOf[Exchange] && plan.children.exists(fromOrderedScan))
 
   private def incremental(plan: SparkPlan): SparkPlan = plan.transformUp {
     case sort @ SortExec(order, false, child, _) if fromOrderedScan(child) => shortened(order, child).getOrElse(sort)

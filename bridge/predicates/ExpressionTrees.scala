@@ -17,7 +17,7 @@ import org.apache.spark.sql.types.{ArrayType, AtomicType, DataType, Metadata, Me
 /**
  * Encodes Catalyst's expressions like V2's (`Json.ofExpression`). Many have no form for sources, and a V2
  * form lacks the type, the time zone, and whether a cast raises errors. The planner reads these trees in
- * `predicate/reading/expressions.py`.
+ * `predicate/reading/operand_trees.py`.
  */
 object ExpressionTrees {
   def of(e: Expression): JObject = e match {

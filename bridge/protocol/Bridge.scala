@@ -42,7 +42,7 @@ object Bridge extends Logging {
    */
   val version: String = BridgeVersion.version
 
-  private val protocol = 2
+  private val protocol = 3
   @volatile private var agreed = Option.empty[Terms]
   @volatile private var words = patternOf(BridgeVersion.words)
   private val unparsedWords = patternOf(BridgeVersion.unparsedWords)

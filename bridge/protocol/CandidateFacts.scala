@@ -31,7 +31,7 @@ case class BuildFacts(
     name: String, where: Seq[String], whole: Boolean, key: String, size: Option[BigInt], cost: Option[BigInt], files: Int,
     deterministic: Boolean, python: Boolean, unrepeatable: Option[String], parts: Seq[PartFacts], endsOf: Option[Int] = None)
 
-/** Facts for the planner's decision on a join with heavy keys; it decodes them in `joins/skew_joins.py`. */
+/** Facts for the planner's decision on heavy keys of a join; `joins/plan/skew_joins.py` decodes them. */
 case class SkewFacts(
     `type`: String, side: String, own: BuildFacts, other: BuildFacts, bytes: BigInt, broadcast: Boolean, hinted: Boolean, bucketed: Boolean)
 

@@ -11,17 +11,15 @@ import org.apache.spark.sql.catalyst.expressions.{
   Alias, Attribute, AttributeReference, Cast, DynamicPruningExpression, ExprId, Expression, KnownFloatingPointNormalized}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, NormalizeNaNAndZero}
 import org.apache.spark.sql.execution._
-import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.parquetry.audit.CheckedRowsExec
 import org.apache.spark.sql.parquetry.filescans.ScanNode
-import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ReusedExchangeExec, ShuffleExchangeLike}
 import org.apache.spark.sql.execution.joins.{BaseJoinExec, BroadcastHashJoinExec, BroadcastNestedLoopJoinExec}
-import org.apache.spark.sql.parquetry.buckets.{BucketPartitioning, ZipBucketsExec, ZippedUnionExec}
 import org.apache.spark.sql.parquetry.joingraph.{Lineage, LogicalNames}
 import org.apache.spark.sql.parquetry.ordering.IncrementalSortExec
-import org.apache.spark.sql.parquetry.protocol.{CharPadding, Json}
+import org.apache.spark.sql.parquetry.protocol.CharPadding
+import org.apache.spark.sql.parquetry.rowlayout.{BucketPartitioning, Lost, Movement, ZipBucketsExec}
 import org.apache.spark.sql.parquetry.scan.{MetadataScan, Reported}
 import org.apache.spark.sql.parquetry.versions.{Bucketing, ScanRelation}
 
@@ -37,7 +35,7 @@ object JoinFacts {
     // Spark runs equal subqueries once, but finds them only as it runs
     val subqueriesSeen = mutable.Set.empty[SparkPlan]
     def visit(plan: SparkPlan): Unit = if (seen.add(plan)) {
-      below(plan).foreach(visit) // the joins below come first: that is the order of the query
+      Movement.inputs(plan).foreach(visit) // the joins below come first: that is the order of the query
       plan match {
         case join: BaseJoinExec => found += fact(join)
         case _ =>
@@ -55,19 +53,12 @@ object JoinFacts {
     case other => other.children.flatMap(subqueries(_, forValues))
   }
 
-  private def below(plan: SparkPlan): Seq[SparkPlan] = plan match {
-    case adaptive: AdaptiveSparkPlanExec => Seq(adaptive.initialPlan)
-    case stage: QueryStageExec => Seq(stage.plan)
-    case reused: ReusedExchangeExec => Seq(reused.child)
-    case other => other.children
-  }
-
   /**
    * The children of a node, or the plan that filled a cache; that plan's joins do not belong to this plan.
    */
   private def allBelow(plan: SparkPlan): Seq[SparkPlan] = plan match {
     case cached: InMemoryTableScanExec => Seq(cached.relation.cachedPlan)
-    case other => below(other)
+    case other => Movement.inputs(other)
   }
 
   private def fact(join: BaseJoinExec): JValue = JObject(
@@ -97,7 +88,6 @@ object JoinFacts {
     })
     val scans = collect(plan)
     val columns = scans.zipWithIndex.flatMap { case ((scan, _), i) => scan.output.map(_.exprId -> i) }.toMap
-    val on = onTheWay(plan)
     JObject(
       "name" -> JString(nameOf(plan)),
       "keys" -> JArray(keys.map(key => keyFact(traced(key, plan), columns)).toList),
@@ -107,19 +97,16 @@ object JoinFacts {
           case found => found
         }))
       }.toList),
-      "exchanged" -> JBool(on.exists(_.isInstanceOf[ShuffleExchangeLike])),
-      "repartitioned" -> JBool(on.exists {
-        case exchange: ShuffleExchangeLike => exchange.shuffleOrigin != ENSURE_REQUIREMENTS
-        case _ => false
-      }),
-      "rest" -> JBool(on.exists(_.isInstanceOf[ZipBucketsExec])),
-      "in_buckets" -> JBool(inBuckets(plan)),
-      "through" -> Json.strings(on.collect {
-        case join: BaseJoinExec if typeOf(join) == "EXISTS" => "EXISTS or IN beside OR"
-        case join: BaseJoinExec => s"${typeOf(join)} JOIN"
-        case _: UnionExec | _: ZippedUnionExec => "UNION"
-        case _: BaseLimitExec => "LIMIT"
-      }.distinct))
+      "moves" -> JArray(Lost.below(plan).map(described).distinct.toList),
+      "in_buckets" -> JBool(inBuckets(plan)))
+  }
+
+  /** Why rows are not where they were read, for Python. */
+  private def described(lost: Lost): JValue = lost match {
+    case Lost.Shuffle(isAsked) => JObject("kind" -> JString(if (isAsked) "repartition" else "shuffle"))
+    case Lost.Rest => JObject("kind" -> JString("rest"))
+    case Lost.Through(node) => JObject("kind" -> JString("node"), "node" -> JString(node))
+    case Lost.Other(node) => JObject("kind" -> JString("other"), "node" -> JString(node))
   }
 
   /** A key of a plan as an expression of its leaves' columns, as far as its columns can be followed. */
@@ -133,16 +120,6 @@ object JoinFacts {
    */
   private def inBuckets(plan: SparkPlan): Boolean =
     Try(plan.outputPartitioning).toOption.exists(found => Bucketing.isKeyed(found) || BucketPartitioning.isIn(found))
-
-  /**
-   * The nodes between a join and its scans, down to the next joins. Nodes below those do not belong to this
-   * join. Of a scan in two parts, it is the part in buckets.
-   */
-  private def onTheWay(plan: SparkPlan): Seq[SparkPlan] = plan match {
-    case join: BaseJoinExec => Seq(join)
-    case parts: ZipBucketsExec => parts +: onTheWay(parts.children.head)
-    case other => other +: below(other).flatMap(onTheWay)
-  }
 
   private def keyFact(key: Expression, scans: Map[ExprId, Int]): JValue = {
     val columns = key.collect { case a: AttributeReference if scans.contains(a.exprId) => a }.distinct
@@ -169,7 +146,7 @@ object JoinFacts {
     case scan: BatchScanExec => scan.table.name()
     case files: FileSourceScanExec => files.tableIdentifier.fold("files")(_.unquotedString)
     case rows: LocalTableScanExec => answered(rows).getOrElse(rows.nodeName)
-    case other => below(other).headOption.fold(other.nodeName)(nameOf)
+    case other => Movement.inputs(other).headOption.fold(other.nodeName)(nameOf)
   }
 
   /** The table whose metastore has answered an aggregate with some rows, or None for other rows. */

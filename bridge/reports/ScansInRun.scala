@@ -57,7 +57,7 @@ object ScansInRun {
 }
 
 /**
- * Facts about a scan; `planner/scan_facts.py` has the same fields.
+ * Facts about a scan; `planner/report_facts.py` has the same fields.
  *
  * @param read what became of it in the run
  * @param cache the name of the cached table that it fills

@@ -20,7 +20,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * Encodes the values of runtime filters for the planner, which decodes them in
- * `predicate/reading/packed_values.py` and `planner/scans/runtime_values.py`. A filter may have a hundred
+ * `predicate/reading/join_values.py` and `planner/scans/runtime_values.py`. A filter may have a hundred
  * thousand values, so they are packed as bytes, not written as a tree or text.
  */
 object RuntimeValues {

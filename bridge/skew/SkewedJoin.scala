@@ -3,12 +3,12 @@ package org.apache.spark.sql.parquetry.skew
 import org.json4s._
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.joingraph.{BroadcastSide, EquiJoin, JoinSide, KeySource, LogicalNames}
 import org.apache.spark.sql.parquetry.protocol.{Bridge, BuildFacts, Codec, Json, SkewFacts, StepFacts}
+import org.apache.spark.sql.parquetry.rowlayout.{RowLayouts, Source}
 import org.apache.spark.sql.parquetry.runtime.RuntimeCandidate
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 import org.apache.spark.sql.parquetry.versions.ScanRelation
@@ -20,10 +20,11 @@ import org.apache.spark.sql.parquetry.versions.ScanRelation
  * @param other the other side
  * @param onLeft whether it is the left one
  * @param keys the keys that are columns of the scan, by their indices among the join's keys
+ * @param layouts of the plan
  */
 case class SkewedJoin(
     join: Join, own: JoinSide, other: JoinSide, onLeft: Boolean, relation: DataSourceV2ScanRelation, scan: ParquetryScan,
-    keys: Seq[(Int, AttributeReference)]) {
+    keys: Seq[(Int, AttributeReference)], layouts: RowLayouts) {
   /** The scan of the other side, if that is one of ours below projections and filters alone. */
   private lazy val otherScan: Option[(DataSourceV2ScanRelation, ParquetryScan)] = SkewedJoin.plainScan(other.plan)
   private def otherColumn(index: Int): Option[AttributeReference] = otherScan.flatMap { case (found, _) =>
@@ -53,10 +54,7 @@ case class SkewedJoin(
   private def facts: SkewFacts = SkewFacts(
     `type` = typeName, side = if (onLeft) "left" else "right", own = build(own), other = build(other), bytes = relation.stats.sizeInBytes,
     broadcast = isBroadcast, hinted = isHinted,
-    bucketed = Seq(own, other).forall(side => side.scans.exists {
-      case ScanRelation(_, found: ParquetryScan, _, _, _) => found.buckets.exists(_.columns.forall(name => side.columns.flatten.exists(_.name == name)))
-      case _ => false
-    }))
+    bucketed = Seq(own, other).forall(side => layouts.of(side).exists(one => one.isPlain && one.source.scan.buckets.isDefined)))
   private def build(side: JoinSide): BuildFacts =
     RuntimeCandidate.ofBuild(side.plan, side.keys, side.keys.map(LogicalNames.of(_)).mkString(", "), _ => 0)
 
@@ -67,9 +65,9 @@ case class SkewedJoin(
 
 object SkewedJoin {
   /** The join with each side that may be divided by its keys. */
-  def of(join: Join): Seq[SkewedJoin] = join match {
+  def of(join: Join, layouts: RowLayouts): Seq[SkewedJoin] = join match {
     case EquiJoin(left, right, _) => sides(join.joinType).flatMap(onLeft =>
-      if (onLeft) of(join, left, right, onLeft) else of(join, right, left, onLeft))
+      if (onLeft) of(join, left, right, onLeft, layouts) else of(join, right, left, onLeft, layouts))
     case _ => Nil
   }
 
@@ -84,15 +82,15 @@ object SkewedJoin {
     case _ => Nil
   }
 
-  private def of(join: Join, own: JoinSide, other: JoinSide, onLeft: Boolean): Option[SkewedJoin] = {
+  private def of(join: Join, own: JoinSide, other: JoinSide, onLeft: Boolean, layouts: RowLayouts): Option[SkewedJoin] = {
     val sources = own.keys.indices.flatMap(index => KeySource.of(own.keys(index), own.plan) match {
       case Seq(source @ KeySource(_, _, column: AttributeReference, _, _)) if source.steps.forall(passes) => Some((index, source, column))
       case _ => None
     })
-    sources.headOption.map(_._2).filter(first => isAlone(first.relation, own.plan) && own.plan.collect { case j: Join => j }.forall(keepsInPlace(_, first.relation)))
+    sources.headOption.map(_._2).filter(first => isAlone(first.relation, own.plan) && liesWhereRead(first.relation, layouts.of(own.plan)))
       .map { first =>
         val keys = sources.collect { case (index, source, column) if source.relation eq first.relation => (index, column) }
-        SkewedJoin(join, own, other, onLeft, first.relation, first.scan, keys.distinctBy(_._2.exprId))
+        SkewedJoin(join, own, other, onLeft, first.relation, first.scan, keys.distinctBy(_._2.exprId), layouts)
       }
   }
 
@@ -100,12 +98,9 @@ object SkewedJoin {
   def passes(step: StepFacts): Boolean = step.deterministic &&
     (if (step.side.isEmpty) Set("Project", "Filter")(step.node) else Bridge.terms.transparentJoins(step.node -> step.side))
 
-  /** Whether a join below moves no row of a scan: it broadcasts its other side. */
-  private def keepsInPlace(join: Join, relation: LogicalPlan): Boolean = BroadcastSide.find(join) match {
-    case Some(BuildLeft) => !join.left.exists(_ eq relation)
-    case Some(BuildRight) => !join.right.exists(_ eq relation)
-    case None => false
-  }
+  /** Whether the joins below move no row of a scan: they broadcast their other sides. */
+  private def liesWhereRead(relation: LogicalPlan, sources: Seq[Source]): Boolean =
+    sources.exists(source => (source.relation eq relation) && !source.ifUsed)
 
   private def isAlone(relation: LogicalPlan, plan: LogicalPlan): Boolean = plan.collectLeaves().count(_ eq relation) == 1
 

@@ -11,6 +11,7 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, 
 import org.apache.spark.sql.parquetry.joingraph.KeySource
 import org.apache.spark.sql.parquetry.predicates.{BalancedChains, EvaluatedPartitionPredicates}
 import org.apache.spark.sql.parquetry.protocol.{JoinsAnswer, Json, Settings, SkewSplitAnswer}
+import org.apache.spark.sql.parquetry.rowlayout.RowLayouts
 import org.apache.spark.sql.parquetry.scan.{FewerFiles, ParquetryScan}
 import org.apache.spark.sql.parquetry.versions.ScanRelation
 
@@ -57,7 +58,8 @@ object SplitHeavyKeys extends Rule[LogicalPlan] {
 
   private def split(plan: LogicalPlan): LogicalPlan = {
     val joins = plan.collect { case join: Join if join.getTagValue(outcome).isEmpty => join }
-    val candidates = joins.flatMap(SkewedJoin.of).filter(_.isWorthAsking)
+    val layouts = new RowLayouts
+    val candidates = joins.flatMap(SkewedJoin.of(_, layouts)).filter(_.isWorthAsking)
     val answers = candidates.groupBy(_.scan.table.ref).toSeq.flatMap { case (catalog, some) =>
       val questions = some.map(one => one.question(joins.indexWhere(_ eq one.join)))
       some.zip(catalog.ask("plan_joins", Settings.field, "skewed" -> JArray(questions.toList)).as[JoinsAnswer].skewSplits)

@@ -14,8 +14,8 @@ import org.apache.spark.sql.types._
  * f.day BETWEEN d.first AND d.last         day >= $0 AND day <= $1     rows of (d.first, d.last)
  * }}}
  *
- * The planner gets the condition and the rows (`predicate/reading/boxes.py`). If it does not understand a
- * condition on partition columns, Spark evaluates it over the values of partitions. No row of the table is
+ * The planner gets the condition and the rows (`predicate/reading/join_values.py`). If it does not understand
+ * a condition on partition columns, Spark evaluates it over the values of partitions. No row of the table is
  * tested by it.
  *
  * @param condition has a `BoxValue` for each value

@@ -37,12 +37,12 @@ __all__ = [
 _ON_SPARK = {
     "attach": "parquetry.spark.session",
     "configure": "parquetry.spark.session",
-    "register_data_source": "parquetry.spark.source.python_source",
+    "register_data_source": "parquetry.spark.python_source",
     "explain": "parquetry.spark.report",
     "read_trace": "parquetry.spark.report",
     "report": "parquetry.spark.report",
     "trace": "parquetry.spark.report",
-    "settings": "parquetry.spark.configuration.catalog_settings",
+    "settings": "parquetry.spark.configuration",
 }
 
 

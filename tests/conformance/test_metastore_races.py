@@ -17,8 +17,8 @@ from parquetry.errors import (
 from parquetry.locations.uri import join_location
 from parquetry.metastore import Metastore
 from parquetry.metastore.check.fsck import fsck
-from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.operations.history import history
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.store import MemoryStore
 from tests.support.effort import STEP, portion
 from tests.support.stores.crash_world import OPERATIONS, CrashWorld, hurried, make_world
@@ -48,7 +48,7 @@ NAMES = (
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CrashWorld]:
     """Return the state before each race; a vacuum that meets a commit under way does not wait for it."""
     with hurried(), pytest.MonkeyPatch.context() as patched:
-        patched.setattr("parquetry.metastore.deletion.delete_files.PATIENCE_S", 0.0)
+        patched.setattr("parquetry.metastore.vacuuming.delete_files.PATIENCE_S", 0.0)
         yield make_world(tmp_path_factory.mktemp("lake"))
 
 

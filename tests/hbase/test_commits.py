@@ -15,13 +15,7 @@ from parquetry.store.hbase.store import HBaseStore
 from tests.support.hbase.launcher import HBaseServer
 from tests.support.hbase.proxy import Fate, Proxy
 from tests.support.stores.commits import NEW, OLD, begin, check_next_commit, clear, table_of
-from tests.support.stores.metastores import (
-    FaultyStore,
-    content,
-    file,
-    metadata,
-    new_table,
-)
+from tests.support.stores.metastores import FaultyStore, content, file, metadata, new_table
 
 
 @pytest.mark.parametrize("fate", ["reply lost", "request lost"])

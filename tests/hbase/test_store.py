@@ -11,7 +11,7 @@ import pytest
 from parquetry.errors import ConfigurationError, StoreError, WarehouseError
 from parquetry.store import open_store
 from parquetry.store.groups import Groups
-from parquetry.store.hbase import cells
+from parquetry.store.hbase import filters
 from parquetry.store.hbase.client import Cell, HBaseTable
 from parquetry.store.hbase.connection import Connections, thrift
 from parquetry.store.hbase.store import HBaseStore
@@ -294,12 +294,12 @@ def test_forked_child_has_its_own_connection(store: HBaseStore) -> None:
 
 def test_cells() -> None:
     """The content of a cell is pinned: other versions read it."""
-    assert cells.put_cell(b"v") == b"pv"
-    assert cells.put_cell(b"") == b"p"
-    swapped, tombstone = cells.swap_cell(b"v"), cells.swap_cell(None)
+    assert filters.put_cell(b"v") == b"pv"
+    assert filters.put_cell(b"") == b"p"
+    swapped, tombstone = filters.swap_cell(b"v"), filters.swap_cell(None)
     assert (swapped[:1], swapped[9:], len(tombstone)) == (b"s", b"v", 9)
-    assert cells.swap_cell(b"v") != swapped
-    assert [cells.value_of(cell) for cell in (b"pv", b"p", swapped, tombstone)] == [b"v", b"", b"v", None]
+    assert filters.swap_cell(b"v") != swapped
+    assert [filters.value_of(cell) for cell in (b"pv", b"p", swapped, tombstone)] == [b"v", b"", b"v", None]
 
 
 @pytest.mark.parametrize("versions", [3, 200])

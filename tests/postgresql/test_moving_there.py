@@ -14,7 +14,7 @@ from parquetry.cli.main import main
 from parquetry.errors import ForeignWarehouseError
 from parquetry.metastore import open_metastore
 from parquetry.metastore.check.fsck import fsck
-from parquetry.metastore.deletion.vacuum import vacuum
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.warehouse import STORE_VARIABLE, VARIABLE
 from tests.support.postgresql.launcher import PostgreSQLServer
 from tests.support.tables.owned_files import files, make, write

@@ -32,7 +32,7 @@ from parquetry.metastore import (
     Transaction,
 )
 from parquetry.metastore.commits.committer import commit
-from parquetry.planner.writes.destinations import plan_destinations
+from parquetry.planner.writes import plan_destinations
 from parquetry.predicate.reading.parse import parse_filter
 from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore

@@ -37,12 +37,12 @@ from parquetry.metastore import (
 from parquetry.metastore.check.fsck import fsck
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import files_removed
-from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.manifest import entries
 from parquetry.metastore.operations.compact_metadata import compact_metadata
+from parquetry.metastore.operations.history import rollback
 from parquetry.metastore.operations.indexes import create_index, drop_index
-from parquetry.metastore.operations.rollback import rollback
 from parquetry.metastore.storage.keyspace import ticket_of
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.metastore.versions import newest_rows as newest
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.visible_rows import VisibleRows

@@ -25,15 +25,7 @@ from tests.support.stores.commits import (
     count_writes,
     table_of,
 )
-from tests.support.stores.metastores import (
-    Crash,
-    FaultyStore,
-    content,
-    file,
-    metadata,
-    new_table,
-    whole_day,
-)
+from tests.support.stores.metastores import Crash, FaultyStore, content, file, metadata, new_table, whole_day
 
 
 def test_life_of_a_table(store: Store) -> None:

@@ -30,7 +30,7 @@ PACKAGES = {
     "scan": "what a query reads of a table",
     "filescans": "scans in the form of Spark's own scan of files",
     "joingraph": "what a plan joins, and where the keys of its joins come from",
-    "splitting": "hot buckets that several tasks of a join read",
+    "rowlayout": "where the rows of a plan lie: derived, told to Spark, and checked at last",
     "buckets": "joins by buckets without a shuffle",
     "ordering": "joins and windows that use the order of files",
     "runtime": "filters by values that joins find at run time",

@@ -18,7 +18,7 @@ FLOORS = {
         {"spark"},
         {"catalog", "planner"},
         {"iceberg", "joins", "metrics", "operations"},
-        {"adoption", "advice", "prune"},
+        {"adoption", "prune"},
         {"verification"},
         {"compaction", "publishing"},
         {"definition", "exchange"},
@@ -47,7 +47,7 @@ FLOORS = {
     "catalog": (
         {"catalog"},
         {"reader", "upkeep"},
-        {"listing", "lookup", "rows", "scans"},
+        {"listing", "lookup", "scans"},
         {"views"},
         {"shapes"},
         {"arrangements", "drawing"},
@@ -56,25 +56,34 @@ FLOORS = {
         {"field_ids"},
         {"footers"},
         {"bounds_vectorized", "projected_files", "tuple_statistics"},
-        {"bounds", "file_batch", "interleave"},
+        {"bounds", "file_batch"},
         {"defaults", "statistics_batch"},
-        {"field_types", "stored_types"},
+        {"stored_types"},
         {"records"},
     ),
+    "iceberg": (
+        {"server"},
+        {"application"},
+        {"catalog"},
+        {"manifests", "planning", "views"},
+        {"clients", "metadata", "opened"},
+        {"manifest_names", "requests", "values"},
+    ),
     "joins": (
-        {"skew_joins"},
-        {"bucket_splits", "buckets", "placement", "runtime", "shuffle_reasons"},
-        {"bucket_counts", "file_merges", "heavy_keys", "join_facts"},
+        {"plan"},
+        {"runtime"},
+        {"scans"},
     ),
     "metastore": (
         {"dumps"},
         {"check", "operations"},
+        {"vacuuming"},
         {"deletion"},
         {"metastore"},
         {"copies"},
         {"access", "namespace", "warehouse_store"},
-        {"location_rewrite"},
         {"commits"},
+        {"transactions"},
         {"cleanup"},
         {"range_manifests"},
         {"versions"},
@@ -84,18 +93,15 @@ FLOORS = {
     "operations": (
         {"registry"},
         {"erase", "maintenance"},
-        {"erasure", "upkeep"},
+        {"upkeep"},
         {
             *(
                 "checks",
-                "claim",
-                "table_detail",
                 "indexes",
                 "publish",
                 "reports",
                 "rewrites",
                 "suggest_skew",
-                "sync",
             ),
             *("vacuum", "versions"),
         },
@@ -108,21 +114,19 @@ FLOORS = {
         {"streams", "tables"},
         {"procedures", "scans", "writes"},
         {"lake", "predicates", "statements"},
-        {"engine", "estimates"},
+        {"engine"},
         {"protocol", "report_facts"},
-        {"scan_facts"},
     ),
     "predicate": (
         {"pruning", "reading"},
         {"functions"},
-        {"evaluate", "filter", "two_valued"},
+        {"evaluate", "filter"},
         {"bind", "like", "normalise"},
         {"nodes"},
         {"expression"},
         {"zones"},
     ),
     "prune": (
-        {"whole_table_aggregates"},
         {"metadata_aggregates", "whole_partitions"},
         {"select"},
         {"steps"},
@@ -139,8 +143,8 @@ FLOORS = {
         {"connect", "serving"},
         {"engine"},
         {"compaction"},
-        {"source"},
-        {"write", "hadoop_files", "hive", "storage_checks"},
+        {"python_source"},
+        {"write", "hadoop_files"},
         {"active"},
         {"configuration"},
         {"bridge_jar"},
@@ -152,7 +156,7 @@ A package or module imports only from lower layers, or from itself. The folder's
 """
 SAME_FLOOR = {("", "cli", "__init__")}
 """Imports within a floor that are meant."""
-MAX_FOLDER_LINES = 3_000
+MAX_FOLDER_LINES = 2_500
 """Lines of a folder's own modules: a folder that one can read in an hour has one task."""
 OUTSIDE = {"__init__", "cli"}
 """Packages that import the package for Spark only when a caller needs it."""
@@ -166,14 +170,13 @@ PART_FIELDS = {"skew", "buckets"}
 NAMING_PARTS = {
     "definition": 6,  # clauses of SQL
     "prune": 5,  # the rules that skip directories and buckets
-    "adoption": 3,  # what names of foreign files say
+    "adoption": 2,  # what names of foreign files say
     "joins": 2,  # buckets of scans; heavy keys
     "compaction": 2,  # heavy values that follow rows; rebucketing
-    "spark": 3,  # expressions that give rows their slots; the audit of these rows
+    "spark": 2,  # expressions that give rows their slots; the audit of these rows
     "verification": 2,  # rows in wrong buckets
     "catalog": 1,  # the public classes
     "operations": 1,  # suggest_skew
-    "planner": 1,  # buckets that Spark sees of a scan
     "publishing": 1,  # Hive's records
 }
 """How many modules of each room outside `layout` name a kind of part, or read an arrangement's field of one.
@@ -186,11 +189,11 @@ OTHER_BUCKETS = {
     "catalog/catalog",
     "definition/list_bucketing_rules",
     "metastore/manifest/columns",
-    "operations/sync",
+    "operations/publish",
     "planner/scans/scans",
     "planner/tables/create",
-    "joins/join_facts",
-    "joins/shuffle_reasons",
+    "joins/plan/join_facts",
+    "joins/plan/shuffle_reasons",
 }
 """Modules whose `buckets` are no field of an arrangement: options, columns of lists, reports."""
 
@@ -242,7 +245,7 @@ def test_folders_are_small() -> None:
         for path, tree in modules().values()
         if path.name == "__init__.py" and ast.get_docstring(tree)
     }
-    assert said == lines.keys()
+    assert lines.keys() <= said
 
 
 def test_only_spark_needs_pyspark() -> None:

@@ -8,7 +8,7 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
     from parquetry.adoption.buckets import adopt_files as adopt_files
-    from parquetry.adoption.difference import Difference as Difference
+    from parquetry.adoption.compare import Difference as Difference
     from parquetry.adoption.footers import read_records as read_records
     from parquetry.adoption.sync import SyncOptions as SyncOptions, synchronise as synchronise
 

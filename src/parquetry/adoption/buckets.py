@@ -1,28 +1,52 @@
 """Assign files that others wrote to the buckets of a table's partitions, as far as names and rows prove them.
 
-`adoption.bucket_names` has the proof. This module knows which buckets a partition may have, and reports files
-without.
+Names state a bucket, and rows have to confirm it. Files without a bucket are reported.
+
+A wrong bucket would lose rows. So a partition's files are accepted only together: if one name states no
+bucket, or one row belongs in another bucket, then all of them are refused.
+
+| files of a partition with 4 buckets             | are read as                                   |
+|-------------------------------------------------|-----------------------------------------------|
+| 000000_0, 000003_0, 000003_0_copy_1, 000001_1   | buckets 0, 3, 3, 1; a bucket may have no file |
+| part-00000-<uuid>_00002.c000.snappy.parquet     | bucket 2                                      |
+| 000000_0, part-00000-<uuid>.c000.snappy.parquet | not bucketed: a name states no bucket         |
+| 000000_0, 000004_0                              | not bucketed: there is no bucket 4            |
+| 000001_0, but its row k = 5 belongs in bucket 3 | not bucketed                                  |
+
+Equal values of some types may be in different buckets, depending on the writer (`hashing.hash_types`). For
+these, rows prove nothing and are not read. The names alone count, and the partition's record says so
+(`BucketSpec.unsettled`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 
 import msgspec
 
-from parquetry.adoption.bucket_names import Bucketed, assign_buckets
 from parquetry.adoption.cells import Adopted, adopt
-from parquetry.adoption.difference import Difference
-from parquetry.data_files import FileRecord
-from parquetry.definition.bucket_begin import bucket_begin
-from parquetry.layout import ArrangementSpec, BucketSpec
-from parquetry.locations import bucket_from_name, join_relative, path_within
+from parquetry.adoption.compare import Difference
+from parquetry.config import BUCKETING_VERSION
+from parquetry.data_files import FileRecord, TableColumn
+from parquetry.definition import bucket_begin
+from parquetry.errors import ParquetryError
+from parquetry.hashing import unsettled_reason
+from parquetry.layout import ArrangementSpec, BucketSpec, Version
+from parquetry.locations import (
+    bucket_from_name,
+    current_file_systems,
+    join_location,
+    join_relative,
+    path_within,
+    set_file_systems,
+)
 from parquetry.metastore import TableSnapshot, Transaction, row_sum
 from parquetry.predicate import Filter, KnownValues, Match, match
 from parquetry.texts import quantity
 from parquetry.types import Value
-from parquetry.verification import lacks_tuples
+from parquetry.verification import BucketCheck, check_buckets, lacks_tuples
 
 
 def adopt_files(
@@ -72,7 +96,7 @@ def _assign_buckets(
         values: of the partition.
         location: of the partition.
         adopted: its new and its older files.
-        specs: the buckets that it may have; see `bucket_names.assign_buckets`.
+        specs: the buckets that it may have; see `assign_buckets`.
     """
     metadata = snapshot.metadata
     begin = bucket_begin(metadata.properties, metadata.types_of_partitions)
@@ -139,3 +163,158 @@ def _holds(condition: Filter, snapshot: TableSnapshot, values: tuple[Value, ...]
 
 def _name(snapshot: TableSnapshot, values: tuple[Value, ...]) -> str | None:
     return snapshot.describe(snapshot.key_of(values)) if values else None
+
+
+MAX_ROWS_READ_WHOLE = 1 << 22
+"""Most rows of a file whose bucket and sort columns are read whole. Larger files: first and last rows."""
+_ROWS_READ_FOR_HINT = 1 << 14
+_MAX_READER_THREADS = 8
+_HASH_VERSIONS: tuple[Version, ...] = (1, 2, "spark")
+
+
+@dataclass(frozen=True, slots=True)
+class Bucketed:
+    """The new files of a partition after the check of their buckets.
+
+    Attributes:
+        files: with their buckets, if they are in buckets.
+        buckets: of the partition, or None if it has none.
+        refused: why it has none, in a sentence about one of the files; or None if it has some, or may have
+            none.
+    """
+
+    files: list[FileRecord]
+    buckets: BucketSpec | None
+    refused: str | None = None
+
+
+def assign_buckets(
+    location: str,
+    file_format: str,
+    files: Sequence[FileRecord],
+    columns: Sequence[TableColumn],
+    specs: Sequence[BucketSpec | None],
+    before: Sequence[FileRecord] = (),
+    *,
+    most: int = MAX_ROWS_READ_WHOLE,
+) -> Bucketed:
+    """Find the buckets of a partition's new files.
+
+    Args:
+        location: of the partition.
+        file_format: ``parquet`` or ``orc``.
+        files: their paths below the partition, or absolute.
+        columns: of the table, all that are in files.
+        specs: the buckets that they may have. The first that fits is taken.
+        before: the partition's other files. If it has some, `specs` has only its own buckets, and it keeps
+            them.
+        most: rows to read in a file that has more.
+    """
+    usable = list(dict.fromkeys(spec for spec in specs if spec is not None))
+    if not usable or not files:
+        return Bucketed(list(files), usable[0] if usable else None)
+    refused = None
+    for spec in usable:
+        settled = not spec.unsettled and any(file.bucket is not None for file in before)
+        outcome = _assign_buckets_of_spec(spec, location, file_format, files, columns, settled, most)
+        if not isinstance(outcome, str):
+            return outcome
+        refused = outcome
+    return Bucketed(list(files), usable[0] if before else None, refused)
+
+
+def _assign_buckets_of_spec(
+    spec: BucketSpec,
+    location: str,
+    file_format: str,
+    files: Sequence[FileRecord],
+    columns: Sequence[TableColumn],
+    settled: bool,
+    most: int,
+) -> Bucketed | str:
+    """Return the files with their buckets of one spec, or why they do not fit it.
+
+    Args:
+        settled: whether the partition has bucketed files, and their equal values are certainly in one bucket.
+            Files without this certainty cannot join them.
+    """
+    buckets = {file.path: bucket_from_name(file.path) for file in files}
+    for path, bucket in buckets.items():
+        if bucket is None or bucket >= spec.count:
+            says = "no bucket" if bucket is None else f"bucket {bucket}, and there are {spec.count}"
+            return f"{path}: the name says {says}"
+    physical = {column.physical: column.column_type for column in columns}
+    reason = unsettled_reason(spec.version, [physical[name] for name in spec.columns])
+    if reason is not None and settled:
+        return f"{files[0].path}: {reason}"
+    if reason is not None:
+        names_alone = [msgspec.structs.replace(file, bucket=buckets[file.path]) for file in files]
+        return Bucketed(names_alone, msgspec.structs.replace(spec, unsettled=True))
+    checks = _check_all(location, file_format, files, columns, spec, most)
+    bucketed_files = []
+    for file, check in zip(files, checks, strict=True):
+        if isinstance(check, str):
+            return f"{file.path}: {check}"
+        if check.wrong:
+            return _describe_misplaced(
+                file, check, _fitting_version(location, file_format, files, columns, spec)
+            )
+        in_order = check.sorted is True
+        bucketed_files.append(msgspec.structs.replace(file, bucket=buckets[file.path], sorted=in_order))
+    return Bucketed(bucketed_files, msgspec.structs.replace(spec, unsettled=False))
+
+
+def _check_all(
+    location: str,
+    file_format: str,
+    files: Sequence[FileRecord],
+    columns: Sequence[TableColumn],
+    spec: BucketSpec,
+    most: int,
+) -> list[BucketCheck | str]:
+    """Return the result for each file, or why it could not be checked."""
+
+    def check_file(file: FileRecord) -> BucketCheck | str:
+        path, bucket = join_location(location, file.path), bucket_from_name(file.path)
+        if bucket is None:
+            return "the name says no bucket"
+        try:
+            return check_buckets(path, file_format, bucket, spec, columns, most=most, old_days=True)
+        except ParquetryError as error:
+            return error.message.rstrip(".")
+
+    with ThreadPoolExecutor(
+        min(_MAX_READER_THREADS, len(files)),
+        initializer=set_file_systems,
+        initargs=(current_file_systems(),),
+    ) as pool:
+        return list(pool.map(check_file, files))
+
+
+def _describe_misplaced(file: FileRecord, check: BucketCheck, fitting_version: Version | None) -> str:
+    text = f"{file.path}: {check.example}"
+    if check.wrong > 1:
+        text += f", and {check.wrong - 1} more of the {check.rows} rows read are in the wrong bucket"
+    if fitting_version is None:
+        return text
+    return (
+        f"{text}. By version {fitting_version} of the hash all are in the right one: set the table property {BUCKETING_VERSION!r} to "
+        f"{str(fitting_version)!r} and run sync with buckets => true"
+    )
+
+
+def _fitting_version(
+    location: str,
+    file_format: str,
+    files: Sequence[FileRecord],
+    columns: Sequence[TableColumn],
+    spec: BucketSpec,
+) -> Version | None:
+    """Return another version of the hash that fits all rows of the files, if there is one."""
+    for version in _HASH_VERSIONS:
+        candidate = msgspec.structs.replace(spec, version=version, sort=())
+        checks = _check_all(location, file_format, files, columns, candidate, _ROWS_READ_FOR_HINT)
+        rows = sum(0 if isinstance(check, str) else check.rows for check in checks)
+        if rows > 1 and not any(isinstance(check, str) or check.wrong for check in checks):
+            return version
+    return None

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from parquetry.adoption.difference import Difference
+from parquetry.adoption.compare import Difference
 from parquetry.adoption.discover import DiscoveredPartition
 from parquetry.data_files import (
     FileRecord,

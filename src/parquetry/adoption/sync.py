@@ -10,13 +10,11 @@ from dataclasses import dataclass
 
 from parquetry.adoption.buckets import adopt_files, look_again
 from parquetry.adoption.cells import Adopted
-from parquetry.adoption.compare import ChangedPartition, Changes
-from parquetry.adoption.difference import Difference
+from parquetry.adoption.compare import ChangedPartition, Changes, Difference, RemovedFilesFilter
 from parquetry.adoption.discover import NOT_READ, DiscoveredPartition, Unfit
 from parquetry.adoption.footers import NewFooters, ReadFooters, read_again
-from parquetry.adoption.removed_before import RemovedFilesFilter
 from parquetry.adoption.table_diff import diff_table, zone_of
-from parquetry.compaction.partition_condition import partition_condition
+from parquetry.compaction import partition_condition
 from parquetry.data_files import FileRecord, FooterReader
 from parquetry.errors import CommitConflictError
 from parquetry.locations import join_location, join_relative, path_below, path_within

@@ -2,7 +2,7 @@
 
 The table's own files are recognised by their names. Its live files and the leftovers of older versions are
 not new. Files of other tables are left alone (`metastore.deletion.files_of_others`). Nor are other writers'
-files that the table removed on purpose, as long as they have not changed since (`removed_before`). `sync`
+files that the table removed on purpose, as long as they have not changed since (`compare`). `sync`
 decides what to do about the differences.
 """
 
@@ -18,19 +18,11 @@ from typing import Any
 
 import pyarrow.fs as pafs
 
-from parquetry.adoption.compare import Changes, compare, files_below
+from parquetry.adoption.compare import Changes, RemovedFilesFilter, compare, files_below
 from parquetry.adoption.discover import DirectoryLevels, DiscoveredPartition, Unfit, discover
-from parquetry.adoption.removed_before import RemovedFilesFilter
 from parquetry.data_files import FooterReader
 from parquetry.errors import FileMissingError
-from parquetry.locations import (
-    is_own,
-    join_location,
-    join_relative,
-    open_location,
-    path_below,
-    remote_files,
-)
+from parquetry.locations import is_own, join_location, join_relative, open_location, path_below, remote_files
 from parquetry.metastore import FilesOfOthers, PartitionSnapshot, TableMetadata, TableSnapshot
 from parquetry.predicate import Filter, KnownValues, Match, match
 from parquetry.progress import Progress

@@ -11,8 +11,8 @@ if FOR_TYPE_CHECKERS:
     from parquetry.catalog.arrangements import Arrangement as Arrangement, Buckets as Buckets, Skew as Skew
     from parquetry.catalog.catalog import Catalog as Catalog
     from parquetry.catalog.lookup import find_table as find_table
+    from parquetry.catalog.scans.reading import ScanTask as ScanTask
     from parquetry.catalog.scans.scan import Scan as Scan
-    from parquetry.catalog.scans.tasks import ScanTask as ScanTask
     from parquetry.catalog.shapes import (
         Column as Column,
         Commit as Commit,

@@ -1,5 +1,7 @@
 """Iterate over partitions, files and versions while they are read. A prompt or a notebook can draw such an
 iterator.
+
+It is drawn as rows: for each thing, values by headings.
 """
 
 from __future__ import annotations
@@ -7,9 +9,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from parquetry import texts
 from parquetry.catalog.drawing import table_html, table_text
+
+if TYPE_CHECKING:
+    from parquetry.catalog.shapes import Commit, DataFile, Partition
 
 _T = TypeVar("_T")
 _MAX_DRAWN_ROWS = 20
@@ -49,3 +55,32 @@ class Listing(Iterator[_T], Generic[_T]):
             f"the first {_MAX_DRAWN_ROWS}" if len(self._ahead) > _MAX_DRAWN_ROWS else "" if rows else "none"
         )
         return rows, note
+
+
+def partition_row(partition: Partition) -> dict[str, Any]:
+    """Return the row of a partition."""
+    return {
+        **partition.values,
+        "files": partition.files,
+        "rows": texts.count(partition.rows),
+        "size": texts.size_text(partition.bytes),
+        "location": partition.location,
+    }
+
+
+def file_row(file: DataFile) -> dict[str, Any]:
+    """Return the row of a file."""
+    return {"file": file.path, "rows": texts.count(file.rows), "size": texts.size_text(file.bytes)}
+
+
+def commit_row(commit: Commit) -> dict[str, Any]:
+    """Return the row of a version."""
+    return {
+        "version": commit.version,
+        "committed at": f"{commit.committed_at:%Y-%m-%d %H:%M:%S} UTC",
+        "operation": commit.operation,
+        "partitions": commit.partitions,
+        "files": commit.files,
+        "rows": texts.count(commit.rows),
+        "size": texts.size_text(commit.bytes),
+    }

@@ -5,15 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from parquetry import metastore as ms
+from parquetry import errors, metastore as ms
 from parquetry.catalog.views import full_name
-from parquetry.errors import (
-    NamespaceNotFoundError,
-    OtherKindError,
-    TableNotFoundError,
-    UnsupportedError,
-    VersionNotFoundError,
-)
 from parquetry.identifiers import parse_name
 from parquetry.metastore import DEFAULT_DATABASE
 
@@ -46,23 +39,23 @@ def find_table(
     if len(parts) == 1:
         parts = [DEFAULT_DATABASE, *parts]
     if len(parts) != 2:
-        raise TableNotFoundError(f"{name!r} does not name a table: say 'database.table'.")
+        raise errors.TableNotFoundError(f"{name!r} does not name a table: say 'database.table'.")
     try:
         return metastore.table(*parts, version=version, as_of=as_of)
-    except UnsupportedError as error:  # no table can have such a name
-        raise TableNotFoundError(f"{name!r} does not name a table: {error.message}") from None
-    except NamespaceNotFoundError:
-        raise NamespaceNotFoundError(
+    except errors.UnsupportedError as error:  # no table can have such a name
+        raise errors.TableNotFoundError(f"{name!r} does not name a table: {error.message}") from None
+    except errors.NamespaceNotFoundError:
+        raise errors.NamespaceNotFoundError(
             f"Database {parts[0]!r} does not exist{_instead(metastore, *parts)}"
         ) from None
-    except OtherKindError:
-        raise TableNotFoundError(
+    except errors.OtherKindError:
+        raise errors.TableNotFoundError(
             f"{full_name(*parts)} is a view, which only Spark can read: name the tables that it reads."
         ) from None
-    except VersionNotFoundError:
+    except errors.VersionNotFoundError:
         raise
-    except TableNotFoundError:
-        raise TableNotFoundError(
+    except errors.TableNotFoundError:
+        raise errors.TableNotFoundError(
             f"Table {parts[0]}.{parts[1]} does not exist{_instead(metastore, *parts)}"
         ) from None
 

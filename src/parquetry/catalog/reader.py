@@ -14,18 +14,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from parquetry import metastore as ms, publishing
-from parquetry.catalog.listing import Listing
+from parquetry.catalog.listing import Listing, commit_row, file_row, partition_row
 from parquetry.catalog.lookup import find_table
-from parquetry.catalog.rows import commit_row, file_row, partition_row
 from parquetry.catalog.shapes import Commit, DataFile, Partition, Plan, Table
-from parquetry.catalog.views import (
-    commit_view,
-    file_views,
-    full_name,
-    partition_view,
-    plan_view,
-    table_view,
-)
+from parquetry.catalog.views import commit_view, file_views, full_name, partition_view, plan_view, table_view
 from parquetry.errors import FilterError, ParquetryError
 from parquetry.locations import join_location
 from parquetry.predicate import Filter, Predicate

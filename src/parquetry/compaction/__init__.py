@@ -6,11 +6,12 @@
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.compaction.after_write import rewrites_after_write as rewrites_after_write
     from parquetry.compaction.compact import (
         Rewrite as Rewrite,
+        partition_condition as partition_condition,
         require_selected as require_selected,
         rewrites as rewrites,
+        rewrites_after_write as rewrites_after_write,
     )
     from parquetry.compaction.rebucket import rebucketing as rebucketing
     from parquetry.compaction.recut import (

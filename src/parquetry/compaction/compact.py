@@ -1,10 +1,10 @@
-"""Choose the files that are worth rewriting: small files, and files in a wrong directory or bucket.
+r"""Choose the files that are worth rewriting: small files, and files in a wrong directory or bucket.
 
 This is pure planning: it reads only the metastore, and writes nothing. Only files of the same cell (heavy
 value) and bucket are merged. For example, a partition has directories for `x = 10` and `x = 20`, and files
 should have 128 MB:
 
-    x=10/a      60 MB    cell 0     \\  one file of 100 MB
+    x=10/a      60 MB    cell 0     \  one file of 100 MB
     x=10/b      40 MB    cell 0     /
     x=20/c      120 MB   cell 1        stays: alone, and large enough
     …DEFAULT…/d 50 MB    the rest      stays: alone
@@ -15,6 +15,20 @@ columns (`data_files.field_ids`).
 
 A bucket is better as one file than as two, since one file is sorted as a whole. So files of 100 MB and 1 MB
 of one bucket become one file.
+
+In tables with the property `auto-compact`, a write compacts some files right after its commit.
+
+Only partitions that the write has changed are looked at. A partition is chosen if it has so many small files
+that each of its directories and buckets has `auto-compact-min-files` of them on average. So each row is
+written anew once for as many small files, not with every write.
+
+A file that is larger than all others to be merged together is left for later: its rows would be written anew
+for few others. So files grow by doubling, and a row is written anew some log₂(target / first size) times,
+however many writes there are. Partitions with directories or buckets, where one file is worth more, are
+compacted as a whole.
+
+A write may change many partitions. Those come first where most files go away for each byte, up to
+`auto-compact-max-bytes`. A later write, or `compact`, chooses the others.
 """
 
 from __future__ import annotations
@@ -25,12 +39,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from parquetry.compaction.partition_condition import partition_condition
 from parquetry.compaction.recut import Look, Recutting, rest_files
 from parquetry.data_files import FileRecord, IdsInFile
-from parquetry.errors import PartitionNotFoundError
-from parquetry.layout import ArrangementSpec
+from parquetry.errors import FilterError, PartitionNotFoundError
+from parquetry.layout import PLAIN, ArrangementSpec
 from parquetry.metastore import PartitionSnapshot, TableSnapshot, cheapest_plan
+from parquetry.predicate import Filter, parse_filter
 from parquetry.predicate.evaluate import evaluate
 from parquetry.progress import Progress, silent
 from parquetry.types import ColumnType
@@ -236,3 +250,73 @@ def require_selected(snapshot: TableSnapshot, where: str, zone: str) -> None:
         raise PartitionNotFoundError(
             f"Table {snapshot.label} has no partition where {where}: SHOW PARTITIONS lists them."
         )
+
+
+def partition_condition(snapshot: TableSnapshot, where: str, zone: str = "UTC") -> Filter:
+    """Parse a condition on partition columns.
+
+    Args:
+        snapshot: the table's version.
+        where: the condition's text.
+        zone: the time zone of timestamps that name none.
+
+    Raises:
+        FilterError: the text cannot be parsed, or names another column.
+    """
+    types = snapshot.metadata.types_of_partitions
+    if not types:
+        raise FilterError(f"Table {snapshot.label} has no partition columns to filter by.", where, 0)
+    return parse_filter(where, types, zone)
+
+
+def rewrites_after_write(
+    snapshot: TableSnapshot,
+    partitions: Iterable[PartitionSnapshot],
+    target: int,
+    min_files: int,
+    max_bytes: int,
+) -> list[Rewrite]:
+    """Return the partitions to rewrite after a write, those first where most files go away for each byte.
+
+    Args:
+        snapshot: the version that the write has made.
+        partitions: that the write has changed, in this version.
+        target: the size in bytes that a file should have.
+        min_files: the least number of small files, for each directory and bucket on average.
+        max_bytes: the most bytes to rewrite.
+    """
+    types = {column.physical: column.column_type for column in snapshot.metadata.columns}
+    candidates: list[tuple[float, Rewrite]] = []
+    for partition in partitions:
+        if partition.file_count < min_files:
+            continue
+        files, arrangement = partition.files, partition.arrangement
+        chosen = set(worth_rewriting(files, arrangement, types, partition.location, target))
+        if arrangement == PLAIN:
+            chosen = _without_larger(files, chosen)
+        anew = tuple(files[i] for i in sorted(chosen))
+        slots = slots_of(anew)
+        if anew and len(anew) >= min_files * slots:
+            kept = tuple(file for i, file in enumerate(files) if i not in chosen)
+            rewrite = Rewrite(partition, anew, kept, arrangement)
+            candidates.append((rewrite.bytes / (len(anew) - slots), rewrite))
+    left = max_bytes
+    rewrites = []
+    for _, rewrite in sorted(candidates, key=lambda pair: pair[0]):
+        if rewrite.bytes <= left:
+            rewrites.append(rewrite)
+            left -= rewrite.bytes
+    return rewrites
+
+
+def _without_larger(files: Sequence[FileRecord], chosen: set[int]) -> set[int]:
+    """Leave out the largest files as long as each is larger than all remaining others together."""
+    by_size = sorted(chosen, key=lambda i: files[i].bytes)
+    total = sum(files[i].bytes for i in by_size)
+    while by_size:
+        largest = files[by_size[-1]]
+        if 2 * largest.bytes <= total or largest.field_ids == IdsInFile.FOREIGN:
+            break
+        total -= largest.bytes
+        by_size.pop()
+    return set(by_size)

@@ -1,13 +1,13 @@
 """The settings: their list, the meaning of their texts, and the precedence among several values of one.
 
-- `registry` lists the settings, `setting` defines one, and `parse` reads texts.
-- `checks` checks what users set, and `column_names` knows the columns that properties name.
+- `registry` lists the settings, and `setting` defines one and reads its text.
+- `checks` checks what users set, and refuses options of other table formats.
+- `column_names` knows the columns that properties name.
 - `precedence` decides between the levels: option of the read or write, session, table, catalog.
 - `reference` writes `docs/configuration.md`.
 - `defaults_file` reads and writes spark-defaults.conf.
 - `spark` names Spark's own settings that matter.
 - `spark_versions` lists the series of Spark, and what each of them lacks.
-- `foreign_options` refuses options of other table formats.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
@@ -21,6 +21,7 @@ if FOR_TYPE_CHECKERS:
         is_of_reads as is_of_reads,
         our_name as our_name,
         our_names as our_names,
+        refuse_foreign as refuse_foreign,
     )
     from parquetry.config.column_names import naming as naming, rename_column as rename_column
     from parquetry.config.defaults_file import (
@@ -30,12 +31,6 @@ if FOR_TYPE_CHECKERS:
         defaults_line as defaults_line,
         with_part as with_part,
         with_settings as with_settings,
-    )
-    from parquetry.config.foreign_options import refuse_foreign as refuse_foreign
-    from parquetry.config.parse import (
-        count_up_to as count_up_to,
-        parse_boolean as parse_boolean,
-        parse_size as parse_size,
     )
     from parquetry.config.precedence import Settings as Settings, settle as settle
     from parquetry.config.registry import (
@@ -70,7 +65,12 @@ if FOR_TYPE_CHECKERS:
         VACUUM_RETENTION_CHECK as VACUUM_RETENTION_CHECK,
         WRITERS as WRITERS,
     )
-    from parquetry.config.setting import SESSION_PREFIX as SESSION_PREFIX
+    from parquetry.config.setting import (
+        SESSION_PREFIX as SESSION_PREFIX,
+        count_up_to as count_up_to,
+        parse_boolean as parse_boolean,
+        parse_size as parse_size,
+    )
     from parquetry.config.spark import SPARK_SETTINGS as SPARK_SETTINGS
     from parquetry.config.spark_versions import (
         PREVIEW as PREVIEW,

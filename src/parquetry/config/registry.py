@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
-from parquetry.config.parse import (
+from parquetry.config.setting import (
+    EVERYWHERE,
+    Setting,
     choice_parser,
     count_up_to,
     parse_audit,
@@ -17,7 +19,6 @@ from parquetry.config.parse import (
     parse_size_or_none,
     parse_wait,
 )
-from parquetry.config.setting import EVERYWHERE, Setting
 from parquetry.identifiers import parse_column_lists, parse_columns, parse_ordered_columns, parse_paths
 
 SORT_BY = "sort-by"

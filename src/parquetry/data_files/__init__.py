@@ -23,8 +23,6 @@ if FOR_TYPE_CHECKERS:
         SPARK_FIELD_ID as SPARK_FIELD_ID,
         assign_field_ids as assign_field_ids,
         ids_in_footer as ids_in_footer,
-    )
-    from parquetry.data_files.field_types import (
         type_parts as type_parts,
         types_by_path as types_by_path,
     )
@@ -53,9 +51,9 @@ if FOR_TYPE_CHECKERS:
         unfit_statistics as unfit_statistics,
         unknown_columns as unknown_columns,
     )
-    from parquetry.data_files.interleave import Interleaving as Interleaving
     from parquetry.data_files.projected_files import (
         MAX_FILES_AS_RECORDS as MAX_FILES_AS_RECORDS,
+        Interleaving as Interleaving,
         in_all_spellings as in_all_spellings,
         interleave_files as interleave_files,
         project_files as project_files,
@@ -85,11 +83,11 @@ if FOR_TYPE_CHECKERS:
         numbers as numbers,
         optional as optional,
     )
-    from parquetry.data_files.stored_types.by_format import (
+    from parquetry.data_files.stored_types import (
+        Conversion as Conversion,
         find_conversion as find_conversion,
         without_table_types as without_table_types,
     )
-    from parquetry.data_files.stored_types.conversion import Conversion as Conversion
     from parquetry.data_files.tuple_statistics import Row as Row, StatedTuples as StatedTuples, lacks as lacks
 
 lazy_exports(__name__)

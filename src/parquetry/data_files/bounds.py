@@ -16,8 +16,7 @@ import msgspec
 
 from parquetry.data_files.defaults import default_statistics, default_value, has_default
 from parquetry.data_files.records import ColumnStatistics, FileRecord, TableColumn, Trust
-from parquetry.data_files.stored_types.by_format import find_conversion
-from parquetry.data_files.stored_types.conversion import Conversion
+from parquetry.data_files.stored_types import Conversion, find_conversion
 from parquetry.predicate import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL
 from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import ColumnType, Family, Value

@@ -14,18 +14,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.data_files.bounds import (
-    MAX_DAY,
-    FileBounds,
-    bounds_from_statistics,
-    pad_bounds,
-)
+from parquetry.data_files.bounds import MAX_DAY, FileBounds, bounds_from_statistics, pad_bounds
 from parquetry.data_files.defaults import default_statistics, default_value, has_default
 from parquetry.data_files.file_batch import FileColumns
 from parquetry.data_files.records import ColumnStatistics, TableColumn, Trust
 from parquetry.data_files.statistics_batch import UNKNOWN, Flags, StatisticsColumn
-from parquetry.data_files.stored_types.by_format import find_conversion
-from parquetry.data_files.stored_types.conversion import Conversion
+from parquetry.data_files.stored_types import Conversion, find_conversion
 from parquetry.predicate import MAX_LISTED_CONTAINERS, NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL, Bounds, Values
 from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import ColumnType, Family

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parquetry.ddl import clustered_by
-from parquetry.ddl.partition_spec import filter_text, read_partition
+from parquetry.ddl.clustered_by import filter_text, read_partition
 from parquetry.ddl.session import Session, SessionTable, read_table
 from parquetry.ddl.skewed_by import NOT_DIRECTORIES, find_clause
 from parquetry.identifiers import join_name, part_text

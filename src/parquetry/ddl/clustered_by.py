@@ -3,14 +3,17 @@
 Its text from the first parenthesis on is also the value of the table property `clustered-by`. So are
 `INTO n BUCKETS`, which keeps the columns, and `NOT SORTED`, which removes the order. This module does not
 check whether the table has such columns.
+
+`PARTITION (column = value, …)` is read here, too, and written as a filter on the partition columns.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parquetry.ddl.partition_spec import read_partition
-from parquetry.sqltext import LiteralConstant, TokenCursor
+from parquetry.identifiers import quote_part
+from parquetry.sqltext import LiteralConstant, TokenCursor, read_constant
+from parquetry.types import STRING, sql_literal
 
 NOT_SORTED = "NOT SORTED"
 """The clause, and value of the property, that removes the buckets' order and keeps the buckets."""
@@ -139,3 +142,44 @@ def _name(cursor: TokenCursor) -> str:
     if name is None:
         raise cursor.error(f"{cursor.shown} is not expected here: write the name of a column.")
     return name
+
+
+def read_partition(cursor: TokenCursor) -> dict[str, LiteralConstant] | None:
+    """Take the clause behind its word `PARTITION`, or return None for another clause or a missing value.
+
+    >>> spec = read_partition(TokenCursor("(ds = '2026-01-01', `h r` = 5)"))
+    >>> {name: value.text for name, value in spec.items()}
+    {'ds': '2026-01-01', 'h r': '5'}
+    """
+    values: dict[str, LiteralConstant] = {}
+    if not cursor.take("("):
+        return None
+    while True:
+        name = cursor.name()
+        if name is None or name in values or not cursor.take("="):
+            return None
+        value = read_constant(cursor)
+        if value is None:
+            return None
+        values[name] = value
+        if not cursor.take(","):
+            break
+    return values if cursor.take(")") else None
+
+
+def filter_text(values: dict[str, LiteralConstant]) -> str:
+    """Return the filter for partition values; each value is a text, as in a directory's name.
+
+    >>> filter_text(read_partition(TokenCursor("(`a``b` = 'it''s', n = -5, s = NULL)")))
+    "`a``b` = 'it''s' AND `n` = '-5' AND `s` IS NULL"
+    """
+    return " AND ".join(f"{quote_part(name)} {_condition(value)}" for name, value in values.items())
+
+
+def _condition(value: LiteralConstant) -> str:
+    match value.kind:
+        case "null":
+            return "IS NULL"
+        case "binary":
+            return f"= X'{value.text}'"
+    return f"= {sql_literal(STRING, value.text)}"

@@ -4,13 +4,19 @@
 if the clause says so. Its text from the first parenthesis on is also the value of the table property
 `skewed-by`. This module does not check whether the table has such columns, and does not convert the constants
 to their types.
+
+`[PARTITION (…)] SET SKEWED LOCATION (value = 'uri', (a, b) = 'uri', …)` is read here, too.
+
+Its parentheses, after the partition if it names one, are also the value of the table property
+`skewed-locations`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parquetry.errors import NoSkewedColumnsError, NoSkewedValuesError
+from parquetry import errors
+from parquetry.ddl.clustered_by import read_partition
 from parquetry.sqltext import LiteralConstant, TokenCursor, read_constant
 
 NOT_DIRECTORIES = "NOT STORED AS DIRECTORIES"
@@ -79,7 +85,7 @@ def is_not_directories(text: str) -> bool:
 def _columns(cursor: TokenCursor) -> tuple[str, ...]:
     cursor.expect("(", "write the skewed columns in parentheses")
     if cursor.take(")"):
-        raise NoSkewedColumnsError("No skewed column name. Name one or more columns in SKEWED BY (…).")
+        raise errors.NoSkewedColumnsError("No skewed column name. Name one or more columns in SKEWED BY (…).")
     columns = []
     while True:
         name = cursor.name()
@@ -128,8 +134,67 @@ def read_tuple(cursor: TokenCursor) -> tuple[LiteralConstant, ...]:
 def _constant(cursor: TokenCursor) -> LiteralConstant:
     constant = read_constant(cursor)
     if constant is None:
-        raise NoSkewedValuesError(
+        raise errors.NoSkewedValuesError(
             f"No skewed values. {cursor.shown} is no constant: write numbers, texts in quotes, NULL, TRUE, FALSE, "
             "DATE '…', TIMESTAMP '…' or X'…'."
         )
     return constant
+
+
+@dataclass(frozen=True, slots=True)
+class SkewedLocations:
+    """A parsed clause.
+
+    Attributes:
+        partition: the values of the partition whose directories get locations, or None for the table's.
+        pairs: the constants of each cell, and the URI of its directory.
+    """
+
+    partition: dict[str, LiteralConstant] | None
+    pairs: tuple[tuple[tuple[LiteralConstant, ...], str], ...]
+
+
+def parse_skewed_locations(text: str) -> SkewedLocations:
+    """Read the clause without its words `SET SKEWED LOCATION`.
+
+    Raises:
+        ClauseError: the text is another clause; the message marks the position.
+        NoSkewedLocationsError: there is no location.
+        SkewedLocationPairError: an entry is not a value with a location.
+        NoSkewedValuesError: a value is not a constant.
+
+    >>> clause = parse_skewed_locations("PARTITION (ds = '1') (10 = 'hdfs://h/a', (20) = 'hdfs://h/b')")
+    >>> clause.partition["ds"].text, [(key[0].text, uri) for key, uri in clause.pairs]
+    ('1', [('10', 'hdfs://h/a'), ('20', 'hdfs://h/b')])
+    """
+    cursor = TokenCursor(text)
+    partition = None
+    if cursor.take("partition"):
+        start = cursor.next.start
+        partition = read_partition(cursor)
+        if partition is None:
+            raise cursor.error("PARTITION takes a value for each column, as in (ds = '2026-01-01').", start)
+    cursor.expect("(", "write the values and their locations in parentheses")
+    if cursor.take(")"):
+        raise errors.NoSkewedLocationsError(
+            "Alter table skewed location doesn't have locations. Write them as value = 'uri'."
+        )
+    pairs = []
+    while True:
+        pairs.append(_pair(cursor))
+        if not cursor.take(","):
+            break
+    cursor.expect(")", "write a comma and another location, or close the parenthesis")
+    cursor.expect_end()
+    return SkewedLocations(partition, tuple(pairs))
+
+
+def _pair(cursor: TokenCursor) -> tuple[tuple[LiteralConstant, ...], str]:
+    key = read_tuple(cursor)
+    uri = read_constant(cursor) if cursor.take("=") else None
+    if uri is None or uri.kind != "text":
+        raise errors.SkewedLocationPairError(
+            f"Alter table skewed location doesn't have location map. {cursor.shown} is not expected here: write each "
+            "entry as value = 'uri'."
+        )
+    return key, uri.text

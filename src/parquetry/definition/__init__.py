@@ -8,9 +8,7 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
     from parquetry.definition.bucket_clause import bucket_transform as bucket_transform
-    from parquetry.definition.bucketing import (
-        set_buckets as set_buckets,
-    )
+    from parquetry.definition.bucketing import bucket_begin as bucket_begin, set_buckets as set_buckets
     from parquetry.definition.changes import (
         AddConstraint as AddConstraint,
         ClusterBy as ClusterBy,

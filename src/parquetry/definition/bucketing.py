@@ -4,30 +4,39 @@ Statements, users and Python set the property `clustered-by`; `bucketing-version
 they become the record (`TableMetadata.arrangement`), which applies to partitions made later. Existing
 partitions keep their own. The property `clustered-by` is not stored: it is derived from the record, and so is
 the read-only `hive-compatible`.
+
+The property `bucket-begin-partition` names the first partition whose files are in buckets.
+
+Hive's users may bucket a table later on and leave older partitions unchanged. The property tells where the
+buckets begin, by a value of the first partition column or by a condition on partition columns. NULL is before
+every value. Timestamps are read in UTC.
+
+>>> from parquetry.types import parse_type
+>>> types = {"ds": parse_type("string"), "hour": parse_type("int")}
+>>> print(bucket_begin({"bucket-begin-partition": "2026-03-01"}, types))
+ds >= '2026-03-01'
+>>> print(bucket_begin({"bucket-begin-partition": "ds > '2026-03-01' or ds = '2026-03-01' and hour >= 12"}, types))
+ds > '2026-03-01' OR (ds = '2026-03-01' AND hour >= 12)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from parquetry.config import BUCKETING_VERSION, CLUSTERED_BY, HIVE_COMPATIBLE, settle
+from parquetry.config import BUCKET_BEGIN_PARTITION, BUCKETING_VERSION, CLUSTERED_BY, HIVE_COMPATIBLE, settle
 from parquetry.ddl import ClusteredBy, filter_text, parse_clustered_by
+from parquetry.definition import changes
 from parquetry.definition.bucket_clause import bucket_spec, require_hashable
-from parquetry.definition.changes import (
-    AddColumn,
-    OrderColumns,
-    TableChange,
-    UpdateColumnPosition,
-    UpdateColumnType,
-)
 from parquetry.definition.skew import require_rules
-from parquetry.errors import BucketColumnChangeError, BucketError, PropertyError
+from parquetry.errors import BucketColumnChangeError, BucketError, FilterError, PropertyError, ValueTypeError
 from parquetry.identifiers import parse_ordered_columns
 from parquetry.layout import ArrangementSpec, BucketSpec, Version, is_hive_compatible
 from parquetry.metastore import TableMetadata, TableSnapshot, Transaction, commit, decode_arrangement
-from parquetry.types import STRING, sql_literal
+from parquetry.predicate import Compare, Filter, columns_of, parse_filter
+from parquetry.types import STRING, ColumnType, sql_literal, value_from_text
 
 
 def with_buckets(metadata: TableMetadata, buckets: BucketSpec | None) -> TableMetadata:
@@ -166,7 +175,7 @@ def _order(sorted_by: Sequence[str]) -> tuple[tuple[str, bool], ...]:
 
 
 def require_unbucketed(
-    snapshot: TableSnapshot, metadata: TableMetadata, change: TableChange | OrderColumns
+    snapshot: TableSnapshot, metadata: TableMetadata, change: changes.TableChange | changes.OrderColumns
 ) -> None:
     """Make sure that no bucket depends on the type of a column that gets another type.
 
@@ -182,9 +191,9 @@ def require_unbucketed(
         BucketColumnChangeError: the table or a partition has such buckets.
     """
     match change:
-        case UpdateColumnType(column=path):
+        case changes.UpdateColumnType(column=path):
             pass
-        case AddColumn(column=path) | UpdateColumnPosition(column=path) if len(path) > 1:
+        case changes.AddColumn(column=path) | changes.UpdateColumnPosition(column=path) if len(path) > 1:
             pass
         case _:
             return
@@ -226,3 +235,46 @@ def all_arrangements(
         if coded not in seen:
             seen.add(coded)
             yield decode_arrangement(partition.entry.arrangement), snapshot.describe(partition.key)
+
+
+_OPERATOR = re.compile(r"[=<>]|\b(?:is|in|like|between)\b", re.IGNORECASE)
+"""A text with one of these is a condition. A value that contains one has to be in quotes."""
+
+
+def bucket_begin(properties: Mapping[str, str], types: Mapping[str, ColumnType]) -> Filter | None:
+    """Return the condition that the bucketed partitions satisfy, or None if the table has no such property.
+
+    Args:
+        properties: of the table.
+        types: of the partition columns, by name, in the order of the directories.
+
+    Raises:
+        PropertyError: the text is neither a value of the first partition column nor a condition on partition
+            columns.
+    """
+    text = properties.get(BUCKET_BEGIN_PARTITION)
+    if text is None:
+        return None
+    named = f"Table property {BUCKET_BEGIN_PARTITION!r} is {text!r}"
+    if not types:
+        raise PropertyError(f"{named}, and the table has no partition columns: leave it out.")
+    try:
+        condition = parse_filter(text, types)
+        if columns_of(condition.node):
+            return condition
+    except FilterError as error:
+        not_read = error.message.partition("\n")[0]  # without the quoted text and the mark below it
+    else:
+        not_read = "it names no column"
+    first, type = next(iter(types.items()))
+    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
+    if _OPERATOR.search(text) and not quoted:  # a typing error, or a column that was renamed
+        raise PropertyError(f"{named}, which is no condition on partition columns: {not_read}")
+    try:
+        value = value_from_text(type, text[1:-1] if quoted else text)
+    except ValueTypeError as error:
+        raise PropertyError(
+            f"{named}, which is neither a value of {first} nor a condition on partition columns. As a value: "
+            f"{error.message} As a condition: {not_read}"
+        ) from None
+    return Filter.bind(Compare(">=", first, value, type), types)

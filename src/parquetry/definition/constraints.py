@@ -12,14 +12,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from parquetry import errors
 from parquetry.definition.changes import AddConstraint, DropConstraint
-from parquetry.errors import (
-    CommitConflictError,
-    ConstrainedColumnChangeError,
-    ConstraintExistsError,
-    ConstraintNotFoundError,
-    UnsupportedError,
-)
 from parquetry.identifiers import join_name, part_text
 from parquetry.metastore import Constraint, TableMetadata, TableSnapshot
 
@@ -36,12 +30,12 @@ def with_constraints(metadata: TableMetadata, label: str, constraints: Sequence[
     for new in constraints:
         for each in metadata.constraints:
             if each.name.lower() == new.name.lower():
-                raise ConstraintExistsError(
+                raise errors.ConstraintExistsError(
                     f"Constraint {part_text(each.name)} is already there in table {label}: choose another name, or say ALTER TABLE "
                     f"{label} DROP CONSTRAINT {part_text(each.name)} before."
                 )
             if each.kind == new.kind == "primary_key":
-                raise UnsupportedError(
+                raise errors.UnsupportedError(
                     f"Table {label} has a primary key, {part_text(each.name)}: say ALTER TABLE {label} DROP CONSTRAINT "
                     f"{part_text(each.name)} before it gets {part_text(new.name)}."
                 )
@@ -58,7 +52,7 @@ def add_constraint(snapshot: TableSnapshot, metadata: TableMetadata, change: Add
     """
     new, tested = change.constraint, change.version
     if new.kind == "check" and tested is not None and tested != str(snapshot.version):
-        raise CommitConflictError(
+        raise errors.CommitConflictError(
             f"Table {snapshot.label}: version {snapshot.version} was committed while the rows of version {tested} were tested by "
             f"constraint {part_text(new.name)}; it was not added: run it again."
         )
@@ -75,7 +69,7 @@ def drop_constraint(metadata: TableMetadata, label: str, change: DropConstraint)
     remaining = tuple(each for each in metadata.constraints if each.name.lower() != name)
     if len(remaining) == len(metadata.constraints) and not change.if_exists:
         there = ", ".join(part_text(each.name) for each in remaining) or "none"
-        raise ConstraintNotFoundError(
+        raise errors.ConstraintNotFoundError(
             f"Table {label} has no constraint {part_text(change.name)}; there are: {there}."
         )
     return msgspec.structs.replace(metadata, constraints=remaining)
@@ -94,7 +88,7 @@ def require_unconstrained(metadata: TableMetadata, label: str, path: Sequence[st
         lower = [part.lower() for part in path]
         named = any(names[: len(lower)] == lower for names in paths)
         if named or lower[-1] in _words(each.predicate or ""):
-            raise ConstrainedColumnChangeError(
+            raise errors.ConstrainedColumnChangeError(
                 f"Column {join_name(path)} cannot be {what}, as constraint {part_text(each.name)} of table {label} names it: say "
                 f"ALTER TABLE {label} DROP CONSTRAINT {part_text(each.name)} before."
             )

@@ -21,17 +21,7 @@ from parquetry.data_files import (
     find_conversion,
     physical_name,
 )
-from parquetry.definition.changes import (
-    AddColumn,
-    ColumnChange,
-    DropColumn,
-    RenameColumn,
-    UpdateColumnComment,
-    UpdateColumnDefault,
-    UpdateColumnNullability,
-    UpdateColumnPosition,
-    UpdateColumnType,
-)
+from parquetry.definition import changes
 from parquetry.errors import ColumnExistsError, ColumnNotFoundError, UnsupportedError
 from parquetry.layout import (
     Field,
@@ -48,7 +38,7 @@ _STEPS = {"element": "elementType", "key": "keyType", "value": "valueType"}
 """The names of the parts of arrays and maps in Spark's paths, and the keys of these parts in its JSON."""
 
 
-def change_columns(metadata: TableMetadata, change: ColumnChange) -> tuple[TableColumn, ...]:
+def change_columns(metadata: TableMetadata, change: changes.ColumnChange) -> tuple[TableColumn, ...]:
     """Return a table's columns after one change.
 
     Partition columns at the end stay there, where Hive's positional INSERT expects them, unless the change
@@ -64,11 +54,11 @@ def change_columns(metadata: TableMetadata, change: ColumnChange) -> tuple[Table
     fields = fields_from_columns(metadata.columns)
     path = change.column
     last = _last_partition_columns(fields, metadata.partition_by)
-    if isinstance(change, AddColumn) and len(path) == 1 and change.position is None:
+    if isinstance(change, changes.AddColumn) and len(path) == 1 and change.position is None:
         change = msgspec.structs.replace(change, position=fields[-len(last) - 1]["name"])
     _apply(fields, change, metadata)
     placed = (
-        isinstance(change, AddColumn | UpdateColumnPosition)
+        isinstance(change, changes.AddColumn | changes.UpdateColumnPosition)
         and len(path) == 1
         and not _among(path, metadata.partition_by)
     )
@@ -81,23 +71,23 @@ def change_columns(metadata: TableMetadata, change: ColumnChange) -> tuple[Table
     return columns_from_fields(fields)
 
 
-def _apply(fields: list[Field], change: ColumnChange, table: TableMetadata) -> None:
+def _apply(fields: list[Field], change: changes.ColumnChange, table: TableMetadata) -> None:
     match change:
-        case AddColumn():
+        case changes.AddColumn():
             _add(fields, change, table)
-        case DropColumn():
+        case changes.DropColumn():
             _drop(fields, change, table)
-        case RenameColumn():
+        case changes.RenameColumn():
             _rename(fields, change)
-        case UpdateColumnType():
+        case changes.UpdateColumnType():
             _update_type(fields, change, table)
-        case UpdateColumnNullability():
+        case changes.UpdateColumnNullability():
             _update_nullability(fields, change)
-        case UpdateColumnComment():
+        case changes.UpdateColumnComment():
             _update_comment(fields, change)
-        case UpdateColumnDefault():
+        case changes.UpdateColumnDefault():
             _update_default(fields, change)
-        case UpdateColumnPosition(column=path):
+        case changes.UpdateColumnPosition(column=path):
             siblings = _siblings(fields, path)
             _insert(siblings, siblings.pop(_index(siblings, path)), change.position, path)
 
@@ -171,7 +161,7 @@ def _free(fields: list[Field], name: str, path: list[str]) -> None:
         )
 
 
-def _add(fields: list[Field], change: AddColumn, table: TableMetadata) -> None:
+def _add(fields: list[Field], change: changes.AddColumn, table: TableMetadata) -> None:
     path = change.column
     siblings = _siblings(fields, path)
     _free(siblings, path[-1], path)
@@ -209,7 +199,7 @@ def _insert(siblings: list[Field], field: Field, position: str | None, path: lis
         siblings.insert(_index(siblings, [*path[:-1], position]) + 1, field)
 
 
-def _drop(fields: list[Field], change: DropColumn, table: TableMetadata) -> None:
+def _drop(fields: list[Field], change: changes.DropColumn, table: TableMetadata) -> None:
     path = change.column
     try:
         siblings = _siblings(fields, path)
@@ -230,7 +220,7 @@ def _drop(fields: list[Field], change: DropColumn, table: TableMetadata) -> None
     del siblings[index]
 
 
-def _rename(fields: list[Field], change: RenameColumn) -> None:
+def _rename(fields: list[Field], change: changes.RenameColumn) -> None:
     path = change.column
     siblings = _siblings(fields, path)
     field = siblings[_index(siblings, path)]
@@ -240,7 +230,7 @@ def _rename(fields: list[Field], change: RenameColumn) -> None:
     field["name"] = change.to
 
 
-def _update_type(fields: list[Field], change: UpdateColumnType, table: TableMetadata) -> None:
+def _update_type(fields: list[Field], change: changes.UpdateColumnType, table: TableMetadata) -> None:
     path, file_format = change.column, table.format
     if _among(path, table.partition_by):
         raise UnsupportedError(
@@ -301,7 +291,7 @@ def _widens(old: Any, new: Any, file_format: str) -> bool:
     return (old, new) == ("date", "timestamp_ntz")
 
 
-def _update_nullability(fields: list[Field], change: UpdateColumnNullability) -> None:
+def _update_nullability(fields: list[Field], change: changes.UpdateColumnNullability) -> None:
     path = change.column
     siblings = _siblings(fields, path)
     field = siblings[_index(siblings, path)]
@@ -312,7 +302,7 @@ def _update_nullability(fields: list[Field], change: UpdateColumnNullability) ->
     field["nullable"] = change.nullable
 
 
-def _update_comment(fields: list[Field], change: UpdateColumnComment) -> None:
+def _update_comment(fields: list[Field], change: changes.UpdateColumnComment) -> None:
     path = change.column
     siblings = _siblings(fields, path)
     metadata = siblings[_index(siblings, path)]["metadata"]
@@ -322,7 +312,7 @@ def _update_comment(fields: list[Field], change: UpdateColumnComment) -> None:
         metadata["comment"] = change.comment
 
 
-def _update_default(fields: list[Field], change: UpdateColumnDefault) -> None:
+def _update_default(fields: list[Field], change: changes.UpdateColumnDefault) -> None:
     """Change the default of new rows. Rows of files without the column keep the older default."""
     _require_column(change.column)
     metadata = fields[_index(fields, change.column)]["metadata"]

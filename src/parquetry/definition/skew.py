@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from parquetry import errors
 from parquetry.config import LIST_BUCKETING_RULES, SKEWED_BY, SKEWED_LOCATIONS, settle
 from parquetry.ddl import (
     SkewedBy,
@@ -24,12 +25,6 @@ from parquetry.ddl import (
 )
 from parquetry.definition.list_bucketing_rules import Occasion, Subject, require_allowed
 from parquetry.definition.skew_clause import Zone, set_cell_locations, skew_map
-from parquetry.errors import (
-    NotSkewedError,
-    PartitionNotFoundError,
-    SkewedColumnChangeError,
-    SkewedLocationError,
-)
 from parquetry.layout import DEFAULT_DIRECTORY, ArrangementSpec, AutoSkew, SkewMap
 from parquetry.metastore import (
     PartitionSnapshot,
@@ -121,7 +116,7 @@ def relocate_directories(transaction: Transaction, locations: SkewedLocations, z
     text = filter_text(locations.partition or {})
     named = {name.lower() for name in locations.partition or {}}
     if named != {name.lower() for name in snapshot.metadata.partition_by}:
-        raise SkewedLocationError(
+        raise errors.SkewedLocationError(
             f"PARTITION has to name one partition of table {snapshot.label}: give a value for each of "
             f"{', '.join(snapshot.metadata.partition_by) or '(no partition columns)'}."
         )
@@ -133,7 +128,7 @@ def relocate_directories(transaction: Transaction, locations: SkewedLocations, z
         arrangement = msgspec.structs.replace(part.arrangement, skew=placed)
         transaction.replace(part.values, part.files, part.location, arrangement)
         return arrangement
-    raise PartitionNotFoundError(
+    raise errors.PartitionNotFoundError(
         f"Table {snapshot.label} has no partition where {text}: SHOW PARTITIONS lists them."
     )
 
@@ -151,8 +146,8 @@ def _require_skew(metadata: TableMetadata) -> SkewMap:
     return skew
 
 
-def _not_skewed() -> NotSkewedError:
-    return NotSkewedError("This operation is only valid on skewed table. Say SKEWED BY … ON … first.")
+def _not_skewed() -> errors.NotSkewedError:
+    return errors.NotSkewedError("This operation is only valid on skewed table. Say SKEWED BY … ON … first.")
 
 
 def is_relaxed(properties: Mapping[str, str], *, measured: bool) -> bool:
@@ -221,7 +216,7 @@ def require_unskewed(label: str, metadata: TableMetadata, column: str, *, rename
     if skew is None or physical not in skew.columns or (renamed and _has_relaxed_rules(metadata)):
         return
     lifted = f", or set the table property '{LIST_BUCKETING_RULES}' = 'relaxed'" if renamed else ""
-    raise SkewedColumnChangeError(
+    raise errors.SkewedColumnChangeError(
         f"{column} is a skewed column. It's not allowed to rename skewed column or change skewed column type, nor to drop "
         f"it: say ALTER TABLE {label} NOT SKEWED before{lifted}."
     )

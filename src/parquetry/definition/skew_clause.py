@@ -16,17 +16,9 @@ from typing import Any
 
 import msgspec
 
+from parquetry import errors
 from parquetry.data_files import TableColumn
 from parquetry.ddl import SkewedBy
-from parquetry.errors import (
-    DuplicateSkewedColumnError,
-    InvalidSkewedColumnError,
-    NoSkewedValuesError,
-    SkewedLocationError,
-    SkewedValueError,
-    SkewedWidthError,
-    ValueTypeError,
-)
 from parquetry.layout import DEFAULT_DIRECTORY, MAX_CELLS, AutoSkew, SkewMap, cell_directory, cell_text
 from parquetry.locations import MAX_NAME_BYTES, take_apart
 from parquetry.sqltext import LiteralConstant
@@ -62,12 +54,12 @@ def skew_map(clause: SkewedBy, columns: Sequence[TableColumn], auto: AutoSkew, z
     chosen = [_column(name, columns) for name in clause.columns]
     for i, column in enumerate(chosen):
         if column in chosen[:i]:
-            raise DuplicateSkewedColumnError(
+            raise errors.DuplicateSkewedColumnError(
                 f"Duplicate skewed column name: {clause.columns[i]}. Name it once in SKEWED BY."
             )
     for column in chosen:
         if not column.column_type.primitive:
-            raise SkewedValueError(
+            raise errors.SkewedValueError(
                 f"Skewed column {column.name} is of type {type_text(column.type)}: choose a column of numbers, texts, "
                 "booleans, bytes, dates or timestamps."
             )
@@ -75,11 +67,11 @@ def skew_map(clause: SkewedBy, columns: Sequence[TableColumn], auto: AutoSkew, z
     if clause.tuples is None:
         return SkewMap(physical, (), clause.directories, auto=auto)
     if not clause.tuples:
-        raise NoSkewedValuesError("No skewed values. Write the heavy values behind ON, or ON AUTO.")
+        raise errors.NoSkewedValuesError("No skewed values. Write the heavy values behind ON, or ON AUTO.")
     for each in clause.tuples:
         _check_width(len(chosen), each)
     if len(clause.tuples) > MAX_CELLS:
-        raise SkewedValueError(
+        raise errors.SkewedValueError(
             f"SKEWED BY names {len(clause.tuples)} values, and at most {MAX_CELLS} can be: each costs a comparison for "
             "every row that is written. Name the heaviest, or say ON AUTO."
         )
@@ -87,7 +79,7 @@ def skew_map(clause: SkewedBy, columns: Sequence[TableColumn], auto: AutoSkew, z
     if len(set(map(_same, cells))) < len(cells):
         twice = next(cell for i, cell in enumerate(cells) if _same(cell) in map(_same, cells[:i]))
         shown = cell_text(twice, [column.column_type for column in chosen])
-        raise SkewedValueError(f"SKEWED BY names the value {shown} twice: name it once.")
+        raise errors.SkewedValueError(f"SKEWED BY names the value {shown} twice: name it once.")
     skew = SkewMap(physical, cells, clause.directories)
     if clause.directories:
         _check_directories(skew, [column.column_type for column in chosen])
@@ -114,7 +106,7 @@ def set_cell_locations(
         SkewedValueError: there is no such cell, a cell is named twice, or the map has no directories.
     """
     if not skew.directories:
-        raise SkewedValueError(
+        raise errors.SkewedValueError(
             "The skewed values have no directories that could be elsewhere: say STORED AS DIRECTORIES first."
         )
     chosen = skew.columns_among(columns)
@@ -124,18 +116,18 @@ def set_cell_locations(
     seen = set()
     for key, uri in pairs:
         if any(value.text == DEFAULT_KEY for value in key):
-            raise SkewedValueError(
+            raise errors.SkewedValueError(
                 f"{DEFAULT_KEY} cannot be given a location: the rows of all other values stay below their partition."
             )
         _check_width(len(chosen), key)
         values = _parse_values(key, chosen, zone)
         position = positions.get(_same(values))
         if position is None:
-            raise SkewedValueError(
+            raise errors.SkewedValueError(
                 f"{cell_text(values, types)} is none of the skewed values, which are {_list_values(skew, types)}."
             )
         if position in seen:
-            raise SkewedValueError(
+            raise errors.SkewedValueError(
                 f"The skewed value {cell_text(values, types)} is given two locations: give one."
             )
         _check_location(uri)
@@ -149,14 +141,14 @@ def _column(name: str, columns: Sequence[TableColumn]) -> TableColumn:
         if column.name.lower() == name.lower():
             return column
     known = ", ".join(column.name for column in columns)
-    raise InvalidSkewedColumnError(
+    raise errors.InvalidSkewedColumnError(
         f"Invalid skewed column name: {name}. Those that can be skewed are {known}; partition columns cannot."
     )
 
 
 def _check_width(width: int, values: Sequence[LiteralConstant]) -> None:
     if len(values) != width:
-        raise SkewedWidthError(
+        raise errors.SkewedWidthError(
             "The number of skewed column names and the number of skewed column values are different: "
             f"{width} : {len(values)}. Give one value for each skewed column."
         )
@@ -170,8 +162,8 @@ def _parse_values(
         type = column.column_type
         try:
             typed.append(_value(value, type, zone() if type.name == "timestamp" else "UTC"))
-        except ValueTypeError as error:
-            raise SkewedValueError(
+        except errors.ValueTypeError as error:
+            raise errors.SkewedValueError(
                 f"The skewed value {value.text!r} does not fit column {column.name}: {error.message}"
             ) from None
     return tuple(typed)
@@ -190,7 +182,7 @@ def _value(constant: LiteralConstant, type: ColumnType, zone: str) -> Value:
         if kind == "binary":
             return _bytes(text)
         return value_from_text(type, _whole(text) if kind == "number" and type.integral else text, zone)
-    raise ValueTypeError(f"A {constant.kind} is no value of type {type}; write one that is.")
+    raise errors.ValueTypeError(f"A {constant.kind} is no value of type {type}; write one that is.")
 
 
 def _whole(text: str) -> str:
@@ -206,7 +198,7 @@ def _bytes(text: str) -> bytes:
     try:
         return bytes.fromhex(text)
     except ValueError:
-        raise ValueTypeError(f"X'{text}' is not made of pairs of hexadecimal digits.") from None
+        raise errors.ValueTypeError(f"X'{text}' is not made of pairs of hexadecimal digits.") from None
 
 
 def _same(cell: Sequence[Any]) -> tuple[Any, ...]:
@@ -218,12 +210,12 @@ def _check_directories(skew: SkewMap, types: Sequence[ColumnType]) -> None:
     for cell, values in enumerate(skew.values(types)):
         shown = cell_text(values, types)
         if DEFAULT_DIRECTORY in values:
-            raise SkewedValueError(
+            raise errors.SkewedValueError(
                 f"The skewed value {shown} is the name of the directory of all other rows: leave it out."
             )
         for name in cell_directory(skew, types, cell).split("/"):
             if len(name.encode()) > MAX_NAME_BYTES:
-                raise SkewedValueError(
+                raise errors.SkewedValueError(
                     f"The skewed value {shown} would need a directory whose name has {len(name.encode())} bytes, and "
                     f"file systems take {MAX_NAME_BYTES}: leave it out, so that its rows stay with the rest."
                 )
@@ -232,7 +224,7 @@ def _check_directories(skew: SkewMap, types: Sequence[ColumnType]) -> None:
 def _check_location(uri: str) -> None:
     parts = take_apart(uri)
     if not parts.scheme or not parts.path.startswith("/"):
-        raise SkewedLocationError(
+        raise errors.SkewedLocationError(
             f"{uri} is not absolute or has no scheme information. Please specify a complete absolute uri with scheme "
             "information."
         )

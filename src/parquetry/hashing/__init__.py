@@ -1,6 +1,6 @@
 """The hashes that put rows into buckets: Hive's version 1, Hive's version 2, and Spark's, exact to the bit.
 
-`bucket_hash` is the entry point. `portability` names the types whose equal values may land in different
+`bucket_hash` is the entry point. `hash_types` names the types whose equal values may land in different
 buckets.
 """
 
@@ -16,7 +16,7 @@ if FOR_TYPE_CHECKERS:
         HashType as HashType,
         arrow_type_name as arrow_type_name,
         number_type as number_type,
+        unsettled_reason as unsettled_reason,
     )
-    from parquetry.hashing.portability import unsettled_reason as unsettled_reason
 
 lazy_exports(__name__)

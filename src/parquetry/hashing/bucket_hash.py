@@ -2,7 +2,7 @@
 
 Version 1 is the hash of Hive 1 and 2, version 2 the hash of Hive 3 and later, and "spark" the hash of Spark's
 own `bucketBy`. Each is exact, for all types and all values; `hive_v1`, `hive_v2` and `spark` explain the
-rules. `portability` lists the types whose equal values may be in different buckets, depending on the writer.
+rules. `hash_types` lists the types whose equal values may be in different buckets, depending on the writer.
 
 >>> import pyarrow as pa
 >>> hive_hash(2, [pa.array([5, None], pa.int32()), pa.array(['abc', 'abc'])]).tolist()

@@ -1,7 +1,7 @@
 """Serve a warehouse as a read-only Iceberg REST catalog; `server` is the entrance.
 
-`application` reads requests, and `catalog` answers them. `metadata` and `schema` make a table's metadata, and
-`plan` the files of a scan from Iceberg's filters (`expressions`). `manifests` writes what engines need that
+`application` reads requests, and `catalog` answers them. `metadata` makes a table's metadata, and
+`planning` the files of a scan from Iceberg's filters. `manifests` writes what engines need that
 plan by themselves.
 """
 

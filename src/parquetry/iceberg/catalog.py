@@ -18,11 +18,17 @@ from parquetry.iceberg.clients import Client, require_filter_columns, require_wh
 from parquetry.iceberg.manifest_names import ManifestNames
 from parquetry.iceberg.manifests import has_manifests, list_earlier_versions, write_manifests
 from parquetry.iceberg.metadata import ServedVersions, table_metadata
-from parquetry.iceberg.names import database_name, table_name
 from parquetry.iceberg.opened import OpenedMetastore
-from parquetry.iceberg.plan import FILES_PER_PAGE, ScanPosition, page
-from parquetry.iceberg.plan_cache import PlanCache, PlanKey
-from parquetry.iceberg.requests import PlanRequest, Query, ReportRequest, TasksRequest, decode_request
+from parquetry.iceberg.planning.plan import FILES_PER_PAGE, PlanCache, PlanKey, ScanPosition, page
+from parquetry.iceberg.requests import (
+    PlanRequest,
+    Query,
+    ReportRequest,
+    TasksRequest,
+    database_name,
+    decode_request,
+    table_name,
+)
 from parquetry.iceberg.views import ServedViews
 from parquetry.metastore import Metastore, TableSnapshot
 

@@ -4,6 +4,8 @@ A version number says which version of *this* metastore is meant. A restored dum
 goes on with the same numbers and other rows. So a name has an identity of the version beside the number: a
 hash of the commit's random id, of where table and warehouse are, and of the store's epoch. A file
 whose identity is another one is of another history or place. It is never read, and never written over.
+
+Locations are written here as Iceberg's readers get them.
 """
 
 from __future__ import annotations
@@ -15,7 +17,6 @@ from dataclasses import dataclass
 import msgspec
 
 from parquetry.data_files import EXISTS_DEFAULT
-from parquetry.iceberg.locations import file_uri, manifest_folder
 from parquetry.locations import join_location
 from parquetry.metastore import PartitionSnapshot, TableMetadata, TableSnapshot
 
@@ -127,3 +128,29 @@ def definition_of(metadata: TableMetadata) -> bytes:
         for column in metadata.columns
     ]
     return msgspec.msgpack.encode([metadata.format, metadata.replacement, metadata.partition_by, columns])
+
+
+MANIFEST_FOLDER = "_iceberg"
+"""The folder below a table with manifests that were made for engines that plan by themselves."""
+
+
+def manifest_folder(location: str) -> str:
+    """Return the location of the folder with a table's manifests.
+
+    Args:
+        location: of the table.
+    """
+    return join_location(location, MANIFEST_FOLDER)
+
+
+def file_uri(location: str) -> str:
+    """Return a location as all engines read it: with a scheme, and with three slashes on a local disk.
+
+    >>> file_uri("file:/lake/t"), file_uri("/lake/t"), file_uri("s3a://bucket/t")
+    ('file:///lake/t', 'file:///lake/t', 's3a://bucket/t')
+    """
+    if location.startswith("/"):
+        return f"file://{location}"
+    if location.startswith("file:/") and not location.startswith("file://"):
+        return f"file://{location.removeprefix('file:')}"
+    return location

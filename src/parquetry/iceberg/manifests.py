@@ -7,11 +7,17 @@ readers of the folder ignore. Each version gets a list of manifests; `manifest_n
 
 Manifests have partition values and sizes, and no statistics of columns. Each file is whole from the first
 moment on, as several servers may write the same one at once.
+
+PyIceberg's readers and writers of Avro reach files as all files of the warehouse are reached.
+
+A file that is written is put together in memory, and stored whole. Another process never reads a part of it,
+and a process that dies leaves none.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -20,11 +26,9 @@ import pyarrow.fs as pafs
 
 from parquetry.errors import UnsupportedError
 from parquetry.exchange import ICEBERG, FileCheck
-from parquetry.iceberg.avro_files import MemoryFile, input_file
 from parquetry.iceberg.clients import Client, manifest_refusal, require_whole_values
-from parquetry.iceberg.locations import file_uri
-from parquetry.iceberg.manifest_names import ManifestNames, definition_of, group_name
-from parquetry.locations import join_location, open_location
+from parquetry.iceberg.manifest_names import ManifestNames, definition_of, file_uri, group_name
+from parquetry.locations import join_location, open_location, replace_small_file
 from parquetry.metastore import PartitionSnapshot, TableSnapshot, TableVersions
 
 _PARTITIONS_PER_GROUP = 64
@@ -288,3 +292,46 @@ class _Writer:
         with write_manifest_list(2, file, version, None, max(version, 1), "deflate") as writer:
             writer.add_manifests(list(manifests))
         file.store()
+
+
+def input_file(location: str) -> Any:
+    """Return a file for PyIceberg's readers."""
+    from pyiceberg.io.pyarrow import PyArrowFile
+
+    filesystem, path = open_location(location)
+    return PyArrowFile(location=location, path=path, fs=filesystem)
+
+
+class MemoryFile:
+    """A file in memory, in the form of PyIceberg's `OutputFile`.
+
+    Args:
+        location: where it will be stored.
+    """
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        self._buffer = _Buffer()
+
+    def create(self, overwrite: bool = False) -> io.BytesIO:  # noqa: ARG002
+        """Return the stream to write to."""
+        return self._buffer
+
+    def __len__(self) -> int:
+        """Return the number of bytes that were written."""
+        return len(self._buffer.getbuffer())
+
+    def store(self) -> None:
+        """Write the file to its location, whole from the first moment on.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        replace_small_file(self.location, self._buffer.getvalue())
+
+
+class _Buffer(io.BytesIO):
+    """A buffer that PyIceberg's writers close, and that is read afterwards."""
+
+    def close(self) -> None:
+        """Keep the bytes."""

@@ -42,7 +42,7 @@ class OpenedMetastore:
         return self._metastore
 
     def current(self) -> tuple[Metastore, bytes]:
-        """Return the metastore, and its epoch; see `locations_epoch`.
+        """Return the metastore, and its epoch; see `metastore.storage.format`.
 
         Raises:
             WarehouseError: there is none any more.

@@ -1,15 +1,21 @@
-"""Bodies and parameters of requests, checked before anything uses them.
+"""Names, bodies and parameters of requests, checked before anything uses them.
 
 A body of another form than Iceberg's specification says is a `ValueError`. The client gets an error 400.
+
+A name that nothing can have is the name of nothing that exists.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
 import msgspec
+
+from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
+from parquetry.metastore import normalise_name
 
 _PAGE_SIZE = 1_000
 """Names in one answer to a client that asks for pages, and says no size."""
@@ -144,3 +150,45 @@ def _positive(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):
         raise ValueError(f"pageSize {text[:40]!r} is not a number from 1 on.")
     return int(text)
+
+
+_SEPARATOR = "\x1f"
+"""The character that Iceberg's clients write between the parts of a namespace."""
+
+
+@functools.lru_cache(maxsize=1024)
+def database_name(name: str) -> str:
+    """Return the name of a database.
+
+    Raises:
+        NamespaceNotFoundError: it has several parts, or no database can have it.
+    """
+    if _SEPARATOR in name:
+        raise NamespaceNotFoundError(
+            f"Namespace {name.replace(_SEPARATOR, '.')!r} does not exist: names have one part."
+        )
+    try:
+        return normalise_name("database", name)
+    except UnsupportedError:
+        raise NamespaceNotFoundError(
+            f"Namespace {name!r} does not exist, and no database can have this name."
+        ) from None
+
+
+@functools.lru_cache(maxsize=1024)
+def table_name(database: str, name: str) -> str:
+    """Return the name of a table or a view.
+
+    Args:
+        database: its database, as `database_name` returns it.
+        name: as the request has it.
+
+    Raises:
+        TableNotFoundError: no table can have it.
+    """
+    try:
+        return normalise_name("table", name)
+    except UnsupportedError:
+        raise TableNotFoundError(
+            f"Table {name!r} does not exist in {database}, and no table can have this name."
+        ) from None

@@ -7,14 +7,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from parquetry.errors import UnsupportedError
-from parquetry.types import (
-    ColumnType,
-    Value,
-    text_from_value,
-    to_float32,
-    to_python,
-    value_from_text,
-)
+from parquetry.types import ColumnType, Value, text_from_value, to_float32, to_python, value_from_text
 
 
 def to_json(kind: ColumnType, value: Value) -> Any:

@@ -14,11 +14,10 @@ import sqlglot
 from sqlglot import exp
 
 from parquetry.errors import TableNotFoundError, UnsupportedError
-from parquetry.iceberg.locations import file_uri
-from parquetry.iceberg.names import database_name, table_name
+from parquetry.iceberg.manifest_names import file_uri
+from parquetry.iceberg.metadata import iceberg_schema
 from parquetry.iceberg.opened import OpenedMetastore
-from parquetry.iceberg.requests import Query
-from parquetry.iceberg.schema import iceberg_schema
+from parquetry.iceberg.requests import Query, database_name, table_name
 from parquetry.metastore import TableSnapshot, ViewDefinition
 
 _UUID_NAMESPACE = uuid.UUID("6f0d3a5e-6f2c-5a4e-9d55-0c5b9f5e2a42")

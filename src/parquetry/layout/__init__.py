@@ -11,6 +11,7 @@ if FOR_TYPE_CHECKERS:
         MAX_BUCKETS as MAX_BUCKETS,
         BucketSpec as BucketSpec,
         Version as Version,
+        common as common,
         is_hive_compatible as is_hive_compatible,
     )
     from parquetry.layout.cells import (
@@ -20,7 +21,6 @@ if FOR_TYPE_CHECKERS:
         cell_key as cell_key,
         cell_text as cell_text,
     )
-    from parquetry.layout.common_buckets import common as common
     from parquetry.layout.grown_maps import (
         can_grow as can_grow,
         earlier_rest as earlier_rest,
@@ -29,10 +29,10 @@ if FOR_TYPE_CHECKERS:
     from parquetry.layout.heavy_values import (
         Counted as Counted,
         Heavy as Heavy,
+        Measuring as Measuring,
         choose as choose,
         least_count as least_count,
     )
-    from parquetry.layout.measured_maps import Measuring as Measuring
     from parquetry.layout.part import ArrangementPart as ArrangementPart, SortColumn as SortColumn
     from parquetry.layout.schema_json import (
         Field as Field,

@@ -1,7 +1,16 @@
-"""The buckets of a partition, as a part of its arrangement: a slot for each remainder of a hash."""
+"""The buckets of a partition, as a part of its arrangement: a slot for each remainder of a hash.
+
+All partitions of a scan may have buckets in common, even if their numbers of buckets differ.
+
+With n buckets, a row with hash h is in bucket h mod n. If g divides n, then this number modulo g is h mod g.
+So with 4 buckets in one partition and 6 in another, equal values are in equal ones of 2 buckets.
+
+`prune` decides which buckets a query skips. Spark decides how joins use them.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence, Set as AbstractSet
 from typing import Literal
 
@@ -28,7 +37,7 @@ class BucketSpec(ArrangementPart, msgspec.Struct, frozen=True, omit_defaults=Tru
         version: of the hash: 1 for Hive 1 and 2, 2 for Hive 3 and later, or ``spark``.
         sort: the columns that each bucket is sorted by.
         unsettled: whether equal values may be in different buckets, because another writer may resolve
-            differently what the hash leaves open (`hashing.portability`). Then a file's bucket is only part
+            differently what the hash leaves open (`hashing.hash_types`). Then a file's bucket is only part
             of its name.
 
     Raises:
@@ -143,3 +152,39 @@ def require_bucket(file: FileRecord, count: int) -> None:
 def is_hive_compatible(version: Version) -> str:
     """Return the property `hive-compatible`, which says whether Hive computes a version of the hash."""
     return "false" if version == "spark" else "true"
+
+
+def common(specs: Sequence[BucketSpec]) -> BucketSpec | None:
+    """Return the buckets that all partitions have in common, or None if there are none.
+
+    Their number is the greatest common divisor of the partitions' numbers. Their sort order is the longest
+    common prefix of the partitions' sort orders.
+
+    Args:
+        specs: of the partitions, without repetition.
+
+    >>> four, six = BucketSpec(("id",), 4), BucketSpec(("id",), 6)
+    >>> common([four, six]).count
+    2
+    >>> common([four, BucketSpec(("id",), 9)]) is None
+    True
+    """
+    if not specs or any(spec.unsettled for spec in specs):
+        return None
+    first = specs[0]
+    if any((spec.columns, spec.version) != (first.columns, first.version) for spec in specs):
+        return None
+    count = math.gcd(*(spec.count for spec in specs))
+    if count == 1 and any(spec.count > 1 for spec in specs):
+        return None
+    return BucketSpec(first.columns, count, first.version, _common_order([spec.sort for spec in specs]))
+
+
+def _common_order(orders: Sequence[tuple[SortColumn, ...]]) -> tuple[SortColumn, ...]:
+    """Return the longest common prefix of sort orders."""
+    shared: list[SortColumn] = []
+    for columns in zip(*orders, strict=False):
+        if any(column != columns[0] for column in columns):
+            break
+        shared.append(columns[0])
+    return tuple(shared)

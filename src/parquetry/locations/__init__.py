@@ -22,8 +22,8 @@ if FOR_TYPE_CHECKERS:
         require_writable as require_writable,
         set_file_systems as set_file_systems,
         use_file_systems as use_file_systems,
+        visible_files as visible_files,
     )
-    from parquetry.locations.listing import visible_files as visible_files
     from parquetry.locations.partition_path import (
         DEFAULT_PARTITION as DEFAULT_PARTITION,
         MAX_NAME_BYTES as MAX_NAME_BYTES,

@@ -4,7 +4,9 @@
 |-------------|--------------------------------------------------------------------------|
 | `metastore` | the entrance: databases and tables by name                               |
 | `namespace` | names of databases and tables                                            |
-| `commits`   | transactions; a commit makes a new version of a table                    |
+| `transactions` | the changes to a table, gathered before anything is written           |
+| `commits`   | a commit makes a new version of a table                                  |
+| `deletion`  | which files belong to a table; `vacuuming` deletes what versions left    |
 | `cleanup`   | removing rows that no version needs                                      |
 | `ownership` | the mark of a warehouse, which names its metastore                       |
 | `access`    | choosing between a table's keys and its indexes for reading a version    |
@@ -32,50 +34,26 @@ if FOR_TYPE_CHECKERS:
         SkewMap as SkewMap,
         SortColumn as SortColumn,
     )
-    from parquetry.metastore.access.access_paths import (
-        cheapest_plan as cheapest_plan,
-    )
+    from parquetry.metastore.access.access_paths import cheapest_plan as cheapest_plan
     from parquetry.metastore.check.fsck import fsck as fsck
     from parquetry.metastore.check.storage_check import (
         check_files as check_files,
         check_storage as check_storage,
     )
-    from parquetry.metastore.cleanup.in_flight import (
-        keep_in_flight as keep_in_flight,
-    )
-    from parquetry.metastore.commits.committer import (
-        Successor as Successor,
-        commit as commit,
-    )
-    from parquetry.metastore.commits.prepared import (
-        require_own_folder as require_own_folder,
-        require_place_beside as require_place_beside,
-    )
+    from parquetry.metastore.cleanup.in_flight import keep_in_flight as keep_in_flight
+    from parquetry.metastore.commits.committer import Successor as Successor, commit as commit
     from parquetry.metastore.commits.removed_files import (
         RemovedFile as RemovedFile,
         files_removed as files_removed,
         live_files as live_files,
     )
-    from parquetry.metastore.commits.replacement import (
-        Replacement as Replacement,
-    )
-    from parquetry.metastore.commits.transaction import (
-        Transaction as Transaction,
-    )
-    from parquetry.metastore.deletion.clocks import (
-        check_of_new_files as check_of_new_files,
-        check_of_old_files as check_of_old_files,
-        grace_of as grace_of,
-    )
+    from parquetry.metastore.commits.replacement import Replacement as Replacement
+    from parquetry.metastore.deletion.dropped_files import purge as purge, purge_replaced as purge_replaced
     from parquetry.metastore.deletion.file_access import (
         FileAccess as FileAccess,
         require_files as require_files,
     )
     from parquetry.metastore.deletion.files_of_others import FilesOfOthers as FilesOfOthers
-    from parquetry.metastore.deletion.owned_files import (
-        purge as purge,
-        purge_replaced as purge_replaced,
-    )
     from parquetry.metastore.deletion.published_links import (
         PUBLISHED_FOLDER as PUBLISHED_FOLDER,
         remove_links as remove_links,
@@ -85,29 +63,17 @@ if FOR_TYPE_CHECKERS:
         delete_empty_folder as delete_empty_folder,
         own_locations as own_locations,
     )
-    from parquetry.metastore.deletion.vacuum import KEPT_HOURS as KEPT_HOURS, vacuum as vacuum
-    from parquetry.metastore.dumps.dump import (
-        dump as dump,
-    )
-    from parquetry.metastore.dumps.format import (
-        Manifest as Manifest,
-    )
-    from parquetry.metastore.dumps.restore import (
-        look_into as look_into,
-        restore as restore,
-    )
+    from parquetry.metastore.dumps.dump import dump as dump
+    from parquetry.metastore.dumps.format import Manifest as Manifest
+    from parquetry.metastore.dumps.restore import look_into as look_into, restore as restore
     from parquetry.metastore.followers import PUBLISH as PUBLISH, follow_commits as follow_commits
-    from parquetry.metastore.manifest.entries import (
-        row_sum as row_sum,
-    )
+    from parquetry.metastore.manifest.entries import row_sum as row_sum
     from parquetry.metastore.metastore import (
         Metastore as Metastore,
         metastore_file as metastore_file,
         open_metastore as open_metastore,
     )
-    from parquetry.metastore.namespace.staging import (
-        StagedTable as StagedTable,
-    )
+    from parquetry.metastore.namespace.staging import StagedTable as StagedTable
     from parquetry.metastore.operations.compact_metadata import (
         compact_metadata as compact_metadata,
         count_outdated_lists as count_outdated_lists,
@@ -126,9 +92,7 @@ if FOR_TYPE_CHECKERS:
         scrub_store as scrub_store,
         withdraw_removed_files as withdraw_removed_files,
     )
-    from parquetry.metastore.operations.history import (
-        history as history,
-    )
+    from parquetry.metastore.operations.history import history as history, rollback as rollback
     from parquetry.metastore.operations.indexes import (
         create_index as create_index,
         drop_index as drop_index,
@@ -141,13 +105,12 @@ if FOR_TYPE_CHECKERS:
         store_time as store_time,
     )
     from parquetry.metastore.operations.relocate import relocate as relocate
-    from parquetry.metastore.operations.rollback import rollback as rollback
-    from parquetry.metastore.ownership.handover import (
-        Claimed as Claimed,
-    )
-    from parquetry.metastore.range_manifests.opening import open_ranges as open_ranges
+    from parquetry.metastore.ownership.handover import Claimed as Claimed
     from parquetry.metastore.range_manifests.upkeep import refresh_ranges as refresh_ranges
-    from parquetry.metastore.range_manifests.view import RangedPartitions as RangedPartitions
+    from parquetry.metastore.range_manifests.view import (
+        RangedPartitions as RangedPartitions,
+        open_ranges as open_ranges,
+    )
     from parquetry.metastore.results import (
         Check as Check,
         Compacted as Compacted,
@@ -155,7 +118,7 @@ if FOR_TYPE_CHECKERS:
         Relocated as Relocated,
         Removed as Removed,
     )
-    from parquetry.metastore.storage.locations_epoch import locations_epoch as locations_epoch
+    from parquetry.metastore.storage.format import locations_epoch as locations_epoch
     from parquetry.metastore.storage.model import (
         CommitRecord as CommitRecord,
         Constraint as Constraint,
@@ -175,10 +138,20 @@ if FOR_TYPE_CHECKERS:
         DEFAULT_DATABASE as DEFAULT_DATABASE,
         normalise_name as normalise_name,
     )
-    from parquetry.metastore.storage.wire import (
-        decode_arrangement as decode_arrangement,
+    from parquetry.metastore.storage.wire import decode_arrangement as decode_arrangement
+    from parquetry.metastore.transactions.prepared import (
+        require_own_folder as require_own_folder,
+        require_place_beside as require_place_beside,
     )
+    from parquetry.metastore.transactions.transaction import Transaction as Transaction
+    from parquetry.metastore.vacuuming.clocks import (
+        check_of_new_files as check_of_new_files,
+        check_of_old_files as check_of_old_files,
+        grace_of as grace_of,
+    )
+    from parquetry.metastore.vacuuming.vacuum import KEPT_HOURS as KEPT_HOURS, vacuum as vacuum
     from parquetry.metastore.versions.changes_between import (
+        TableVersions as TableVersions,
         TouchedPartitions as TouchedPartitions,
         VersionChanges as VersionChanges,
     )
@@ -187,22 +160,12 @@ if FOR_TYPE_CHECKERS:
         FileBlock as FileBlock,
         file_blocks as file_blocks,
     )
-    from parquetry.metastore.versions.indexes import (
-        index_columns as index_columns,
-        new_index as new_index,
-    )
-    from parquetry.metastore.versions.partition import (
-        PartitionSnapshot as PartitionSnapshot,
-    )
+    from parquetry.metastore.versions.indexes import index_columns as index_columns, new_index as new_index
+    from parquetry.metastore.versions.partition import PartitionSnapshot as PartitionSnapshot
     from parquetry.metastore.versions.snapshot import (
         TableSnapshot as TableSnapshot,
         forget_metadata as forget_metadata,
     )
-    from parquetry.metastore.versions.table_versions import (
-        TableVersions as TableVersions,
-    )
-    from parquetry.metastore.versions.visible_rows import (
-        Examined as Examined,
-    )
+    from parquetry.metastore.versions.visible_rows import Examined as Examined
 
 lazy_exports(__name__)

@@ -24,7 +24,7 @@ from parquetry.errors import (
     VersionNotFoundError,
 )
 from parquetry.locations import warehouse_location
-from parquetry.metastore.cleanup.recovery import delete_table
+from parquetry.metastore.cleanup.retention import delete_table
 from parquetry.metastore.copies import shared_tables
 from parquetry.metastore.namespace.databases import Databases
 from parquetry.metastore.namespace.names import NamedTable, TableNames, new_token

@@ -12,6 +12,19 @@ are read, and added as rows are written.
 Rows of older libraries have absolute locations and are read unchanged. The first row with a relative location
 raises the store's format (`storage.format.RELATIVE`), so that older libraries refuse the store with a
 message.
+
+**Rewriting.** The locations in a row can be replaced. Everything else in the row stays the same.
+
+| row       | locations in it                                                                         |
+|-----------|-----------------------------------------------------------------------------------------|
+| database  | the property `location`                                                                 |
+| metadata  | the table, and its directories for heavy values                                         |
+| partition | the partition, its directories for heavy values, and files with absolute paths          |
+| chunk     | files with absolute paths                                                               |
+
+A file outside its partition has an absolute path; other paths are relative to the partition and stay. Records
+of removed files have paths relative to the table. Values of columns may look like locations, and are never
+changed.
 """
 
 from __future__ import annotations
@@ -22,29 +35,25 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
+import msgspec
+
 from parquetry.errors import MetastoreDamagedError
 from parquetry.locations import RELATIVE_MARK, BelowWarehouse, is_absolute
-from parquetry.metastore.location_rewrite import rewrite_locations
+from parquetry.metastore.manifest.columns import is_in_columns, with_paths
 from parquetry.metastore.ownership.owner import Unmarked
+from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.checksums import (
     TAGS_WITH_CHECKSUMS,
     are_right,
+    is_tombstone,
     with_checksum,
     without_checksum,
 )
 from parquetry.metastore.storage.format import CHECKED, RELATIVE, require_format, version_in
-from parquetry.metastore.storage.keyspace import (
-    CHUNKS,
-    DATABASES,
-    FORMAT,
-    METADATA,
-    PARTITIONS,
-    TABLE_ID_BYTES,
-    prefix_range,
-)
+from parquetry.metastore.storage.wire import decoder, encode
 from parquetry.store import Condition, Fields, Groups, Range, Store
 
-_TAGS_WITH_LOCATIONS = (DATABASES, METADATA, PARTITIONS, CHUNKS)
+_TAGS_WITH_LOCATIONS = (keyspace.DATABASES, keyspace.METADATA, keyspace.PARTITIONS, keyspace.CHUNKS)
 """The tags of rows that have locations."""
 _MAX_ROWS_PER_BATCH = 1024
 """Rows that are checked together. A store reads more than that at once."""
@@ -88,7 +97,7 @@ class WarehouseStore:
         kept = self.rows.get(key)
         if kept is None:
             return None
-        if key == FORMAT:
+        if key == keyspace.FORMAT:
             self._checked = version_in(kept) >= CHECKED
         value = self._read(key, kept)
         self._last.read = key, value, kept  # a compare-and-set mostly follows
@@ -141,7 +150,7 @@ class WarehouseStore:
         self.ownership.require()
         new = None if value is None else self._stored_value(key, value)
         swapped = any(self.rows.compare_and_set(key, kept, new) for kept in self._forms(key, expected))
-        if swapped and key == FORMAT and value is not None:
+        if swapped and key == keyspace.FORMAT and value is not None:
             self._checked = version_in(value) >= CHECKED
         return swapped
 
@@ -186,9 +195,9 @@ class WarehouseStore:
                 locations[table].add(location)
             return location
 
-        for tag in (METADATA, PARTITIONS, CHUNKS):
-            for key, value in self.scan(*prefix_range(tag)):
-                table = key[len(tag) : len(tag) + TABLE_ID_BYTES]
+        for tag in (keyspace.METADATA, keyspace.PARTITIONS, keyspace.CHUNKS):
+            for key, value in self.scan(*keyspace.prefix_range(tag)):
+                table = key[len(tag) : len(tag) + keyspace.TABLE_ID_BYTES]
                 with contextlib.suppress(MetastoreDamagedError):  # fsck reports it
                     rewrite_locations(key, value, look)
         return dict(locations)
@@ -202,7 +211,7 @@ class WarehouseStore:
             seen += len(some)
             size = (
                 1
-                if some[0][0][:1] == CHUNKS or seen < _ROWS_READ_SINGLY
+                if some[0][0][:1] == keyspace.CHUNKS or seen < _ROWS_READ_SINGLY
                 else min(2 * size, _MAX_ROWS_PER_BATCH)
             )
 
@@ -247,3 +256,98 @@ class WarehouseStore:
             require_format(self, RELATIVE)
             self._raised = True
         return with_checksum(key, kept) if self._checked else kept
+
+
+Change = Callable[[str], str]
+"""Returns the new location for an old one."""
+
+_LOCATION, _ARRANGEMENT, _INLINE = 0, 4, 6
+"""Positions of these fields in the record of a partition."""
+
+
+def rewrite_locations(key: bytes, value: bytes, change: Change) -> bytes:
+    """Return the value of a row with its locations changed, or the same bytes if none changes.
+
+    Raises:
+        MetastoreDamagedError: the row cannot be read.
+    """
+    tag = key[:1]
+    if tag == keyspace.PARTITIONS:
+        return value if is_tombstone(value) else value[:1] + _rewrite_partition(value[1:], change)
+    if tag == keyspace.METADATA:
+        return _rewrite_metadata(value, change)
+    if tag == keyspace.CHUNKS:
+        return _rewrite_chunk(value, change)
+    return _rewrite_database(value, change) if tag == keyspace.DATABASES else value
+
+
+def _rewrite_metadata(value: bytes, change: Change) -> bytes:
+    fields: dict[str, msgspec.Raw] = decoder(dict[str, msgspec.Raw]).decode(value)
+    changes = {"location": _text, "arrangement": _rewrite_arrangement}
+    new = {name: how(fields[name], change) for name, how in changes.items() if name in fields}
+    made = {name: field for name, field in new.items() if field is not None}
+    return encode({**fields, **made}) if made else value
+
+
+def _rewrite_partition(value: bytes, change: Change) -> bytes:
+    fields: list[msgspec.Raw] = decoder(list[msgspec.Raw]).decode(value)
+    changes = {_LOCATION: _text, _ARRANGEMENT: _rewrite_arrangement, _INLINE: _rewrite_files}
+    new = {
+        position: made
+        for position, how in changes.items()
+        if (made := how(fields[position], change)) is not None
+    }
+    return encode([new.get(position, field) for position, field in enumerate(fields)]) if new else value
+
+
+def _rewrite_chunk(value: bytes, change: Change) -> bytes:
+    if is_in_columns(value):
+        return with_paths(value, lambda paths: _paths(paths, change))
+    return bytes(_rewrite_files(msgspec.Raw(value), change) or value)
+
+
+def _rewrite_files(value: msgspec.Raw, change: Change) -> msgspec.Raw | None:
+    files: list[list[msgspec.Raw]] = decoder(list[list[msgspec.Raw]]).decode(value)
+    paths = [decoder(str).decode(file[0]) for file in files]
+    changed = _paths(paths, change)
+    if changed is None:
+        return None
+    return msgspec.Raw(encode([[path, *file[1:]] for path, file in zip(changed, files, strict=True)]))
+
+
+def _rewrite_arrangement(value: msgspec.Raw, change: Change) -> msgspec.Raw | None:
+    fields: dict[str, msgspec.Raw] = decoder(dict[str, msgspec.Raw]).decode(value)
+    if "skew" not in fields:
+        return None
+    skew: dict[str, msgspec.Raw] | None = decoder(dict[str, msgspec.Raw] | None).decode(fields["skew"])
+    if skew is None or "locations" not in skew:
+        return None
+    before: list[str | None] = decoder(list[str | None]).decode(skew["locations"])
+    after = [None if location is None else change(location) for location in before]
+    if after == before:
+        return None
+    skew["locations"] = msgspec.Raw(encode(after))
+    fields["skew"] = msgspec.Raw(encode(skew))
+    return msgspec.Raw(encode(fields))
+
+
+def _rewrite_database(value: bytes, change: Change) -> bytes:
+    fields: dict[str, msgspec.Raw] = decoder(dict[str, msgspec.Raw]).decode(value)
+    properties: dict[str, str] = decoder(dict[str, str]).decode(fields["properties"])
+    if "location" not in properties or change(properties["location"]) == properties["location"]:
+        return value
+    properties["location"] = change(properties["location"])
+    fields["properties"] = msgspec.Raw(encode(properties))
+    return encode(fields)
+
+
+def _text(value: msgspec.Raw, change: Change) -> msgspec.Raw | None:
+    before: str | None = decoder(str | None).decode(value)
+    after = change(before) if before else before
+    return None if after == before else msgspec.Raw(encode(after))
+
+
+def _paths(paths: Sequence[str], change: Change) -> list[str] | None:
+    """Return paths with the absolute ones changed, or None if none changes."""
+    changed = [change(path) if is_absolute(path) else path for path in paths]
+    return None if changed == list(paths) else changed

@@ -7,10 +7,7 @@ them, and `cli/operations.py` commands.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.operations.engine import (
-        FinishedQuery as FinishedQuery,
-        OperationEngine as OperationEngine,
-    )
+    from parquetry.operations.engine import FinishedQuery as FinishedQuery, OperationEngine as OperationEngine
     from parquetry.operations.maintenance import (
         Maintained as Maintained,
         StatusRow as StatusRow,
@@ -25,11 +22,11 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.operations.publish import follow_with_delta_log as follow_with_delta_log
     from parquetry.operations.registry import OPERATIONS as OPERATIONS
-    from parquetry.operations.table_detail import TableDetail as TableDetail, detail as detail
-    from parquetry.operations.vacuum import (
-        VacuumOptions as VacuumOptions,
-        checked_vacuum as checked_vacuum,
+    from parquetry.operations.vacuum import VacuumOptions as VacuumOptions, checked_vacuum as checked_vacuum
+    from parquetry.operations.versions import (
+        TableDetail as TableDetail,
+        detail as detail,
+        readable_versions as readable_versions,
     )
-    from parquetry.operations.versions import readable_versions as readable_versions
 
 lazy_exports(__name__)

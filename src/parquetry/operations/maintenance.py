@@ -8,8 +8,16 @@ from typing import Annotated, Any
 
 from parquetry.errors import UnsupportedError
 from parquetry.operations.operation import Context, DryRun, Option, Presentation, operation
-from parquetry.operations.upkeep.needs import TableChoice, UpkeepNeed, find_needs, statement
-from parquetry.operations.upkeep.work import FAILED, PLANNED, Budget, meet
+from parquetry.operations.upkeep import (
+    FAILED,
+    PLANNED,
+    Budget,
+    TableChoice,
+    UpkeepNeed,
+    find_needs,
+    meet,
+    statement,
+)
 
 _SECONDS_PER_MINUTE = 60
 Pattern = Annotated[

@@ -1,16 +1,25 @@
-"""`publish`: enter a table into a Hive metastore, or write a Delta log into its folder."""
+"""Operations with other writers and readers: `publish`, `sync` and `claim`.
+
+`publish` enters a table into a Hive metastore, or writes a Delta log into its folder. `sync` takes in the
+files of others.
+
+MSCK REPAIR TABLE gives the same rows as `sync`.
+
+By `claim`, this metastore becomes the owner of the warehouse.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import msgspec
 
-from parquetry import metastore as ms, publishing
+from parquetry import adoption, data_files, metastore as ms, publishing, texts
 from parquetry.errors import UnsupportedError
 from parquetry.exchange import DELTA
 from parquetry.identifiers import parse_name
-from parquetry.operations.operation import Context, TableName, operation
+from parquetry.operations.operation import Context, DryRun, Option, Presentation, TableName, Where, operation
 from parquetry.progress import progress_bar
 
 
@@ -88,3 +97,81 @@ def _name_parts(name: str) -> tuple[str, str]:
             f"{name!r} cannot be read as the name of a table in Hive: say 'database.table'."
         ) from None
     return database, table
+
+
+@operation(
+    "Makes a table agree with the files below its location.",
+    changes=True,
+    command=Presentation(
+        "Maintain a table",
+        "sync sales.orders \"day >= '2026-03-01'\" --dry-run",
+        empty="The table and the files agree.",
+    ),
+)
+def sync(
+    context: Context,
+    table: TableName,
+    where: Where = None,
+    dry_run: DryRun = False,
+    readopt: Annotated[bool, "Whether to adopt files again that commits removed on purpose."] = False,
+    buckets: Annotated[bool, "Whether to check files again whose buckets were refused before."] = False,
+    time_zone: Annotated[
+        str | None,
+        "The time zone of directories that are named for timestamps, such as Europe/Berlin.",
+        Option(metavar="ZONE", of_call=False),
+    ] = None,
+) -> list[adoption.Difference]:
+    """Make a table agree with the files below it.
+
+    This is for tables of Parquet. Files that others wrote or changed are adopted, and files that others
+    deleted are dropped, in one commit. Only Spark reads ORC files: CALL system.sync.
+    """
+    reader = context.engine if time_zone is None else data_files.ArrowFooters(time_zone)
+    options = adoption.SyncOptions(where, dry_run, readopt=readopt, buckets=buckets)
+    with progress_bar() as progress:
+        return adoption.synchronise(context.find(table), reader, options, progress)
+
+
+def _sentences(_context: Context, records: list[ms.Claimed], _arguments: Mapping[str, Any]) -> str:
+    (done,) = records
+    lines = [f"The warehouse {done.warehouse} belongs to the metastore in {done.store}."]
+    if done.before is not None:
+        state = "was retired" if done.retired else "was not reached, and is refused writes by the mark"
+        lines.append(f"The metastore in {done.before} {state}.")
+    if done.original is not None:
+        lines.append(f"It is a copy of {done.original}.")
+    if done.original is not None and done.shared:
+        verb = "is" if done.shared == 1 else "are"
+        lines.append(f"{texts.quantity(done.shared, 'table')} with files outside of it {verb} only read.")
+    return "\n".join(lines)
+
+
+@operation(
+    "Makes this metastore the owner of the warehouse; another one may only be read from then on.",
+    renamed={
+        "metastore": "",
+        "before": "store_before",
+        "original": "copy_of",
+        "shared": "tables_of_original",
+    },
+    command=Presentation("Set up and move a warehouse", "claim -w /data/lake-copy", sentence=_sentences),
+)
+def claim(
+    context: Context,
+    copy: Annotated[bool, "Whether the warehouse is a copy of one that is not seen from here."] = False,
+    outside: Annotated[
+        bool,
+        "Whether tables outside of a copied warehouse are this one's: they were copied, or it is no more.",
+        Option(
+            "Tables outside of a copied warehouse are this one's: they were copied, or the original is no more."
+        ),
+    ] = False,
+) -> list[ms.Claimed]:
+    """Make this metastore the owner of the warehouse.
+
+    A file in the warehouse's folder names the metastore that the warehouse belongs to; all others may only
+    read. Use this command if that metastore is no more, or to give a copy of a warehouse an identity of its
+    own. In a copy, tables outside of the warehouse belong to the original still: they are read, and not
+    written.
+    """
+    return [context.metastore.claim(copy=copy, outside=outside)]

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from parquetry.operations.checks import doctor, fsck, verify
-from parquetry.operations.claim import claim
 from parquetry.operations.erase import erase
-from parquetry.operations.indexes import (
-    create_partition_index,
-    drop_partition_index,
-    rebuild_partition_index,
-)
+from parquetry.operations.indexes import create_partition_index, drop_partition_index, rebuild_partition_index
 from parquetry.operations.maintenance import maintain, status
-from parquetry.operations.publish import publish
+from parquetry.operations.publish import claim, publish, sync
 from parquetry.operations.reports import explain, explain_json, last_reports
 from parquetry.operations.rewrites import compact, compact_metadata, rebucket
 from parquetry.operations.suggest_skew import suggest_skew
-from parquetry.operations.sync import sync
-from parquetry.operations.table_detail import detail
 from parquetry.operations.vacuum import vacuum
-from parquetry.operations.versions import history, rollback
+from parquetry.operations.versions import detail, history, rollback
 
 OPERATIONS = {
     operation.name: operation

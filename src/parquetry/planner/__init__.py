@@ -38,18 +38,16 @@ if FOR_TYPE_CHECKERS:
         record_process as record_process,
         stop_recording as stop_recording,
     )
-    from parquetry.planner.writes.checks import require_writable_so as require_writable_so
-    from parquetry.planner.writes.compact_after_write import compact_after_write as compact_after_write
-    from parquetry.planner.writes.destinations import (
+    from parquetry.planner.writes import (
         Destinations as Destinations,
+        compact_after_write as compact_after_write,
+        is_serializable as is_serializable,
         own_destinations as own_destinations,
         partitions_of as partitions_of,
         plan_destinations as plan_destinations,
-    )
-    from parquetry.planner.writes.statement_reads import (
-        is_serializable as is_serializable,
         rely_on_reads as rely_on_reads,
         rely_on_search as rely_on_search,
+        require_writable_so as require_writable_so,
     )
 
 lazy_exports(__name__)

@@ -1,12 +1,15 @@
-"""An opened catalog of a session: its metastore, and the versions of tables that queries are using."""
+"""An opened catalog of a session: its metastore, and the versions of tables that queries are using.
+
+Estimates about versions are cached: each one costs the statistics of thousands of files.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -31,7 +34,6 @@ from parquetry.metastore import (
     open_metastore,
 )
 from parquetry.planner.engine import Engine
-from parquetry.planner.estimates import Estimates
 from parquetry.planner.protocol.answers import Bucketing, LoadedTable, TableConstraint
 from parquetry.planner.protocol.questions import TableRef
 from parquetry.prune import PartitionCache, may_have_directories
@@ -337,3 +339,39 @@ def _clauses(metadata: TableMetadata) -> dict[str, str]:
         shown[SORT_BY] = f"({paths_text(paths)})"
     words = {CLUSTERED_BY: "CLUSTERED BY", SKEWED_BY: "SKEWED BY", SORT_BY: "CLUSTER BY"}
     return {name: f"{clause} {shown[name]}" for name, clause in words.items() if name in shown}
+
+
+_T = TypeVar("_T")
+_MAX_CACHED_ESTIMATES = 1024
+
+
+class Estimates:
+    """The estimates used last, by their subject. Several threads may use it.
+
+    >>> estimates = Estimates()
+    >>> estimates.get_or_make(("rows", "t", 7), lambda: 30), estimates.get_or_make(("rows", "t", 7), lambda: 31)
+    (30, 30)
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get_or_make(self, what: Hashable, estimate: Callable[[], _T]) -> _T:
+        """Return an estimate from the cache, or make it.
+
+        Args:
+            what: the subject of the estimate, with the version of the table.
+            estimate: makes it.
+        """
+        with self._lock:
+            if what in self._known:
+                self._known.move_to_end(what)
+                known: _T = self._known[what]
+                return known
+        made = estimate()
+        with self._lock:
+            self._known[what] = made
+            while len(self._known) > _MAX_CACHED_ESTIMATES:
+                self._known.popitem(last=False)
+        return made

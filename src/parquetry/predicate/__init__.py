@@ -61,11 +61,7 @@ if FOR_TYPE_CHECKERS:
         tuple_membership as tuple_membership,
     )
     from parquetry.predicate.pruning.guarantees import Row as Row, allowed_values as allowed_values
-    from parquetry.predicate.pruning.held_values import (
-        HIGHEST as HIGHEST,
-        LOWEST as LOWEST,
-        Values as Values,
-    )
+    from parquetry.predicate.pruning.held_values import HIGHEST as HIGHEST, LOWEST as LOWEST, Values as Values
     from parquetry.predicate.pruning.knowledge import (
         Bounds as Bounds,
         Knowledge as Knowledge,
@@ -82,9 +78,8 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.predicate.pruning.truth_sets import MAX_LISTED_CONTAINERS as MAX_LISTED_CONTAINERS
     from parquetry.predicate.reading.char_padding import SparkColumns as SparkColumns
-    from parquetry.predicate.reading.join_values import read_key as read_key
+    from parquetry.predicate.reading.join_values import raw_values as raw_values, read_key as read_key
     from parquetry.predicate.reading.operand_trees import tree_text as tree_text
-    from parquetry.predicate.reading.packed_values import raw_values as raw_values
     from parquetry.predicate.reading.parse import parse_filter as parse_filter
     from parquetry.predicate.reading.spark_json import (
         expression_from_json as expression_from_json,

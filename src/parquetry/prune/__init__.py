@@ -12,7 +12,10 @@ if FOR_TYPE_CHECKERS:
         Condition as Condition,
         Origin as Origin,
     )
-    from parquetry.prune.metadata_aggregates import answer_aggregate as answer_aggregate
+    from parquetry.prune.metadata_aggregates import (
+        answer_aggregate as answer_aggregate,
+        answer_whole_table as answer_whole_table,
+    )
     from parquetry.prune.needed_rows import (
         AggregateCall as AggregateCall,
         AggregateFunction as AggregateFunction,
@@ -34,23 +37,24 @@ if FOR_TYPE_CHECKERS:
         usable as usable,
     )
     from parquetry.prune.report.audit import AuditReport as AuditReport
-    from parquetry.prune.report.buckets import BucketReport as BucketReport
-    from parquetry.prune.report.heavy_keys import HeavyKeysReport as HeavyKeysReport
-    from parquetry.prune.report.html import (
-        CELL_STYLE as CELL_STYLE,
-        NUMBER_STYLE as NUMBER_STYLE,
-        PLAIN_STYLE as PLAIN_STYLE,
+    from parquetry.prune.report.join import (
+        BucketReport as BucketReport,
+        HeavyKeysReport as HeavyKeysReport,
+        JoinReport as JoinReport,
     )
-    from parquetry.prune.report.join import JoinReport as JoinReport
-    from parquetry.prune.report.join_values import How as How, ValuesReport as ValuesReport
-    from parquetry.prune.report.report import Report as Report
-    from parquetry.prune.report.rows import ReportRow as ReportRow, report_rows as report_rows
-    from parquetry.prune.report.runtime import (
+    from parquetry.prune.report.join_values import (
+        How as How,
         RunTimeReport as RunTimeReport,
         RuntimeValues as RuntimeValues,
         StepReduction as StepReduction,
+        ValuesReport as ValuesReport,
         found_values as found_values,
         reductions as reductions,
+    )
+    from parquetry.prune.report.report import (
+        Report as Report,
+        ReportRow as ReportRow,
+        report_rows as report_rows,
     )
     from parquetry.prune.report.scan import (
         IneffectiveCondition as IneffectiveCondition,
@@ -64,7 +68,12 @@ if FOR_TYPE_CHECKERS:
         node_words as node_words,
         plain_text as plain_text,
     )
-    from parquetry.prune.report.text import condition_text as condition_text
+    from parquetry.prune.report.text import (
+        CELL_STYLE as CELL_STYLE,
+        NUMBER_STYLE as NUMBER_STYLE,
+        PLAIN_STYLE as PLAIN_STYLE,
+        condition_text as condition_text,
+    )
     from parquetry.prune.rule import PruningRequest as PruningRequest, Remaining as Remaining
     from parquetry.prune.rules.arrangements import (
         bucket_specs as bucket_specs,
@@ -72,7 +81,7 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.prune.rules.bucket_reasons import without_buckets as without_buckets
     from parquetry.prune.rules.bytes import BytesRule as BytesRule
-    from parquetry.prune.rules.directory_values import (
+    from parquetry.prune.rules.directory_knowledge import (
         DirectoryValues as DirectoryValues,
         directory_values as directory_values,
     )
@@ -91,10 +100,7 @@ if FOR_TYPE_CHECKERS:
         file_order as file_order,
         order_columns as order_columns,
     )
-    from parquetry.prune.rules.results.sort_keys import (
-        sort_type as sort_type,
-        spark_columns as spark_columns,
-    )
+    from parquetry.prune.rules.results.sort_keys import sort_type as sort_type, spark_columns as spark_columns
     from parquetry.prune.select import (
         SelectedFile as SelectedFile,
         Selection as Selection,
@@ -105,6 +111,5 @@ if FOR_TYPE_CHECKERS:
         files_by_arrangement as files_by_arrangement,
         select_for as select_for,
     )
-    from parquetry.prune.whole_table_aggregates import answer_whole_table as answer_whole_table
 
 lazy_exports(__name__)

@@ -23,7 +23,7 @@ class SortKey(msgspec.Struct, frozen=True):
         descending: whether the greatest values come first.
         nulls_first: whether NULL comes before all values.
         padded: whether the key is a char with blanks up to its length.
-        tree: the expression (see `predicate.reading.expressions`), or None if the key is a column, or no
+        tree: the expression (see `predicate.reading.operand_trees`), or None if the key is a column, or no
             expression of the table's columns.
     """
 

@@ -34,12 +34,7 @@ from parquetry.publishing.hive_record import (
     missing_in_hive,
     statistics,
 )
-from parquetry.publishing.linked_folders import (
-    LinkedPartition,
-    link_version,
-    links_of,
-    remove_other_versions,
-)
+from parquetry.publishing.linked_folders import LinkedPartition, link_version, links_of, remove_other_versions
 from parquetry.texts import quantity
 from parquetry.types import ColumnType
 
@@ -71,7 +66,7 @@ class Published:
 
 
 class HiveMetastore(Protocol):
-    """A Hive metastore; `parquetry.spark.hive` connects to a session's."""
+    """A Hive metastore; `parquetry.spark.engine` connects to a session's."""
 
     def put_table(self, table: HiveTable) -> bool:
         """Create or change a table.

@@ -9,7 +9,7 @@ does, they refuse with an error that names the file, the column and a remedy. Th
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.rows.arrow_types import arrow_schema as arrow_schema
+    from parquetry.rows.arrow_types import arrow_schema as arrow_schema, constant_scalar as constant_scalar
     from parquetry.rows.calendars import require_certain_days as require_certain_days
     from parquetry.rows.reader import read_file as read_file, require_plain_file as require_plain_file
     from parquetry.rows.request import FileRows as FileRows, ReadRequest as ReadRequest
@@ -17,6 +17,5 @@ if FOR_TYPE_CHECKERS:
     from parquetry.rows.small_files import read_small_files as read_small_files
     from parquetry.rows.stored_file import StoredFile as StoredFile, plain as plain
     from parquetry.rows.valid_texts import require_valid_texts as require_valid_texts
-    from parquetry.rows.values import constant_scalar as constant_scalar
 
 lazy_exports(__name__)

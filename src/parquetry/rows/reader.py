@@ -3,27 +3,41 @@
 A file may have been written before a column was renamed, added or widened, and it has no partition columns.
 `conversions` says what becomes of its columns. Columns that it lacks are NULL, or have their default.
 Partition columns have their literal values.
+
+Row groups of a Parquet file that cannot have a row for a condition are left out.
+
+The code that judges the statistics of whole files judges theirs, too.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
+import pyarrow.fs as pafs
 
-from parquetry.data_files import IdsInFile, TableColumn, default_value, has_default
-from parquetry.errors import FileCorruptError, FileMissingError, UnsupportedError
+from parquetry.data_files import (
+    FileRecord,
+    IdsInFile,
+    RecordedFiles,
+    TableColumn,
+    bounds_in_files,
+    default_value,
+    footer_record,
+    has_default,
+    open_footer,
+)
+from parquetry.errors import FileCorruptError, FileMissingError, ParquetryError, UnsupportedError
 from parquetry.locations import open_location
-from parquetry.predicate import TRUE
-from parquetry.rows.arrow_types import arrow_schema
+from parquetry.predicate import TRUE, Bounds, Filter, Knowledge, Match, match
+from parquetry.rows.arrow_types import Constants, arrow_schema, constant_array
+from parquetry.rows.conversions import StoredColumn, column_refusal, stored_columns
 from parquetry.rows.request import FileRows, ReadRequest
 from parquetry.rows.row_filter import matching_rows
-from parquetry.rows.row_groups import candidate_row_groups
-from parquetry.rows.stored_columns import StoredColumn, column_refusal, stored_columns
 from parquetry.rows.stored_file import ROWS_PER_BATCH, StoredFile
-from parquetry.rows.values import Constants, constant_array
+from parquetry.types import Value
 
 
 def read_file(request: ReadRequest, file: FileRows) -> Iterator[pa.RecordBatch]:
@@ -221,3 +235,51 @@ class OpenFile:
 def _empty_rows(count: int) -> pa.RecordBatch:
     """Return rows without columns."""
     return pa.RecordBatch.from_arrays([pa.nulls(count)], ["rows"]).select([])
+
+
+def candidate_row_groups(
+    filesystem: pafs.FileSystem,
+    path: str,
+    filter: Filter,
+    columns: Sequence[TableColumn],
+    partition: Mapping[str, Value],
+    count: int,
+) -> list[int] | None:
+    """Return the positions of the row groups that may have a matching row, or None if all may.
+
+    Args:
+        filesystem: of the file.
+        path: of the file on it.
+        filter: the condition.
+        columns: the table's columns that are in files.
+        partition: the values of the partition columns by name.
+        count: of the row groups, as PyArrow has it.
+    """
+    try:
+        footers = open_footer(filesystem, path).by_row_group()
+        records = [footer_record(footer, path, 0, None) for footer in footers]
+    except (pa.ArrowException, OSError, ValueError, ParquetryError):
+        return None  # reading the rows raises the error
+    if len(records) != count:
+        return None
+    answers = match(filter, _RowGroups(records, columns, partition))
+    return [position for position, answer in enumerate(answers) if answer != Match.CANNOT]
+
+
+class _RowGroups(Knowledge):
+    """The statistics of row groups; see `Knowledge`."""
+
+    def __init__(
+        self, records: Sequence[FileRecord], columns: Sequence[TableColumn], partition: Mapping[str, Value]
+    ) -> None:
+        self._files = RecordedFiles(records)
+        self._columns = {column.name: column for column in columns}
+        self._partition = partition
+        self.count = len(records)
+
+    def bounds(self, column: str) -> Bounds | None:
+        """Return the bounds of a column in each of the row groups, or None if it has no statistics."""
+        if column in self._partition:
+            return Bounds.from_values([self._partition[column]] * self.count)
+        bounds = bounds_in_files(self._columns[column], self._files) if column in self._columns else None
+        return None if bounds is None else bounds.bounds

@@ -30,7 +30,7 @@ from parquetry.predicate import (
     matcher,
     opaque_parts,
 )
-from parquetry.rows.values import constant_scalar, value_array
+from parquetry.rows.arrow_types import constant_scalar, value_array
 from parquetry.types import ColumnType, Value, text_from_value
 
 _COMPARISONS = {

@@ -18,11 +18,11 @@ import pyarrow.dataset as ds
 from parquetry.data_files import has_old_calendar
 from parquetry.errors import FileCorruptError
 from parquetry.locations import open_location
+from parquetry.rows.arrow_types import Constants
+from parquetry.rows.conversions import StoredColumn, stored_columns
 from parquetry.rows.reader import OpenFile, name_errors, read_file
 from parquetry.rows.request import FileRows, ReadRequest
-from parquetry.rows.stored_columns import StoredColumn, stored_columns
 from parquetry.rows.stored_file import MAX_BYTES_AT_ONCE, StoredFile
-from parquetry.rows.values import Constants
 
 _FILES_AT_ONCE = 64
 """Files whose footers are read before the first row is: some milliseconds."""

@@ -33,8 +33,7 @@ from parquetry.predicate import (
     conjoin,
     disjoin,
 )
-from parquetry.scan.marker import END, FieldSpace, Span
-from parquetry.scan.overlay import Piece, contiguous, intersection, union
+from parquetry.scan.marker import END, FieldSpace, Piece, Span, contiguous, intersection, union
 
 MAX_STEPS = 20_000
 """Residuals of pieces that may be made for one condition; after that, no more columns are split."""

@@ -62,8 +62,7 @@ from parquetry.predicate import (
 )
 from parquetry.predicate.evaluate import evaluate
 from parquetry.scan.cutter import Cutter, not_understood
-from parquetry.scan.marker import END
-from parquetry.scan.overlay import Piece, contiguous
+from parquetry.scan.marker import END, Piece, contiguous
 from parquetry.scan.plan import EVERYTHING, KeyScan, ScanPlan
 from parquetry.types import Value
 

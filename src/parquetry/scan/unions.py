@@ -27,8 +27,7 @@ from parquetry.key_schema import KeySchema
 from parquetry.predicate import TRUE, And, Filter, Or, Predicate, conjoin, conjuncts, disjoin
 from parquetry.scan.cutter import Cutter
 from parquetry.scan.generate import SplitCondition, plan_scan
-from parquetry.scan.marker import END
-from parquetry.scan.overlay import Piece, contiguous
+from parquetry.scan.marker import END, Piece, contiguous
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
 
 MAX_CONDITIONS = 64

@@ -11,7 +11,7 @@ from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
-from parquetry.spark.configuration.catalog_settings import BRIDGE_PACKAGE
+from parquetry.spark.configuration import BRIDGE_PACKAGE
 
 _SESSION_CLASS = "org.apache.spark.sql.classic.SparkSession"
 

@@ -17,7 +17,7 @@ from parquetry.joins import SETTINGS
 from parquetry.planner import TRACE_VARIABLE, AnsweredQuestion, report_from_json
 from parquetry.prune import Report
 from parquetry.spark.active import bridge_class
-from parquetry.spark.configuration.catalog_settings import BRIDGE_PACKAGE
+from parquetry.spark.configuration import BRIDGE_PACKAGE
 from parquetry.spark.connect import report_of_frame, report_of_sql
 from parquetry.spark.serving.trace import Trace
 from parquetry.spark.session import attach

@@ -24,12 +24,7 @@ from parquetry.config import (
 )
 from parquetry.errors import BridgeError, ConfigurationError
 from parquetry.spark import bridge_jar
-from parquetry.spark.configuration.catalog_settings import (
-    BRIDGE_PACKAGE,
-    EXTENSIONS_CLASS,
-    SPARK_DEFAULTS,
-    session_settings,
-)
+from parquetry.spark.configuration import BRIDGE_PACKAGE, EXTENSIONS_CLASS, SPARK_DEFAULTS, session_settings
 from parquetry.spark.connect import configure_remote, is_remote
 from parquetry.spark.serving.callbacks import install
 

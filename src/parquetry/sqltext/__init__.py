@@ -7,13 +7,6 @@ with it.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.sqltext.cursor import TokenCursor as TokenCursor
-    from parquetry.sqltext.edit import (
-        Edit as Edit,
-        apply_edits as apply_edits,
-        blank as blank,
-        string as string,
-    )
     from parquetry.sqltext.literals import (
         LiteralConstant as LiteralConstant,
         constants as constants,
@@ -22,8 +15,13 @@ if FOR_TYPE_CHECKERS:
     from parquetry.sqltext.tokens import (
         BARE as BARE,
         END_OF_TEXT as END_OF_TEXT,
+        Edit as Edit,
         Token as Token,
+        TokenCursor as TokenCursor,
+        apply_edits as apply_edits,
+        blank as blank,
         is_name as is_name,
+        string as string,
         tokenise as tokenise,
     )
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from parquetry.errors import SkewedValueError
-from parquetry.sqltext.cursor import TokenCursor
+from parquetry.sqltext.tokens import TokenCursor
 from parquetry.types import TIME_NAMES
 
 

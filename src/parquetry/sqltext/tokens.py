@@ -1,13 +1,19 @@
-"""Split a filter's text into tokens, by sqlglot's tokenizer, with the positions and quotes of a filter."""
+"""Split SQL text into tokens, by sqlglot's tokenizer, read it word by word, and edit parts of it.
+
+A cursor reads a statement, or one of its clauses.
+
+The modules of the clauses give the words their meaning. Words may be in any case; a quoted text is not a
+word.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from parquetry.errors import FilterError
+from parquetry.errors import ClauseError, FilterError
 from parquetry.identifiers import RESERVED
 
 END_OF_TEXT = "end of text"
@@ -126,3 +132,143 @@ def is_name(token: Token) -> bool:
         and _NAME.fullmatch(token.text) is not None
         and token.word not in RESERVED
     )
+
+
+_VISIBLE = re.compile(r"[^\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """The replacement of the characters from `start` to before `end` by a text."""
+
+    start: int
+    end: int
+    text: str
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """Return a text with some parts replaced; the parts must not overlap.
+
+    >>> apply_edits("a b c", [Edit(4, 5, "C"), Edit(0, 1, "A")])
+    'A b C'
+    """
+    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text
+
+
+def blank(text: str) -> str:
+    """Return a text with each visible character replaced by a blank; text after it keeps its position."""
+    return _VISIBLE.sub(" ", text)
+
+
+def string(text: str, *, one_line: bool = False) -> str:
+    r"""Return a text in quotes, as any session of Spark reads it.
+
+    Args:
+        text: the text that Spark reads.
+        one_line: whether line breaks are written as escapes, so that the quoted text is one line.
+
+    >>> print(string("it's \\"), string("a\nb", one_line=True))
+    'it\'s \\' 'a\nb'
+    """
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    if one_line:
+        escaped = escaped.replace("\r", "\\r").replace("\n", "\\n")
+    return f"'{escaped}'"
+
+
+class TokenCursor:
+    """A position in the tokens of a text.
+
+    Args:
+        text: the statement, or one of its clauses.
+
+    Attributes:
+        text: the text.
+        tokens: the tokens of the text without comments; the last one is `END_OF_TEXT`.
+        at: the number of the next token.
+
+    Raises:
+        ClauseError: a quote or a comment is not closed.
+
+    >>> cursor = TokenCursor("Stored /* how? */ AS `directories`")
+    >>> cursor.take("stored", "as"), cursor.take("directories"), cursor.next.text
+    (True, False, 'directories')
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text: Final = text
+        try:
+            self.tokens: Final = tokenise(text)
+        except FilterError as error:
+            raise ClauseError(
+                "A quote, a comment or a literal has no end: close it.", text, error.position
+            ) from None
+        self.at = 0
+
+    @property
+    def next(self) -> Token:
+        """Return the next token."""
+        return self.tokens[self.at]
+
+    @property
+    def behind(self) -> int:
+        """Return the position in the text after the last token that was taken."""
+        return self.tokens[self.at - 1].end if self.at else 0
+
+    @property
+    def ended(self) -> bool:
+        """Return whether the statement ends here."""
+        return self.next.kind in (END_OF_TEXT, "SEMICOLON")
+
+    @property
+    def shown(self) -> str:
+        """Return the next token in the form that error messages show."""
+        token = self.next
+        return "the end" if token.kind == END_OF_TEXT else repr(self.text[token.start : token.end])
+
+    def error(self, message: str, position: int | None = None) -> ClauseError:
+        """Return an error that marks a position in the text, by default the next token's position."""
+        return ClauseError(message, self.text, self.next.start if position is None else position)
+
+    def advance(self) -> Token:
+        """Take the next token of any kind; the end is never taken."""
+        token = self.next
+        self.at += token.kind != END_OF_TEXT
+        return token
+
+    def take(self, *words: str) -> bool:
+        """Take some words or signs if all of them are next, in this order; else take none."""
+        following = self.tokens[self.at : self.at + len(words)]
+        if [token.word for token in following] != list(words):
+            return False
+        self.at += len(words)
+        return True
+
+    def expect(self, word: str, why: str) -> None:
+        """Take a required word; `why` ends the error message if another token is next."""
+        if not self.take(word):
+            raise self.error(f"{self.shown} is not expected here: {why}.")
+
+    def expect_end(self) -> None:
+        """Check that no token follows."""
+        if self.next.kind != END_OF_TEXT:
+            raise self.error(f"{self.shown} is not expected here: nothing can follow.")
+
+    def name(self) -> str | None:
+        """Take the next token if it is a name, or return None."""
+        return self.advance().text if is_name(self.next) else None
+
+    def skip_parentheses(self) -> bool:
+        """Skip parentheses with their content; return False if they are not next, or not closed."""
+        if self.next.word != "(":
+            return False
+        depth = 0
+        for at in range(self.at, len(self.tokens)):
+            word = self.tokens[at].word
+            depth += (word == "(") - (word == ")")
+            if not depth:
+                self.at = at + 1
+                return True
+        return False

@@ -28,11 +28,12 @@ if FOR_TYPE_CHECKERS:
         any_of as any_of,
         holds as holds,
     )
-    from parquetry.store.groups import Groups as Groups, Range as Range
-    from parquetry.store.key_reads import (
+    from parquetry.store.groups import (
+        Groups as Groups,
         KeyPage as KeyPage,
         KeyReader as KeyReader,
         Leading as Leading,
+        Range as Range,
         ReadCosts as ReadCosts,
     )
     from parquetry.store.memory import MemoryStore as MemoryStore

@@ -9,8 +9,19 @@ from itertools import chain, islice
 
 from parquetry.store.base import Fields
 from parquetry.store.condition import Condition, holds
-from parquetry.store.groups import Groups, PageReader, Range, RowPage, first_row, first_rows, one_by_one
-from parquetry.store.key_reads import KeyPage, Leading, ReadCosts, one_by_one_keys
+from parquetry.store.groups import (
+    Groups,
+    KeyPage,
+    Leading,
+    PageReader,
+    Range,
+    ReadCosts,
+    RowPage,
+    first_row,
+    first_rows,
+    one_by_one,
+    one_by_one_keys,
+)
 
 ROWS_PER_BATCH = 1000
 

@@ -20,13 +20,7 @@ from typing import Protocol
 from parquetry.errors import ConfigurationError
 from parquetry.store.base import Store
 from parquetry.store.memory import MemoryStore
-from parquetry.store.passwords import (
-    NO_PASSWORDS,
-    REMEDY,
-    is_postgresql,
-    split_passwords,
-    without_password,
-)
+from parquetry.store.passwords import NO_PASSWORDS, REMEDY, is_postgresql, split_passwords, without_password
 from parquetry.store.sqlite import SQLiteStore
 
 ENTRY_POINTS = "parquetry.stores"

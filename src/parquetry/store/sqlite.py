@@ -34,13 +34,19 @@ from parquetry.store import sqlite_layout
 from parquetry.store.base import Fields
 from parquetry.store.batches import largest_batch, next_batch
 from parquetry.store.condition import Condition
-from parquetry.store.groups import Groups, PageReader, Range, RowPage, first_row, first_rows
-from parquetry.store.key_reads import KeyPage, Leading, ReadCosts, one_by_one_keys
-from parquetry.store.sqlite_layout import (
-    Layout,
-    plain_page,
-    skipping_page,
+from parquetry.store.groups import (
+    Groups,
+    KeyPage,
+    Leading,
+    PageReader,
+    Range,
+    ReadCosts,
+    RowPage,
+    first_row,
+    first_rows,
+    one_by_one_keys,
 )
+from parquetry.store.sqlite_layout import Layout, plain_page, skipping_page
 
 T = TypeVar("T")
 

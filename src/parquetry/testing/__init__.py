@@ -1,7 +1,7 @@
 """Tests for those who extend Parquetry. They need ``parquetry[testing]``.
 
 `StoreSuite` tests that a store keeps the contract of `parquetry.store.base`. `KeyReaderSuite` does so for the
-contract of `parquetry.store.key_reads`, which a store need not keep.
+contract of `parquetry.store.groups`, which a store need not keep.
 """
 
 import pytest

@@ -8,12 +8,12 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
     from parquetry.verification.bucket_check import BucketCheck as BucketCheck, check_buckets as check_buckets
-    from parquetry.verification.misplacement import Misplacement as Misplacement
     from parquetry.verification.recorded_claims import (
         ColumnFacts as ColumnFacts,
         broken_claims as broken_claims,
         recorded_bounds as recorded_bounds,
     )
     from parquetry.verification.tuple_check import Lacks as Lacks, lacks_tuples as lacks_tuples
+    from parquetry.verification.verify import Misplacement as Misplacement
 
 lazy_exports(__name__)

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import islice
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
-from parquetry.compaction.partition_condition import partition_condition
+from parquetry.compaction import partition_condition
 from parquetry.data_files import FileRecord, IdsInFile, TableColumn
-from parquetry.definition.bucket_begin import bucket_begin
+from parquetry.definition import bucket_begin
 from parquetry.errors import FileCorruptError, FileMissingError, UnsupportedError
 from parquetry.hashing import unsettled_reason
 from parquetry.layout import BucketSpec
@@ -26,7 +27,6 @@ from parquetry.predicate import Filter, KnownValues, Match, match
 from parquetry.progress import Progress, silent, track
 from parquetry.texts import quantity
 from parquetry.verification.bucket_check import check_buckets
-from parquetry.verification.misplacement import Misplacement
 
 Problem = Literal["wrong bucket", "out of order", "unreadable", "no bucket", "not judged"]
 
@@ -150,3 +150,33 @@ def _check_file(
             Misplacement("out of order", partition, file.path, file.bucket, None, f"{check.unsorted}.")
         )
     return misplacements
+
+
+@dataclass(frozen=True, slots=True)
+class Misplacement:
+    """A file that `verify` has found: its rows are not arranged as its table says, or it cannot be known.
+
+    Attributes:
+        problem: ``wrong bucket``: some rows belong to another bucket. ``out of order``: the rows are not
+            sorted. ``unreadable``: the file is missing or damaged. ``no bucket``: the bucket of some files is
+            not known, and every query reads them. ``not judged``: equal values may be in different buckets,
+            or the file does not define its values, so the rows are not checked.
+        partition: such as ``d=1/s=a``, or None if the table has no partitions.
+        path: the file's path below its partition, or None if the finding is about several files.
+        bucket: the file's bucket.
+        rows: the number of rows in the wrong bucket, or in files without a bucket, or None if they were not
+            counted.
+        detail: an example, or a reason.
+    """
+
+    problem: Problem
+    partition: str | None
+    path: str | None
+    bucket: Annotated[int | None, "integer"]
+    rows: int | None
+    detail: str
+
+    @property
+    def is_wrong(self) -> bool:
+        """Return whether a query may give a wrong answer, or fail."""
+        return self.problem in ("wrong bucket", "out of order", "unreadable")

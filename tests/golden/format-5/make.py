@@ -39,8 +39,8 @@ from parquetry.metastore import (
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.replacement import Replacement
 from parquetry.metastore.dumps.format import entry_to_json, files_to_json, metadata_to_json
+from parquetry.metastore.operations.history import rollback
 from parquetry.metastore.operations.indexes import create_index
-from parquetry.metastore.operations.rollback import rollback
 from parquetry.metastore.storage.model import Constraint, StreamBatch
 from tests.support.stores.metastores import Crash, FaultyStore
 from tests.support.tables.arrangements import full_view

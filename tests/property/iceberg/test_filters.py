@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import given, strategies as st
 
-from parquetry.iceberg.expressions import FilterColumns, filter_from_iceberg
+from parquetry.iceberg.planning.expressions import FilterColumns, filter_from_iceberg
 from parquetry.predicate.evaluate import evaluate
 from parquetry.types import parse_type
 

@@ -11,7 +11,7 @@ import pytest
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.nodes import Predicate
 from parquetry.predicate.normalise import normalise
-from parquetry.predicate.reading.boxes import expand_boxes
+from parquetry.predicate.reading.join_values import expand_boxes
 from parquetry.predicate.reading.spark_json import from_json
 from parquetry.types import ColumnType
 from tests.support.effort import examples

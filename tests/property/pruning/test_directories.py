@@ -23,14 +23,7 @@ from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.filter import Filter
-from parquetry.predicate.nodes import (
-    And,
-    Like,
-    Not,
-    Or,
-    Predicate,
-    columns_of,
-)
+from parquetry.predicate.nodes import And, Like, Not, Or, Predicate, columns_of
 from parquetry.prune.select import decided_conditions, select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import Value, order_key

@@ -15,8 +15,8 @@ from parquetry.data_files import TableColumn
 from parquetry.errors import UnsupportedError
 from parquetry.predicate import Filter, Predicate
 from parquetry.predicate.evaluate import evaluate
+from parquetry.rows.arrow_types import constant_scalar
 from parquetry.rows.row_filter import matching_rows, require_exact
-from parquetry.rows.values import constant_scalar
 from parquetry.types import ColumnType, Value, order_key
 from tests.support.effort import examples
 from tests.support.readers.written_tables import WrittenTable

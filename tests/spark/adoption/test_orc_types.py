@@ -16,8 +16,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import expr
 
-from parquetry.data_files.stored_types.conversion import Conversion
-from parquetry.data_files.stored_types.orc_types import orc_conversion
+from parquetry.data_files.stored_types import Conversion, orc_conversion
 from parquetry.types import parse_type
 
 Rows = Callable[[str], list[tuple[Any, ...]]]

@@ -20,7 +20,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
-from parquetry.adoption.difference import Difference
+from parquetry.adoption.compare import Difference
 from parquetry.adoption.sync import synchronise
 from parquetry.data_files import IdsInFile
 from parquetry.data_files.footers.footer_reader import ArrowFooters

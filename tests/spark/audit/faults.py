@@ -249,7 +249,7 @@ FAULTS = (
     ),
     Fault(
         "Spark is told another bucket of each file",
-        "joins.buckets",
+        "joins.scans.buckets",
         "_placed",
         "arranged[1] % place.held, -1)",
         "(arranged[1] + 1) % place.held, -1)",
@@ -257,7 +257,7 @@ FAULTS = (
     ),
     Fault(
         "Spark is told that files are sorted the other way round",
-        "joins.buckets",
+        "joins.scans.buckets",
         "_order",
         "SortColumn(column.name, each.descending)",
         "SortColumn(column.name, not each.descending)",

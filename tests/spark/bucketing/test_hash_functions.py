@@ -16,7 +16,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession, functions as sf
 
 from parquetry.hashing.bucket_hash import bucket_ids, hive_hash
-from parquetry.hashing.portability import unsettled_reason
+from parquetry.hashing.hash_types import unsettled_reason
 from parquetry.layout.bucket_spec import Version
 from parquetry.types import type_from_json, type_text
 from tests.support.hive.oracle import hive_hashes

@@ -12,7 +12,7 @@ import parquetry
 from parquetry import metastore as ms
 from parquetry.layout.bucket_spec import Version
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare
 from parquetry.prune.select import select_files

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.spark import compaction
 from tests.support.spark import plans
 from tests.support.stores.metastores import current_table

@@ -20,7 +20,7 @@ from parquetry import metastore as ms
 from parquetry.hashing.bucket_hash import bucket_ids
 from parquetry.locations.file_names import bucket_from_name
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.types import type_text
 from tests.support.effort import sampled
 from tests.support.hive.values import TYPES, columns, for_arrow

@@ -15,7 +15,7 @@ from parquetry.metastore import FileRecord, TableColumn, TableMetadata, Transact
 from parquetry.metastore.commits.committer import commit
 from parquetry.planner import statements
 from parquetry.planner.metadata_tables import ROWS_PER_PAGE
-from parquetry.spark.configuration.catalog_settings import BRIDGE_PACKAGE
+from parquetry.spark.configuration import BRIDGE_PACKAGE
 from parquetry.spark.serving.callbacks import PlannerGateway
 
 Rows = Callable[[str], list[tuple[Any, ...]]]

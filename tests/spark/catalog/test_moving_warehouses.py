@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
-from parquetry.spark.configuration.catalog_settings import settings
+from parquetry.spark.configuration import settings
 from tests.support.spark import series
 
 Rows = Callable[[str], list[tuple[Any, ...]]]

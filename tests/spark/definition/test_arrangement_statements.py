@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.transactions.transaction import Transaction
 
 TABLES = ms.ArrangementSpec(buckets=ms.BucketSpec(("x",), 4))
 OWN = ms.ArrangementSpec(ms.SkewMap(("x", "y"), ((1, "a"), (None, None))), sort=(ms.SortColumn("x", True),))

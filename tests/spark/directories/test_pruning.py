@@ -27,7 +27,7 @@ from parquetry.layout.cells import REST
 from parquetry.layout.skew_map import DEFAULT_DIRECTORY, cell_directory
 from parquetry.locations.partition_path import unescape_path_name
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.types import parse_type
 from tests.support.spark import plans
 from tests.support.tables.bucketed_tables import local_frame, plainly

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession, functions as sf
 from parquetry import metastore as ms
 from parquetry.errors import ArrangementError
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.types import parse_type
 from tests.support.stores.rivals import meanwhile
 from tests.support.tables.bucketed_tables import local_view

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.spark import compaction
 from tests.support.tables.skewed_tables import arrange, files_by_cell, misplaced, read_rows
 

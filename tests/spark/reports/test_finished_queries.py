@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
-from parquetry.joins.shuffle_reasons import SETTINGS
+from parquetry.joins.plan.shuffle_reasons import SETTINGS
 from parquetry.planner import report_from_facts
 from parquetry.prune.report.report import Report
 

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
-from parquetry.joins import shuffle_reasons
+from parquetry.joins.plan import shuffle_reasons
 from tests.support.spark import plans
 from tests.support.tables.bucketed_tables import settings
 

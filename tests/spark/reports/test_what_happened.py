@@ -11,8 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import parquetry
-from parquetry.prune.report.report import Report
-from parquetry.prune.report.rows import report_rows
+from parquetry.prune.report.report import Report, report_rows
 from parquetry.prune.report.text import NOT_RUN_TEXT
 from tests.support.opened_files import OpenedFiles
 

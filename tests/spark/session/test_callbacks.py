@@ -59,7 +59,7 @@ PROGRAM = """
 import socket, sys
 sys.path.insert(0, ROOT)
 import parquetry
-from parquetry.spark.configuration.catalog_settings import settings
+from parquetry.spark.configuration import settings
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 from tests.support.clients import intruder

@@ -21,7 +21,7 @@ import parquetry
 from parquetry.config.spark import SPARK_SETTINGS
 from parquetry.errors import BridgeError, ConfigurationError
 from parquetry.spark import bridge_jar, session
-from parquetry.spark.configuration.catalog_settings import CATALOG_CLASS, EXTENSIONS_CLASS, settings
+from parquetry.spark.configuration import CATALOG_CLASS, EXTENSIONS_CLASS, settings
 from tests.support.processes import run
 
 BIN = Path(pyspark.__path__[0]) / "bin"

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from parquetry import metastore as ms
 from parquetry.metastore.storage.format import FORMAT_VERSION, MAGIC, FormatRow
 from parquetry.metastore.storage.keyspace import FORMAT
-from parquetry.spark.configuration.catalog_settings import settings
+from parquetry.spark.configuration import settings
 from parquetry.store.opening import open_store
 
 Rows = Callable[..., list[tuple[Any, ...]]]

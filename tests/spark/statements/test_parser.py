@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from parquetry.planner import statements
 from parquetry.planner.protocol import answers, questions
-from parquetry.spark.configuration.catalog_settings import BRIDGE_PACKAGE, EXTENSIONS_CLASS
+from parquetry.spark.configuration import BRIDGE_PACKAGE, EXTENSIONS_CLASS
 from parquetry.spark.serving.callbacks import PlannerGateway
 
 WORDS = ["FROBNICATED BY", "UNSKEW"]

@@ -16,7 +16,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 
 from parquetry.locations import use_file_systems
 from parquetry.metastore import open_metastore
-from parquetry.metastore.deletion.vacuum import vacuum
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.spark.hadoop_files import HadoopFileSystems
 from tests.support.s3.launcher import S3Server
 from tests.support.s3.proxy import Fate, S3Request

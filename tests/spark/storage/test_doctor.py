@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from parquetry.cli.main import main
-from parquetry.spark.storage_checks import storage_checks
+from parquetry.spark.hadoop_files import storage_checks
 from tests.support.hbase.launcher import free_ports
 from tests.support.s3.launcher import ACCESS_KEY, REGION, SECRET_KEY, S3Server
 from tests.support.spark.storages import Storage

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from parquetry.errors import ForeignWarehouseError
 from parquetry.locations import create_small_file, read_small_file, replace_small_file, use_file_systems
 from parquetry.metastore import open_metastore
-from parquetry.metastore.deletion.vacuum import vacuum
-from parquetry.spark.configuration.catalog_settings import CATALOG_CLASS
+from parquetry.metastore.vacuuming.vacuum import vacuum
+from parquetry.spark.configuration import CATALOG_CLASS
 from parquetry.spark.hadoop_files import HadoopFileSystems
 from tests.support.spark.storages import NAMES, Storage, open_storage
 

@@ -14,9 +14,9 @@ from parquetry.locations import use_file_systems
 from parquetry.locations.file_names import new_prefix
 from parquetry.metastore import open_metastore
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.deletion.file_access import FileAccess
 from parquetry.metastore.ownership import owner
+from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.spark.hadoop_files import HadoopFileSystems
 from tests.support.s3.launcher import ACCESS_KEY, REGION, SECRET_KEY, S3Server
 from tests.support.s3.proxy import Fate, S3Request

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from parquetry.joins.shuffle_reasons import SETTINGS
+from parquetry.joins.plan.shuffle_reasons import SETTINGS
 from parquetry.planner import statements
 from parquetry.planner.protocol import codec, questions
-from parquetry.spark.configuration.catalog_settings import BRIDGE_PACKAGE, settings
+from parquetry.spark.configuration import BRIDGE_PACKAGE, settings
 from parquetry.spark.serving.callbacks import PlannerGateway
 from tests.support.spark.recording import GOLDEN, Exchange, StandInNames, lay_out, lines
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from py4j.java_gateway import CallbackServer, CallbackServerParameters
 
-from parquetry.spark.serving.accepting import keep_accepting
+from parquetry.spark.serving.callbacks import keep_accepting
 from tests.support.open_files import open_files_left
 
 _SECONDS = 20

@@ -16,8 +16,7 @@ from parquetry import metastore as ms
 from parquetry.data_files import FileRecord
 from parquetry.identifiers import quote_part
 from parquetry.spark.write import committed_files
-from parquetry.spark.write.buckets import RowBuckets
-from parquetry.spark.write.slots import RowSlots
+from parquetry.spark.write.slots import RowBuckets, RowSlots
 from tests.support.stores.metastores import current_table
 
 Rows = Callable[[str], list[tuple[Any, ...]]]

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from parquetry.data_files import FileRecord
-from parquetry.data_files.stored_types.by_format import without_table_types
+from parquetry.data_files.stored_types import without_table_types
 from parquetry.metastore import open_metastore
 from parquetry.spark.engine import SparkEngine
 

@@ -15,7 +15,7 @@ from parquetry.predicate import NO_NULL, ONLY_NULL, SOME_NULL, Bounds, Filter, K
 from parquetry.predicate.evaluate import compare, evaluate
 from parquetry.predicate.expression import FunctionCall, columns_in
 from parquetry.predicate.functions.preimage import direction_in
-from parquetry.predicate.functions.ranges import constant_range, ranges
+from parquetry.predicate.functions.table import constant_range, ranges
 from parquetry.predicate.nodes import Opaque, Predicate
 from parquetry.predicate.normalise import normalise
 from parquetry.predicate.reading.spark_json import expression_from_json, from_json

@@ -26,16 +26,16 @@ from parquetry.metastore import (
 )
 from parquetry.metastore.cleanup.in_flight import WriteInFlight
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.deletion.clocks import check_of_new_files
 from parquetry.metastore.deletion.file_access import FileAccess
-from parquetry.metastore.deletion.vacuum import remove_orphans, vacuum
 from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.namespace.staging import StagedTable
 from parquetry.metastore.operations.drop import Dropping, delete_replacement, staged_deletion
-from parquetry.metastore.operations.rollback import rollback
+from parquetry.metastore.operations.history import rollback
 from parquetry.metastore.storage.keyspace import IDENTITY, IN_FLIGHT
 from parquetry.metastore.storage.wire import encode
+from parquetry.metastore.vacuuming.clocks import check_of_new_files
+from parquetry.metastore.vacuuming.vacuum import remove_orphans, vacuum
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import questions

@@ -16,10 +16,10 @@ from parquetry.errors import (
 from parquetry.locations import join_location
 from parquetry.metastore import Metastore
 from parquetry.metastore.deletion.file_access import FileAccess
-from parquetry.metastore.deletion.vacuum import remove_orphans
 from parquetry.metastore.storage import owner
 from parquetry.metastore.storage.head import decode_head
 from parquetry.metastore.storage.keyspace import HEADS, NAMES, RESTORING, prefix_range
+from parquetry.metastore.vacuuming.vacuum import remove_orphans
 from tests.support.interleavings.operations import DONE, NamedOperation, Site
 from tests.support.interleavings.steps import SteppedStore
 from tests.support.interleavings.world import LAKE, SteppedWorld, Surroundings

@@ -18,12 +18,12 @@ from parquetry.locations import small_files
 from parquetry.locations.uri import StoragePath, is_below
 from parquetry.metastore import Metastore
 from parquetry.metastore.commits import replacement
-from parquetry.metastore.deletion import delete_files
 from parquetry.metastore.deletion.file_access import FileAccess, Info
 from parquetry.metastore.namespace import orphans
 from parquetry.metastore.ownership import handover
 from parquetry.metastore.ownership.owner import Ownership
 from parquetry.metastore.storage import head
+from parquetry.metastore.vacuuming import delete_files
 from parquetry.store import MemoryStore, Store
 from tests.support.interleavings.steps import SteppedStore, StoreCall
 

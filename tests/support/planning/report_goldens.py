@@ -9,14 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from parquetry.metastore import (
-    FileRecord,
-    Metastore,
-    TableColumn,
-    TableMetadata,
-    TableSnapshot,
-    Transaction,
-)
+from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Opaque

@@ -44,6 +44,24 @@ class Joined(NamedTuple):
     problem: str
 
 
+class DrawnQuery(NamedTuple):
+    """A random query.
+
+    Attributes:
+        ours: its text over our tables.
+        plain: the same over Spark's own.
+        settings: of the session.
+        cores: how many tasks the planner counts on.
+        signed: whether -0.0 and 0.0 differ in its rows: no table is in ORC.
+    """
+
+    ours: str
+    plain: str
+    settings: dict[str, str]
+    cores: int
+    signed: bool
+
+
 class MixedTables:
     """The tables of a seed, and random joins of them.
 
@@ -70,29 +88,37 @@ class MixedTables:
             for i in range(TABLES)
         ]
 
-    def join(self, number: int) -> Joined:
-        """Run the query of a number; it is the same whichever queries ran before."""
+    def query(self, number: int) -> DrawnQuery:
+        """Return the query of a number; it is the same whichever queries ran before."""
         chance = random.Random(f"{self._seed} {number}")
         made = ExpressionQuery if self._expressions else RandomQuery
         text = made(chance, self._family.columns).text()
         given = random_settings(chance)
         cores = chance.choice([2, 8])
-        shown = given | {CORES: str(cores)}
         names = dict(zip("abc", chance.sample(self.tables, 3), strict=True))
-        ours = text.format(**{letter: table.twins.table for letter, table in names.items()})
-        plain = text.format(**{letter: table.twins.view for letter, table in names.items()})
-        signed = all(table.format != "orc" for table in names.values())
+        return DrawnQuery(
+            text.format(**{letter: table.twins.table for letter, table in names.items()}),
+            text.format(**{letter: table.twins.view for letter, table in names.items()}),
+            given,
+            cores,
+            all(table.format != "orc" for table in names.values()),
+        )
+
+    def join(self, number: int) -> Joined:
+        """Run the query of a number."""
+        query = self.query(number)
+        shown = query.settings | {CORES: str(query.cores)}
         nodes: Counter[str] = Counter()
         try:
             with settings(self._spark, PLAINLY):
-                expected = texts(self._spark.sql(plain).collect(), signed=signed)
-            with settings(self._spark, given), planned_for_cores(self._spark, cores):
-                frame = self._spark.sql(ours)
+                expected = texts(self._spark.sql(query.plain).collect(), signed=query.signed)
+            with settings(self._spark, query.settings), planned_for_cores(self._spark, query.cores):
+                frame = self._spark.sql(query.ours)
                 rows, nodes = plans.run(frame)
                 nodes["hot bucket"] = sum(bool(_SPLIT.search(line)) for line in plans.lines(frame))
         except (PySparkException, Py4JError) as error:
-            return Joined(ours, shown, nodes, f"{type(error).__name__}: {str(error)[:2000]}")
-        return Joined(ours, shown, nodes, difference(texts(rows, signed=signed), expected))
+            return Joined(query.ours, shown, nodes, f"{type(error).__name__}: {str(error)[:2000]}")
+        return Joined(query.ours, shown, nodes, difference(texts(rows, signed=query.signed), expected))
 
     def statements(self) -> str:
         """Return the statements that made the tables."""

@@ -1,4 +1,4 @@
-"""Runtime values of a join as the bridge sends them: see `parquetry.predicate.reading.packed_values`."""
+"""Runtime values of a join as the bridge sends them: see `parquetry.predicate.reading.join_values`."""
 
 from __future__ import annotations
 

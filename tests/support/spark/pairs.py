@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.transactions.transaction import Transaction
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
-from parquetry.spark.configuration.catalog_settings import CATALOG_CLASS
+from parquetry.spark.configuration import CATALOG_CLASS
 from tests.support.hdfs import launcher as hdfs
 from tests.support.s3 import launcher as s3
 

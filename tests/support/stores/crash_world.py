@@ -22,17 +22,17 @@ from parquetry.metastore import (
 )
 from parquetry.metastore.check.fsck import fsck
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.restore import restore
-from parquetry.metastore.manifest import entries, merge_policy
+from parquetry.metastore.manifest import chunks, entries
 from parquetry.metastore.namespace import orphans
 from parquetry.metastore.operations.compact_metadata import compact_metadata
+from parquetry.metastore.operations.history import rollback
 from parquetry.metastore.operations.indexes import create_index, drop_index, rebuild_index
-from parquetry.metastore.operations.rollback import rollback
 from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.keyspace import FORMAT, head_key
 from parquetry.metastore.storage.wire import encode
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.store import MemoryStore, Store, sqlite_layout
 from tests.support.stores.failing_client import Client
 from tests.support.stores.metastores import Crash, metadata, whole_day
@@ -202,7 +202,7 @@ def scattered(world: CrashWorld) -> CrashWorld:
     store = MemoryStore()
     store.put_many(world.rows.items())
     table = world.open(store).table("default", "t")
-    with patch.object(merge_policy, "MAX_TAIL_BYTES", 0):  # as if a few files were many
+    with patch.object(chunks, "MAX_TAIL_BYTES", 0):  # as if a few files were many
         for n in range(2):
             transaction = Transaction(table, "append")
             for values in ((1, "a"), (1, "b")):

@@ -20,7 +20,6 @@ from parquetry.metastore import FileRecord, Metastore, TableMetadata, TableSnaps
 from parquetry.metastore.check.fsck import fsck
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import files_removed
-from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.operations.history import history
 from parquetry.metastore.storage.head import decode_head
 from parquetry.metastore.storage.keyspace import (
@@ -39,6 +38,7 @@ from parquetry.metastore.storage.keyspace import (
     summary_key,
     ticket_of,
 )
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.metastore.versions.snapshot import load
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
 from parquetry.store import MemoryStore, Store

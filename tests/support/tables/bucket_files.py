@@ -20,7 +20,7 @@ from parquetry.layout.part import SortColumn
 from parquetry.locations.file_names import bucket_from_name, is_own
 from parquetry.locations.uri import join_location
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.transactions.transaction import Transaction
 
 
 def file_table(table: ms.TableSnapshot, part: ms.PartitionSnapshot, file: ms.FileRecord) -> pa.Table:

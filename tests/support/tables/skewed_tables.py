@@ -18,7 +18,7 @@ from parquetry.layout.cells import REST
 from parquetry.layout.skew_map import cell_directory
 from parquetry.locations.uri import join_location
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.types import ColumnType, to_python
 
 

@@ -11,11 +11,11 @@ from parquetry.errors import CommitConflictError, FileMissingError
 from parquetry.locations.uri import join_location
 from parquetry.metastore import FileRecord, Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.deletion import delete_files
 from parquetry.metastore.deletion.file_access import FileAccess, require_files
-from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.owner import now_ms
+from parquetry.metastore.vacuuming import delete_files
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.store import MemoryStore
 from tests.support.stores.failing_client import Client
 from tests.support.stores.metastores import Crash, content

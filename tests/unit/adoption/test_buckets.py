@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import parquetry
-from parquetry.adoption.bucket_names import assign_buckets
-from parquetry.adoption.difference import Difference
+from parquetry.adoption.buckets import assign_buckets
+from parquetry.adoption.compare import Difference
 from parquetry.data_files.records import FileRecord, TableColumn
 from parquetry.hashing.bucket_hash import bucket_ids, bucket_numbers
 from parquetry.layout.arrangement import ArrangementSpec

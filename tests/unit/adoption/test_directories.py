@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import parquetry
-from parquetry.adoption.difference import Difference
+from parquetry.adoption.compare import Difference
 from parquetry.layout.cells import REST
 from parquetry.layout.skew_map import DEFAULT_DIRECTORY
 from parquetry.metastore import (

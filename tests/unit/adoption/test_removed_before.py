@@ -17,11 +17,10 @@ from parquetry.metastore import FileRecord, Metastore, Replacement, TableSnapsho
 from parquetry.metastore.check.fsck import fsck
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import encode_removed, files_removed
-from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.manifest import entries
-from parquetry.metastore.operations.rollback import rollback
+from parquetry.metastore.operations.history import rollback
 from parquetry.metastore.storage.keyspace import (
     CHUNKS,
     JOURNAL,
@@ -30,6 +29,7 @@ from parquetry.metastore.storage.keyspace import (
     removed_files_prefix,
 )
 from parquetry.metastore.storage.model import RemovedFileRecord, Totals
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.store import MemoryStore, Store
 from tests.support.stores.metastores import FaultyStore, content, leftovers, metadata, whole_day
 from tests.support.tables.lakes import NOW, TableLake

@@ -468,12 +468,11 @@ def test_without_pyspark_the_names_that_need_it_say_what_to_install(name):
 @pytest.mark.spark
 def test_with_pyspark_they_are_its_functions():
     """The package's names are the functions of `parquetry.spark`, not wrappers."""
-    from parquetry.spark import report, session
-    from parquetry.spark.configuration import catalog_settings
+    from parquetry.spark import configuration, report, session
 
     assert parquetry.configure is session.configure
     assert parquetry.attach is session.attach
-    assert parquetry.settings is catalog_settings.settings
+    assert parquetry.settings is configuration.settings
     assert parquetry.explain is report.explain
     assert parquetry.report is report.report
 

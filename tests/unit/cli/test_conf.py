@@ -17,7 +17,7 @@ from parquetry.cli.main import main
 from parquetry.config import SPARK_SERIES, beside_existing, defaults_entries, with_settings
 from parquetry.config.spark import SPARK_SETTINGS
 from parquetry.errors import BridgeError, ConfigurationError
-from parquetry.spark.configuration import spark_in_use
+from parquetry.spark import configuration
 from parquetry.warehouse import VARIABLE
 
 EXTENSION = "org.apache.spark.sql.parquetry.ParquetryExtensions"
@@ -31,7 +31,7 @@ def jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     for series in SPARK_SERIES:
         (folder / f"parquetry-bridge-{__version__}-spark-{series}.7.jar").touch()
-    monkeypatch.setattr(spark_in_use, "_JARS", folder)
+    monkeypatch.setattr(configuration, "_JARS", folder)
     monkeypatch.setitem(sys.modules, "pyspark", None)
     monkeypatch.delenv("SPARK_HOME", raising=False)
     monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
@@ -127,7 +127,7 @@ def test_flags_are_words_of_a_shell(
     conf: Conf, jars: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are --conf name=value, without quotes, which $(…) would keep."""
-    monkeypatch.setattr(spark_in_use, "_JARS", jars.rename(tmp_path / "jars"))
+    monkeypatch.setattr(configuration, "_JARS", jars.rename(tmp_path / "jars"))
     code, printed, _ = conf("--flags", "--spark", "4.0", "--store", "postgresql://h/d?table=t&a='b'")
     assert code == 0
     words = printed.split()

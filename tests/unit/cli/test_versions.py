@@ -14,14 +14,7 @@ import pytest
 import parquetry
 from parquetry.catalog import Catalog
 from parquetry.cli.main import main
-from parquetry.metastore import (
-    FileRecord,
-    TableColumn,
-    TableMetadata,
-    Transaction,
-    open_metastore,
-    user_name,
-)
+from parquetry.metastore import FileRecord, TableColumn, TableMetadata, Transaction, open_metastore, user_name
 from parquetry.metastore.commits.committer import commit
 from parquetry.warehouse import VARIABLE
 

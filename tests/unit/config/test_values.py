@@ -6,9 +6,9 @@ import pytest
 
 from parquetry.config.checks import check_catalog_options, check_properties, is_fixed
 from parquetry.config.column_names import naming, rename_column
-from parquetry.config.parse import parse_size
 from parquetry.config.precedence import settle
 from parquetry.config.registry import TABLE_SETTINGS
+from parquetry.config.setting import parse_size
 from parquetry.errors import ConfigurationError, PropertyError
 from parquetry.identifiers import paths_text
 

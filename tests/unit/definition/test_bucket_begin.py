@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from parquetry.definition.bucket_begin import bucket_begin
+from parquetry.definition.bucketing import bucket_begin
 from parquetry.errors import PropertyError
 from parquetry.types import parse_type
 

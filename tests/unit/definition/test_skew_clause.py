@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from parquetry.data_files.records import PHYSICAL_NAME, TableColumn
-from parquetry.ddl.skewed_by import SkewedBy, parse_skewed_by
-from parquetry.ddl.skewed_locations import parse_skewed_locations
+from parquetry.ddl.skewed_by import SkewedBy, parse_skewed_by, parse_skewed_locations
 from parquetry.definition.skew_clause import set_cell_locations, skew_map
 from parquetry.errors import (
     ClauseError,

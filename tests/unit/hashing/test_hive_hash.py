@@ -20,8 +20,7 @@ from pyarrow import orc, parquet
 
 from parquetry.errors import ArrangementError, UnsupportedError, ValueTypeError
 from parquetry.hashing.bucket_hash import ROWS_PER_BATCH, bucket_ids, bucket_numbers, hive_hash
-from parquetry.hashing.hash_types import HashType
-from parquetry.hashing.portability import unsettled_reason
+from parquetry.hashing.hash_types import HashType, unsettled_reason
 from parquetry.layout.bucket_spec import Version
 from parquetry.temporal import timestamp_from_text
 from parquetry.types import ColumnType, Value, parse_type, type_from_json

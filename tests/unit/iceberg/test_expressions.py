@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from parquetry.iceberg.expressions import FilterColumns, filter_from_iceberg
+from parquetry.iceberg.planning.expressions import FilterColumns, filter_from_iceberg
 from parquetry.types import parse_type
 
 TYPES = {

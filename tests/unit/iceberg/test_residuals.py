@@ -13,10 +13,10 @@ from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.expressions import And, In, NotIn
 
 from parquetry.data_files import ColumnStatistics, FileRecord, TableColumn, Trust
-from parquetry.iceberg import IcebergCatalog, plan
+from parquetry.iceberg import IcebergCatalog
 from parquetry.iceberg.clients import Client
-from parquetry.iceberg.expressions import FilterColumns, filter_from_iceberg
-from parquetry.iceberg.residuals import Residuals
+from parquetry.iceberg.planning import plan
+from parquetry.iceberg.planning.expressions import FilterColumns, Residuals, filter_from_iceberg
 from parquetry.metastore import TableMetadata, TableSnapshot
 from parquetry.predicate.evaluate import evaluate
 from parquetry.prune import SelectedFile

@@ -8,29 +8,28 @@ import numpy as np
 import pytest
 
 from parquetry.data_files import UNKNOWN
-from parquetry.joins.bucket_splits import (
-    MAX_SPLIT_COUNT,
-    MIN_RANGE_BYTES,
-    BucketPieces,
-    BucketSizes,
-    SplitCandidate,
-    SplitDecision,
-    SplitSide,
-    bucket_sizes,
-    decide_split,
-)
+from parquetry.joins.plan.bucket_splits import MIN_RANGE_BYTES, BucketPieces, SplitDecision, decide_split
+from parquetry.joins.plan.graph import GraphScan, HotScan, PlanGraph
+from parquetry.joins.scans.buckets import MAX_SPLIT_COUNT, BucketSizes, bucket_sizes
+
+Side = tuple[GraphScan, str | None]
 
 
 def side(
-    rows: list[int], files: int = 1, size: int = 1 << 20, least: int = 100, reason: str | None = None
-) -> SplitSide:
-    """Return a side of a join with so many rows in its buckets."""
-    return SplitSide("t", BucketSizes(rows, [size] * len(rows), [files] * len(rows)), least, reason)
+    rows: list[int], files: int = 1, size: int | None = None, least: int = 100, reason: str | None = None
+) -> Side:
+    """Return a side of a join with so many rows in its buckets, and a kilobyte for each or `size` in all."""
+    count = len(rows)
+    sizes = [1000 * each if size is None else size for each in rows]
+    return GraphScan(
+        count, count, larger=False, sizes=BucketSizes(rows, sizes, [files] * count), least=least
+    ), reason
 
 
-def decide(left: SplitSide, right: SplitSide, cores: int = 8) -> SplitDecision:
+def decide(*sides: Side, cores: int = 8) -> SplitDecision:
     """Return what is split of a join."""
-    return decide_split(SplitCandidate([left, right], cores))
+    graph = PlanGraph([scan for scan, _ in sides], [], cores=cores)
+    return decide_split(graph, [HotScan(position, reason) for position, (_, reason) in enumerate(sides)])
 
 
 HALF = [1000, 143, 143, 143, 143, 143, 143, 142]
@@ -41,7 +40,7 @@ def test_a_key_with_half_of_the_rows_is_split() -> None:
     """Its bucket is read by several tasks, on the side that has it, and the texts say so."""
     for sides in ((side(HALF, files=16), side(EVEN)), (side(EVEN), side(HALF, files=16))):
         decision = decide(*sides)
-        assert decision.side == (0 if sides[0].sizes.rows == HALF else 1)
+        assert decision.side == (0 if sides[0][0].sizes.rows == HALF else 1)
         assert decision.buckets == [BucketPieces(0, 4, False)]
         assert decision.texts[decision.side] == "bucket 0 with 0.50 of the rows in 4 tasks"
         assert decision.texts[1 - decision.side] == "bucket 0 for each of 4 tasks"
@@ -58,11 +57,11 @@ def test_a_key_with_half_of_the_rows_is_split() -> None:
         (side(HALF, files=16, reason="a FULL join"), side(EVEN, reason="a FULL join"), 8, "bucket 0 with 0.50 of the rows in one task: a FULL join"),
     ],
 )  # fmt: skip
-def test_no_bucket_is_split(left: SplitSide, right: SplitSide, cores: int, text: str | None) -> None:
+def test_no_bucket_is_split(left: Side, right: Side, cores: int, text: str | None) -> None:
     """Even buckets, few rows, few cores, and a large bucket on the other side leave buckets whole; a hot one
     has the reason.
     """
-    decision = decide(left, right, cores)
+    decision = decide(left, right, cores=cores)
     assert (decision.side, decision.buckets, decision.texts[0]) == (None, [], text)
 
 
@@ -74,7 +73,7 @@ def test_the_other_side_is_split_where_one_must_not_be() -> None:
 
 def test_one_scan_of_three_is_split() -> None:
     """In joins of three tables in the same buckets, the two others are read by each task of the split one."""
-    decision = decide_split(SplitCandidate([side(EVEN), side(HALF, files=16), side(EVEN, reason="no")], 8))
+    decision = decide(side(EVEN), side(HALF, files=16), side(EVEN, reason="no"))
     assert decision.side == 1
     (pieces,) = decision.buckets
     shared = f"bucket 0 for each of {pieces.pieces} tasks"
@@ -83,7 +82,7 @@ def test_one_scan_of_three_is_split() -> None:
 
 def test_several_hot_buckets_are_split() -> None:
     """Each hot bucket has its own number of tasks."""
-    decision = decide(side([4000, 2500, *[10] * 8], files=32), side([10] * 10), 16)
+    decision = decide(side([4000, 2500, *[10] * 8], files=32), side([10] * 10), cores=16)
     assert {each.bucket for each in decision.buckets} == {0, 1}
 
 
@@ -108,7 +107,7 @@ def test_splits_always_save_a_fifth_and_keep_to_the_cores() -> None:
         rows = [[chance.choice([5, 50, 5000]) * chance.randint(0, 9) for _ in range(count)] for _ in range(2)]
         cores = chance.randint(1, 12)
         sides = [side(each, files=chance.choice([1, 50])) for each in rows]
-        decision = decide(*sides, cores)
+        decision = decide(*sides, cores=cores)
         if decision.side is None:
             continue
         split += 1

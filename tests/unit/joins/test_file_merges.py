@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from parquetry.joins.file_merges import MAX_MERGED_FILES, MAX_OPEN_BYTES, ROW_GROUP_BYTES, decide_merge
+from parquetry.joins.scans.file_merges import MAX_MERGED_FILES, MAX_OPEN_BYTES, ROW_GROUP_BYTES, decide_merge
 
 
 def decide(counts: list[int], size: int) -> str | None:

@@ -7,28 +7,29 @@ import random
 
 import pytest
 
-from parquetry.joins.bucket_counts import can_read_as
-from parquetry.joins.placement import JoinSide, PlacedJoin, PlacedScan, PlacementGraph, choose_placement
+from parquetry.joins.plan.graph import GraphJoin, GraphScan, GraphSide, PlanGraph
+from parquetry.joins.plan.placement import choose_placement
+from parquetry.joins.scans.buckets import can_read_as
 
 MB = 1 << 20
 Pair = tuple[int, int, bool]
 
 
-def scan(count: int, size: int = 1000, outside: int = 0, *, larger: bool = False) -> PlacedScan:
+def scan(count: int, size: int = 1000, outside: int = 0, *, larger: bool = False) -> GraphScan:
     """Return a scan of so many buckets; sizes are in MB."""
-    return PlacedScan(count, larger, size * MB, outside * MB)
+    return GraphScan(count, count, larger, bytes=size * MB, outside=outside * MB)
 
 
-def join(left: int, lefts: list[int], right: int, rights: list[int], *pairs: Pair) -> PlacedJoin:
+def join(left: int, lefts: list[int], right: int, rights: list[int], *pairs: Pair) -> GraphJoin:
     """Return a join of sides of so many MB."""
-    return PlacedJoin(JoinSide(left * MB, lefts), JoinSide(right * MB, rights), list(pairs))
+    return GraphJoin(GraphSide(left * MB, lefts), GraphSide(right * MB, rights), list(pairs))
 
 
 def placed(
-    scans: list[PlacedScan], *joins: PlacedJoin, cores: int = 4, unions: list[list[int]] | None = None
+    scans: list[GraphScan], *joins: GraphJoin, cores: int = 4, unions: list[list[int]] | None = None
 ) -> list[int]:
     """Return the choice."""
-    return choose_placement(PlacementGraph(scans, list(joins), cores, 200, unions or []))
+    return choose_placement(PlanGraph(scans, list(joins), unions or [], cores))
 
 
 def test_one_side_is_read_in_place() -> None:

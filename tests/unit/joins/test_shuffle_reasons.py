@@ -9,28 +9,35 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from parquetry.joins import shuffle_reasons
-from parquetry.joins.join_facts import JoinFacts, Key, KeyColumn, ScanFacts, Side
-from parquetry.joins.shuffle_reasons import explain_joins
+from parquetry.joins.plan.join_facts import JoinFacts, Key, KeyColumn, RowMove, ScanFacts, Side
+from parquetry.joins.plan.shuffle_reasons import (
+    ALL_KEYS,
+    COMPATIBLE,
+    ENABLED,
+    PARTIAL,
+    PUSH_VALUES,
+    SETTINGS,
+    SHUFFLE,
+    SUBSET,
+    explain_joins,
+)
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
 from parquetry.planner.protocol import codec, questions
-from parquetry.prune.report.buckets import BucketReport
-from parquetry.prune.report.heavy_keys import HeavyKeysReport
-from parquetry.prune.report.join import JoinReport
+from parquetry.prune.report.join import BucketReport, HeavyKeysReport, JoinReport
 from parquetry.prune.report.report import Report
 
 BY_ID = BucketReport(("id",), ("int",), "2", 8)
 BY_TWO = BucketReport(("x", "y"), ("int", "string"), "2", 8)
 DEARER = "to shuffle one side alone is estimated to cost more"
 SET = {
-    shuffle_reasons.ENABLED: "true",
-    shuffle_reasons.PUSH_VALUES: "true",
-    shuffle_reasons.COMPATIBLE: "true",
-    shuffle_reasons.PARTIAL: "false",
-    shuffle_reasons.SUBSET: "false",
-    shuffle_reasons.SHUFFLE: "false",
-    shuffle_reasons.ALL_KEYS: "false",
+    ENABLED: "true",
+    PUSH_VALUES: "true",
+    COMPATIBLE: "true",
+    PARTIAL: "false",
+    SUBSET: "false",
+    SHUFFLE: "false",
+    ALL_KEYS: "false",
 }
 
 
@@ -46,9 +53,15 @@ def computed(sql: str, name: str, type: str = "int") -> Key:
     return Key(sql, (KeyColumn(0, name, type),), plain=False, cast=False)
 
 
-def side(table: str, buckets: BucketReport | None, *keys: Key, **more: Any) -> Side:
-    scan = ScanFacts(table, buckets)
-    return Side(**{"name": "leaf", "keys": keys, "scans": (scan,), "exchanged": True} | more)
+def moved(*nodes: str, shuffle: bool = True) -> tuple[RowMove, ...]:
+    """Return what has moved rows: nodes, the lowest first, and a shuffle above them."""
+    return (*(RowMove("node", node) for node in nodes), *([RowMove("shuffle")] if shuffle else []))
+
+
+def side(
+    table: str, buckets: BucketReport | None, *keys: Key, moves: tuple[RowMove, ...] = moved(), **more: Any
+) -> Side:
+    return Side("leaf", keys, (ScanFacts(table, buckets),), moves, **more)
 
 
 def told(left: Side, right: Side, settings: dict[str, str] | None = None) -> str:
@@ -133,7 +146,7 @@ def told(left: Side, right: Side, settings: dict[str, str] | None = None) -> str
         (side("a", BY_ID, plain("id")), side("b", None, plain("id")), f"b is not in buckets; {DEARER}"),
         (
             side("a", BY_ID, plain("id")),
-            Side("Range", (Key("id", (), plain=False, cast=False),), (), True),
+            Side("Range", (Key("id", (), plain=False, cast=False),), (), moved()),
             f"range() is not in buckets; {DEARER}",
         ),
         (
@@ -142,12 +155,12 @@ def told(left: Side, right: Side, settings: dict[str, str] | None = None) -> str
             "a: partition p=3 is not in buckets",
         ),
         (
-            side("a", BY_ID, plain("id"), repartitioned=True),
+            side("a", BY_ID, plain("id"), moves=(RowMove("repartition"),)),
             side("b", BY_ID, plain("id")),
             "the query repartitions a",
         ),
         (
-            side("a", BY_ID, plain("id"), through=("FULL OUTER JOIN",)),
+            side("a", BY_ID, plain("id"), moves=moved("FULL OUTER JOIN")),
             side("b", BY_ID, plain("id")),
             "rows of a come through FULL OUTER JOIN, which leaves them in no buckets",
         ),
@@ -170,17 +183,17 @@ def test_a_setting_that_stands_in_the_way_is_named() -> None:
     more = side("a", BY_ID, plain("v"), plain("id")), side("b", BY_ID, plain("v"), plain("id"))
     two = side("a", BY_TWO, plain("x"), plain("y")), side("b", BY_TWO, plain("x"), plain("y"))
     for sides, name, value, wrong in (
-        (equal, shuffle_reasons.ENABLED, "true", "false"),
-        (equal, shuffle_reasons.PUSH_VALUES, "true", "false"),
-        (unequal, shuffle_reasons.COMPATIBLE, "true", "false"),
-        (unequal, shuffle_reasons.PARTIAL, "false", "true"),
-        (more, shuffle_reasons.ALL_KEYS, "false", "true"),
-        (two, shuffle_reasons.SUBSET, "false", "true"),
-        (two, shuffle_reasons.SHUFFLE, "false", "true"),
+        (equal, ENABLED, "true", "false"),
+        (equal, PUSH_VALUES, "true", "false"),
+        (unequal, COMPATIBLE, "true", "false"),
+        (unequal, PARTIAL, "false", "true"),
+        (more, ALL_KEYS, "false", "true"),
+        (two, SUBSET, "false", "true"),
+        (two, SHUFFLE, "false", "true"),
     ):
         assert told(*sides, {name: wrong}) == f"{name} is {wrong}: set it to {value}"
-        assert name in shuffle_reasons.SETTINGS
-    for name in (shuffle_reasons.COMPATIBLE, shuffle_reasons.ALL_KEYS):
+        assert name in SETTINGS
+    for name in (COMPATIBLE, ALL_KEYS):
         assert told(*equal, {name: "false" if SET[name] == "true" else "true"}) == DEARER
 
 
@@ -188,7 +201,7 @@ def test_joins_that_do_not_shuffle_say_by_which_buckets() -> None:
     """Counts that differ meet in their greatest common divisor; columns of other names are both named."""
 
     def whole(table: str, buckets: BucketReport | None, *keys: Key) -> Side:
-        return side(table, buckets, *keys, exchanged=False)
+        return side(table, buckets, *keys, moves=())
 
     user = replace(BY_ID, columns=("user",), count=12)
     assert told(whole("a", BY_ID, plain("id")), whole("b", BY_ID, plain("id"))) == "8 buckets by id"
@@ -201,7 +214,7 @@ def test_joins_that_do_not_shuffle_say_by_which_buckets() -> None:
         "8 buckets by id, 1.5 kB of a read again"
     )
     broadcast = JoinFacts(
-        "LEFT ANTI", (whole("a", BY_ID, plain("id")), side("b", None, plain("id"), exchanged=False)), 1
+        "LEFT ANTI", (whole("a", BY_ID, plain("id")), side("b", None, plain("id"), moves=())), 1
     )
     assert (
         str(explain_joins([broadcast], SET)[0])
@@ -211,8 +224,8 @@ def test_joins_that_do_not_shuffle_say_by_which_buckets() -> None:
 
 def test_the_side_that_is_shuffled_is_named() -> None:
     """Where it is one: why it is, and why the other is not; a report of a time without sides has none."""
-    stays = side("a", BY_ID, plain("id"), exchanged=False, in_buckets=True)
-    joined = side("a", BY_ID, plain("id"), exchanged=False)
+    stays = side("a", BY_ID, plain("id"), moves=(), in_buckets=True)
+    joined = side("a", BY_ID, plain("id"), moves=())
     other = side("b", None, plain("id"))
     for left, right, name, why in (
         (stays, other, "right", "a stays in its buckets by id"),
@@ -248,9 +261,7 @@ def test_a_null_safe_key_is_written_as_in_the_query() -> None:
 def test_explain_has_the_lines_of_a_report() -> None:
     """A question with the facts of a plan gets a line for each join of our tables, and for heavy keys."""
     joins = [
-        JoinFacts(
-            "INNER", (side("a", BY_ID, plain("id")), side("b", None, plain("id"), exchanged=False)), None, 2
-        ),
+        JoinFacts("INNER", (side("a", BY_ID, plain("id")), side("b", None, plain("id"), moves=())), None, 2),
         JoinFacts("INNER", (side("b", None, plain("id")), side("c", None, plain("id"))), None),
     ]
     heavy = HeavyKeysReport("b", "c", "INNER", reason="the query has a hint for the join")
@@ -258,7 +269,7 @@ def test_explain_has_the_lines_of_a_report() -> None:
         protocol=codec.PROTOCOL,
         joins=joins,
         heavy_keys=[heavy],
-        settings=SET | {shuffle_reasons.ENABLED: "false"},
+        settings=SET | {ENABLED: "false"},
     )
     answer = json.loads(Planner(NoEngine("UTC")).ask(msgspec.json.encode(question).decode()))
     assert answer["ok"]["lines"] == [
@@ -271,8 +282,8 @@ def test_explain_has_the_lines_of_a_report() -> None:
 def test_every_join_of_our_tables_has_a_line() -> None:
     """A join of tables without buckets has one, too, with a broadcast or without keys; others have none."""
     one, other = side("a", None, plain("id")), side("b", None, plain("id"))
-    values = Side("Range", (Key("id", (), plain=False, cast=False),), (), exchanged=True)
-    loops = side("a", None, exchanged=False), side("b", None, exchanged=False)
+    values = Side("Range", (Key("id", (), plain=False, cast=False),), (), moved())
+    loops = side("a", None, moves=()), side("b", None, moves=())
     lines = {
         JoinFacts("INNER", (one, other), None, 2): (
             "a INNER JOIN b ON id = id: shuffled, 2 sorts (neither side is in buckets)"
@@ -281,7 +292,7 @@ def test_every_join_of_our_tables_has_a_line() -> None:
         JoinFacts("LEFT OUTER", (values, one), None): (
             "range() LEFT OUTER JOIN a ON id = id: shuffled (neither side is in buckets)"
         ),
-        JoinFacts("INNER", (replace(one, exchanged=False), other), None): (
+        JoinFacts("INNER", (replace(one, moves=()), other), None): (
             "a INNER JOIN b ON id = id: one side shuffled, the right (neither side is in buckets; "
             "rows of a are together already)"
         ),
@@ -303,7 +314,7 @@ def test_a_side_is_seen_from_the_scan_that_its_keys_are_of() -> None:
     """
     twelve, eight = replace(BY_ID, count=12), replace(BY_ID, count=8)
     scans = (ScanFacts("a", twelve), ScanFacts("b", eight))
-    joined = Side("leaf", (plain("id", scan=1),), scans, True, through=("INNER JOIN",))
+    joined = Side("leaf", (plain("id", scan=1),), scans, moved("INNER JOIN"))
     (report,) = explain_joins([JoinFacts("INNER", (joined, side("c", BY_ID, plain("id"))), None)], SET)
     assert (report.left, report.right) == ("b", "c")
     assert report.reason == "the buckets of b were folded for the join below, which Spark does not do twice"
@@ -314,9 +325,9 @@ def test_a_table_without_buckets_in_a_union_is_named() -> None:
 
     def reason(*through: str) -> str:
         union = Side(
-            "leaf", (plain("id"),), (ScanFacts("a", BY_ID), ScanFacts("p", None)), True, through=through
+            "leaf", (plain("id"),), (ScanFacts("a", BY_ID), ScanFacts("p", None)), moved(*reversed(through))
         )
-        return told(union, side("c", BY_ID, plain("id"), exchanged=False, in_buckets=True))
+        return told(union, side("c", BY_ID, plain("id"), moves=(), in_buckets=True))
 
     stays = "c stays in its buckets by id"
     assert reason("UNION") == f"p, in a UNION with a, is not in buckets; {stays}"
@@ -329,7 +340,7 @@ def test_a_table_without_buckets_in_a_union_is_named() -> None:
 def test_sorts_of_both_kinds_are_counted_and_a_reason_of_both_sides_is_told_once() -> None:
     """A side that is sorted only among equal rows is an incremental sort."""
     partly = replace(BY_ID, reason="partition p=9 is not in buckets")
-    one = side("a", partly, plain("id"), exchanged=False, rest=True)
+    one = side("a", partly, plain("id"), moves=(RowMove("rest"),))
     (report,) = explain_joins([JoinFacts("INNER", (one, one), None, 1, 1)], SET)
     assert report.outcome == (
         "a part of the left side and a part of the right side shuffled, 1 sort, 1 incremental sort "

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from parquetry.joins.heavy_keys import HeavyKeys, find_heavy_keys
-from parquetry.joins.runtime.candidates import Build
-from parquetry.joins.skew_joins import (
+from parquetry.joins.plan.skew_joins import (
     SKEW_LIMITS,
     SkewFacts,
     SkewSplit,
@@ -15,6 +13,8 @@ from parquetry.joins.skew_joins import (
     refuse_cost,
     refuse_shape,
 )
+from parquetry.joins.runtime.candidates import Build
+from parquetry.joins.scans.heavy_keys import HeavyKeys, find_heavy_keys
 from parquetry.metastore import (
     ArrangementSpec,
     ColumnStatistics,

@@ -6,8 +6,7 @@ import math
 
 from hypothesis import given, strategies as st
 
-from parquetry.layout.bucket_spec import BucketSpec
-from parquetry.layout.common_buckets import common
+from parquetry.layout.bucket_spec import BucketSpec, common
 from parquetry.layout.part import SortColumn
 
 A, B, DOWN = SortColumn("a"), SortColumn("b"), SortColumn("a", descending=True)

@@ -18,7 +18,7 @@ from parquetry.layout.cells import REST
 from parquetry.layout.part import ArrangementPart, FileOrder, SortColumn
 from parquetry.layout.skew_map import SkewMap
 from parquetry.layout.slots import NO_SLOT, SlotLayout, SlotNumbers
-from parquetry.metastore.manifest.merge_policy import sort_column
+from parquetry.metastore.manifest.chunks import sort_column
 from parquetry.metastore.storage.model import TableMetadata
 from parquetry.types import ColumnType
 

@@ -108,7 +108,7 @@ def test_a_name_node_that_does_not_answer(authority: str) -> None:
 def test_a_silent_name_node(monkeypatch: pytest.MonkeyPatch) -> None:
     """A host that accepts no connection costs the seconds of one attempt."""
     pytest.importorskip("hdfs_native")
-    monkeypatch.setattr("parquetry.locations.hdfs_names.CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("parquetry.locations.arrow_file_systems.CONNECT_SECONDS", 0.2)
     with contextlib.ExitStack() as stack:
         silent = stack.enter_context(socket.socket())
         silent.bind(("127.0.0.1", 0))

@@ -27,8 +27,8 @@ from parquetry.metastore import (
 )
 from parquetry.metastore.manifest import entries
 from parquetry.metastore.storage import clock
+from parquetry.operations import upkeep
 from parquetry.operations.maintenance import maintain, status
-from parquetry.operations.upkeep import work
 from parquetry.planner import NoEngine
 from tests.support.tables.lakes import NOW
 
@@ -150,10 +150,10 @@ def test_a_budget_of_bytes_leaves_the_rest() -> None:
 
 def test_the_time_ends_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """After the time no piece begins; pieces that were committed stay, also if the run is killed."""
-    monkeypatch.setattr(work, "BYTES_PER_COMMIT", 30 * MB)
+    monkeypatch.setattr(upkeep, "BYTES_PER_COMMIT", 30 * MB)
     lake = Lake()
     lake.fill("t", 30, parts=4)
-    budget = work.Budget(seconds=0)
+    budget = upkeep.Budget(seconds=0)
     assert budget.is_over
     killed = Lake(Writer(lambda table: kill(table) if table.version == 3 else None))
     killed.metastore = lake.metastore

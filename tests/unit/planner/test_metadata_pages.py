@@ -22,8 +22,8 @@ from parquetry.metastore import (
     open_metastore,
 )
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.operations.indexes import create_index
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.planner import metadata_tables
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.metadata_tables import ROWS_PER_PAGE

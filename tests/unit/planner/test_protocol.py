@@ -11,9 +11,10 @@ import pytest
 from msgspec.inspect import is_struct_type
 
 from parquetry.errors import BridgeError
-from parquetry.joins.bucket_splits import BucketPieces, BucketSizes, SplitDecision
+from parquetry.joins.plan.bucket_splits import BucketPieces, SplitDecision
+from parquetry.joins.plan.skew_joins import SkewFacts, SkewSplit
 from parquetry.joins.runtime.candidates import Build, Candidate, Part, PlanNode, PlanTimeValues, Verdict
-from parquetry.joins.skew_joins import SkewFacts, SkewSplit
+from parquetry.joins.scans.buckets import BucketSizes
 from parquetry.metastore.storage.model import Constraint
 from parquetry.planner import planner, statements
 from parquetry.planner.protocol import answers, codec, questions
@@ -28,7 +29,7 @@ def test_a_question() -> None:
     """A question is typed by its `op`; what it leaves out has its default."""
     question = codec.decode(json.dumps({**BASE, "op": "load_table", "namespace": ["db"], "name": "t"}))
     assert question == questions.LoadTable(
-        protocol=2, catalog="lake", options={"warehouse": "/w"}, namespace=["db"], name="t"
+        protocol=codec.PROTOCOL, catalog="lake", options={"warehouse": "/w"}, namespace=["db"], name="t"
     )
     asked = codec.decode(
         json.dumps(

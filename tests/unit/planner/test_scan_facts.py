@@ -12,11 +12,9 @@ import msgspec
 import pytest
 
 from parquetry.planner import report_from_facts
-from parquetry.planner.report_facts import _is_refusal_of_files
-from parquetry.planner.scan_facts import scan_reports
+from parquetry.planner.report_facts import _is_refusal_of_files, scan_reports
 from parquetry.prune.report.join_values import ValuesReport
-from parquetry.prune.report.report import Report
-from parquetry.prune.report.rows import report_rows
+from parquetry.prune.report.report import Report, report_rows
 from parquetry.prune.report.scan import NativeReport, ScanReport, Step
 
 SCAN = ScanReport(
@@ -43,7 +41,6 @@ def test_the_search_for_files_is_no_join_of_the_user() -> None:
                 "name": name,
                 "keys": [{"sql": key, "columns": [], "plain": True, "cast": False}],
                 "scans": [{"table": name, "buckets": None}],
-                "exchanged": False,
             }
             for name, key in sides
         ]

@@ -9,9 +9,9 @@ from typing import get_args
 
 import msgspec
 
+from parquetry.joins.plan.shuffle_reasons import SETTINGS
 from parquetry.joins.runtime.cost_model import LIMITS
 from parquetry.joins.runtime.judge import TRANSPARENT_JOINS
-from parquetry.joins.shuffle_reasons import SETTINGS
 from parquetry.planner.protocol.terms import Terms, terms
 from parquetry.prune.report.join_values import How
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from parquetry.predicate import Filter, KnownValues, Match, match
-from parquetry.predicate.functions.ranges import constant_range, ranges
+from parquetry.predicate.functions.table import constant_range, ranges
 from parquetry.predicate.functions.values import NO_NULL, Range, extremes
 from parquetry.predicate.like import expression_head
 from parquetry.predicate.normalise import normalise

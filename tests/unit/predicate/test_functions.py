@@ -10,8 +10,8 @@ import pytest
 from parquetry.predicate import NO_NULL, SOME_NULL, Bounds, Filter, Knowledge, match
 from parquetry.predicate.functions.preimage import direction_in
 from parquetry.predicate.normalise import normalise
-from parquetry.predicate.reading.expressions import ExpressionReader
 from parquetry.predicate.reading.join_values import read_key
+from parquetry.predicate.reading.operand_trees import ExpressionReader
 from parquetry.predicate.reading.spark_json import from_json, read_literal
 from parquetry.predicate.zones import UTC, Zone
 from parquetry.temporal import MICROS_PER_DAY, days_from_civil

@@ -10,6 +10,7 @@ import pytest
 from parquetry.errors import ColumnNotFoundError, ParquetryError, UnsupportedError
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
+from parquetry.planner.protocol import codec
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import And, Not, Or, equal
 from parquetry.predicate.reading.parse import parse_filter
@@ -73,7 +74,12 @@ def test_a_deep_tree_of_spark_is_planned_or_refused_in_words(tmp_path: Path, kin
     planner = Planner(NoEngine("UTC"))
 
     def ask(op: str, **fields: object) -> str:
-        asked = {"protocol": 2, "op": op, "catalog": "lake", "options": {"warehouse": str(tmp_path)}}
+        asked = {
+            "protocol": codec.PROTOCOL,
+            "op": op,
+            "catalog": "lake",
+            "options": {"warehouse": str(tmp_path)},
+        }
         return json.dumps({**asked, **fields})
 
     schema = {"type": "struct", "fields": [{"name": "a", "type": "string", "nullable": True, "metadata": {}}]}

@@ -24,8 +24,8 @@ from parquetry.prune import steps
 from parquetry.prune.condition import Condition
 from parquetry.prune.metadata_aggregates import answer_aggregate
 from parquetry.prune.report.report import Report
-from parquetry.prune.rules import directory_values as values_of_directories
-from parquetry.prune.rules.directory_values import DirectoryValues, directory_values
+from parquetry.prune.rules import directory_knowledge as values_of_directories
+from parquetry.prune.rules.directory_knowledge import DirectoryValues, directory_values
 from parquetry.prune.select import Selection, select_files
 from parquetry.store.memory import MemoryStore
 

@@ -2,13 +2,7 @@
 
 import pytest
 
-from parquetry.metastore import (
-    FileRecord,
-    Metastore,
-    TableColumn,
-    TableMetadata,
-    Transaction,
-)
+from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.predicate.nodes import And, BooleanConstant, Compare, In, IsNull, Not, Opaque, Or, TupleIn
 from parquetry.prune.metadata_aggregates import answer_aggregate

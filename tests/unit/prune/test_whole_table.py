@@ -24,10 +24,14 @@ from parquetry.metastore import (
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.versions.snapshot import load, load_commit
-from parquetry.prune.metadata_aggregates import AggregateCall, answer_aggregate
+from parquetry.prune.metadata_aggregates import (
+    MAX_SKIPPED_KEYS,
+    AggregateCall,
+    answer_aggregate,
+    answer_whole_table,
+)
 from parquetry.prune.select import select_files
 from parquetry.prune.steps import unread
-from parquetry.prune.whole_table_aggregates import MAX_SKIPPED_KEYS, answer_whole_table
 from parquetry.store.memory import MemoryStore
 from parquetry.types import Value
 from tests.support.effort import examples

@@ -12,15 +12,7 @@ from deltalake import DeltaTable
 
 from parquetry.errors import ForeignWarehouseError
 from parquetry.iceberg import IcebergCatalog
-from parquetry.metastore import (
-    Transaction,
-    commit,
-    dump,
-    follow_commits,
-    open_metastore,
-    relocate,
-    restore,
-)
+from parquetry.metastore import Transaction, commit, dump, follow_commits, open_metastore, relocate, restore
 from parquetry.publishing import publish_delta
 from tests.support.clients.iceberg import ask, duckdb_of, served
 from tests.support.readers.python_tables import PythonLake

@@ -18,13 +18,7 @@ import pytest
 import parquetry
 from parquetry.keys import split_fields
 from parquetry.locations import join_location
-from parquetry.metastore import (
-    FileRecord,
-    Metastore,
-    TableMetadata,
-    TableSnapshot,
-    Transaction,
-)
+from parquetry.metastore import FileRecord, Metastore, TableMetadata, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import files_removed
 from parquetry.metastore.manifest.chunks import read_summaries

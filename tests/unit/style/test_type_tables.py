@@ -10,7 +10,7 @@ from tests.support.product_imports import ROOT, modules, nodes
 
 TABLES = {
     "catalog/scans/polars_frames": "Polars's names of literals",
-    "data_files/stored_types/orc_types": "pairs of types that Spark's readers of ORC refuse",
+    "data_files/stored_types": "pairs of types that Spark's readers of ORC refuse",
     "hashing/hash_types": "Arrow's types, which need PyArrow",
     "hashing/hive_v1": "a hash for each type",
     "hashing/hive_v2": "a hash for each type",

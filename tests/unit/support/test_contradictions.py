@@ -9,7 +9,7 @@ import pytest
 
 from parquetry.prune import IneffectiveCondition, Report, ScanReport, Step, ValuesReport
 from parquetry.prune.report.join import JoinReport
-from parquetry.prune.report.runtime import RunTimeReport, StepReduction
+from parquetry.prune.report.join_values import RunTimeReport, StepReduction
 from tests.support.pairs.contradictions import contradictions
 
 SCAN = ScanReport("f", (Step("partitions", 1, 10, ("p = 1",)), Step("files", 2, 2)))

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from parquetry.types import order_key, parse_type
-from parquetry.verification.row_order import first_out_of_order, sortable
+from parquetry.verification.bucket_check import first_out_of_order, sortable
 
 VALUES: dict[str, list[Any]] = {
     "int": [None, -3, 0, 7],

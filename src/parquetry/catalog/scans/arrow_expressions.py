@@ -15,15 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquetry.predicate import (
-    And,
-    Compare,
-    In,
-    IsNull,
-    Not,
-    Or,
-    Predicate,
-)
+from parquetry.predicate import And, Compare, In, IsNull, Not, Or, Predicate
 from parquetry.rows import matching_rows
 from parquetry.types import INTEGERS, ColumnType, decimal_from_unscaled
 

@@ -3,6 +3,10 @@
 Each of a few threads reads one file ahead, and stops when a few of its batches wait. So memory holds some
 batches for each thread, however large the files are. Small files of a local disk would be read faster than
 threads are started, so PyArrow reads many by one scan.
+
+A `ScanTask` is a part of a scan that can be sent to other processes, with its files.
+
+A task opens no metastore: the plan is in it. So workers need the files' credentials alone.
 """
 
 from __future__ import annotations
@@ -13,14 +17,15 @@ import queue
 import threading
 import weakref
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from parquetry.locations import FileSystems, set_file_systems, take_apart
+from parquetry.catalog.scans.planning import FilesToRead
+from parquetry.locations import ArrowFileSystems, FileSystems, set_file_systems, take_apart
 from parquetry.rows import FileRows, ReadRequest, read_file, read_small_files
 
 _MAX_READER_THREADS = 8
@@ -177,3 +182,59 @@ class _FileThread:
             if isinstance(item, BaseException):
                 raise item
             yield item
+
+
+_BYTES_PER_TASK = 128_000_000
+"""Bytes of the files of one task, about: as much as Spark reads in one task by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScanTask:
+    """Some files of a scan. It can be pickled.
+
+    Attributes:
+        paths: of the files, absolute.
+    """
+
+    _read: ReadRequest
+    _files: tuple[FileRows, ...]
+    _limit: int | None = None
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Return the absolute paths of the files."""
+        return tuple(file.path for file in self._files)
+
+    def read(self, storage_options: Mapping[str, Any] | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of the files.
+
+        Args:
+            storage_options: credentials of the files' object store; see `parquetry.open`.
+
+        Raises:
+            UnsupportedError, FileMissingError, FileCorruptError: as `Scan.to_arrow`.
+        """
+        return read_batches(self._read, self._files, ArrowFileSystems(storage_options), self._limit)
+
+
+def split_files(planned: FilesToRead, limit: int | None) -> list[ScanTask]:
+    """Return the tasks of a scan, in the order of its files.
+
+    Args:
+        planned: the scan.
+        limit: how many rows at most, or None for all.
+    """
+    if limit is not None:
+        return [ScanTask(planned.read, planned.files, limit)]
+    tasks = []
+    some: list[FileRows] = []
+    size = 0
+    for file in planned.files:
+        if some and size + file.record.bytes > _BYTES_PER_TASK:
+            tasks.append(ScanTask(planned.read, tuple(some)))
+            some, size = [], 0
+        some.append(file)
+        size += file.record.bytes
+    if some:
+        tasks.append(ScanTask(planned.read, tuple(some)))
+    return tasks

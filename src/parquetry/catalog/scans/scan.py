@@ -2,19 +2,24 @@
 
 A `Scan` is a value: `filter`, `select` and `limit` return other scans. A method that begins with `to_` reads
 the files, which are chosen by the same rules as in a Spark query.
+
+Where PyArrow alone reads the rows that Spark reads, the files are a dataset of PyArrow.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
 
 from parquetry import metastore as ms
 from parquetry.catalog.drawing import PromptText, table_html, text_html
-from parquetry.catalog.scans.ordering import sort_rows
 from parquetry.catalog.scans.planning import (
     FilesToRead,
     RowRequest,
@@ -23,15 +28,22 @@ from parquetry.catalog.scans.planning import (
     plan_scan,
     require_limit,
     resolve_columns,
+    sort_rows,
 )
-from parquetry.catalog.scans.reading import read_batches
-from parquetry.catalog.scans.tasks import ScanTask, split_files
+from parquetry.catalog.scans.reading import ScanTask, read_batches, split_files
 from parquetry.catalog.shapes import Column
 from parquetry.errors import UnsupportedError
-from parquetry.locations import FileSystems, library_path
-from parquetry.predicate import Filter, Predicate
+from parquetry.locations import FileSystems, library_path, open_location, set_file_systems
+from parquetry.predicate import TRUE, Filter, Predicate
 from parquetry.prune import Report
-from parquetry.rows import arrow_schema, require_valid_texts
+from parquetry.rows import (
+    FileRows,
+    ReadRequest,
+    arrow_schema,
+    constant_scalar,
+    require_plain_file,
+    require_valid_texts,
+)
 from parquetry.texts import quantity, size_text
 from parquetry.types import type_text
 
@@ -39,7 +51,6 @@ if TYPE_CHECKING:
     import duckdb
     import pandas
     import polars
-    import pyarrow.dataset
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +210,7 @@ class Scan:
 
         return relation(self, connection)
 
-    def to_dataset(self) -> pyarrow.dataset.FileSystemDataset:
+    def to_dataset(self) -> ds.FileSystemDataset:
         """Return the planned files as a dataset of PyArrow, for libraries that take one.
 
         The footer of each file is read, to make sure that PyArrow reads the rows that Spark reads.
@@ -208,8 +219,6 @@ class Scan:
             UnsupportedError: PyArrow would read other rows: a column was renamed or has a default, a CHAR has
                 to be padded, or the condition or a limit leaves out some rows of a file.
         """
-        from parquetry.catalog.scans.arrow_dataset import file_dataset
-
         return file_dataset(self._request, self._plan(), self._file_systems)
 
     def count(self) -> int:
@@ -304,3 +313,68 @@ def new_scan(
     names = resolve_columns(snapshot, columns)
     count = None if limit is None else require_limit(limit)
     return Scan(RowRequest(snapshot, condition, names, count, zone), file_systems)
+
+
+_MAX_READER_THREADS = 8
+_REMEDY = "Use to_batches, or to_arrow."
+
+
+def file_dataset(
+    request: RowRequest, planned: FilesToRead, file_systems: FileSystems
+) -> ds.FileSystemDataset:
+    """Return the files of a scan as a dataset.
+
+    Raises:
+        UnsupportedError: PyArrow would read other rows than Spark does.
+    """
+    read = planned.read
+    if request.order is not None:
+        raise UnsupportedError(f"A dataset has no order, and this scan has one: scan without it. {_REMEDY}")
+    if request.limit is not None:
+        raise UnsupportedError(
+            f"A dataset has all rows of its files, and this scan has a limit of {request.limit}: scan without it. {_REMEDY}"
+        )
+    if read.filter.node != TRUE and not planned.selection.certain:
+        raise UnsupportedError(
+            f"A dataset has all rows of its files, and of some only a part satisfies {read.filter}: scan without "
+            f"the condition, and filter the dataset. {_REMEDY}"
+        )
+    if read.file_format != "parquet":
+        raise UnsupportedError(f"{request.table} is in ORC, whose types PyArrow reads otherwise. {_REMEDY}")
+    for column in read.columns:
+        if column.physical != column.name:
+            raise UnsupportedError(
+                f"Column {column.name} is {column.physical} in the files, and a dataset cannot rename columns. {_REMEDY}"
+            )
+    with ThreadPoolExecutor(
+        _MAX_READER_THREADS, initializer=set_file_systems, initargs=(file_systems.for_threads(),)
+    ) as pool:
+        fragments = list(pool.map(functools.partial(_fragment, read), planned.files))
+    filesystem = fragments[0].filesystem if fragments else None
+    return ds.FileSystemDataset(fragments, read.schema, _format(), filesystem)
+
+
+def _format() -> ds.ParquetFileFormat:
+    return ds.ParquetFileFormat(coerce_int96_timestamp_unit="us")
+
+
+def _fragment(read: ReadRequest, file: FileRows) -> ds.ParquetFileFragment:
+    require_plain_file(read, file)
+    filesystem, name = open_location(file.path)
+    return _format().make_fragment(name, filesystem, partition_expression=_guarantee(read, file))
+
+
+def _guarantee(read: ReadRequest, file: FileRows) -> pc.Expression:
+    """Return the condition that all rows of a file satisfy: the values of its partition."""
+    guarantee = pc.scalar(True)
+    for column, value in zip(read.partition_by, file.values, strict=True):
+        if value is not None and value != value:
+            raise UnsupportedError(
+                f"A partition has NaN as {column.name}, which a dataset does not find. {_REMEDY}"
+            )
+        if column.name not in read.schema.names:
+            continue
+        field = pc.field(column.name)
+        equal = field.is_null() if value is None else field == constant_scalar(column.column_type, value)
+        guarantee = guarantee & equal
+    return guarantee

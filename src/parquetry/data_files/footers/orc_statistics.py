@@ -26,7 +26,7 @@ import msgspec
 from parquetry.data_files.bounds import column_statistics, is_ancient
 from parquetry.data_files.footers.calendars import orc_may_have_old_days
 from parquetry.data_files.records import ColumnStatistics, FileRecord, IdsInFile, Trust
-from parquetry.data_files.stored_types.orc_types import LOCAL_TIMESTAMP, parse_orc_type
+from parquetry.data_files.stored_types import LOCAL_TIMESTAMP, parse_orc_type
 from parquetry.errors import ValueTypeError
 from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import STRING, ColumnType, Value, value_from_text

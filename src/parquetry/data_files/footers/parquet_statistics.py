@@ -9,7 +9,7 @@ not recorded. The rules:
 - **The kind of the bounds.** The deprecated `min` and `max` count for signed numbers only, and never for
   decimals, as in parquet-java. Old writers compared the bytes of all other types as signed ones. The newer
   `min_value` and `max_value` count if the footer says that they follow the type's order.
-- **The type.** `parquet_leaves` knows which types have bounds. The reader's type may differ: `parquet_types`.
+- **The type.** `parquet_leaves` knows which types have bounds. The reader's type may differ: `stored_types`.
 - **Texts and binaries** may be shortened. Their bounds are exact if the file says so, or if the writer is
   known never to shorten them, or if this library has just written the file without shortening.
 - **Dates and times before 1900** count only if Spark 3 or later has written them in the new calendar.

@@ -25,8 +25,7 @@ from parquetry.data_files.footers.parquet_footer import ParquetFooter
 from parquetry.data_files.footers.parquet_schema import SchemaNode
 from parquetry.data_files.footers.parquet_statistics import footer_errors, open_footer
 from parquetry.data_files.records import FileRecord, TableColumn, physical_name
-from parquetry.data_files.stored_types.by_format import find_conversion
-from parquetry.data_files.stored_types.conversion import Conversion
+from parquetry.data_files.stored_types import Conversion, find_conversion
 from parquetry.errors import ParquetryError
 from parquetry.locations import open_location, visible_files
 from parquetry.types import type_text

@@ -17,36 +17,27 @@ import msgspec
 from parquetry.data_files import FileRecord
 from parquetry.errors import MetastoreDamagedError, ParquetryError, TableNotFoundError
 from parquetry.locations import join_location
-from parquetry.metastore.check.chunk_check import ColumnTypesByTicket, check_chunks
-from parquetry.metastore.check.existing_files import LookedAt, foreign_files, look_at_files
+from parquetry.metastore.check.file_check import LookedAt, foreign_files, look_at_files, unfit_files
 from parquetry.metastore.check.index_check import check_indexes, check_newest
 from parquetry.metastore.check.lost_tables import orphan_findings
-from parquetry.metastore.check.range_check import check_ranges
-from parquetry.metastore.check.type_check import unfit_files
-from parquetry.metastore.cleanup import recovery, upkeep_record
+from parquetry.metastore.check.manifest_check import ColumnTypesByTicket, check_chunks, check_ranges
+from parquetry.metastore.cleanup import retention, upkeep_record
 from parquetry.metastore.cleanup.retention import Need, retire, stored_rows, unneeded_chunks
 from parquetry.metastore.cleanup.upkeep_record import read_record, write_record
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import decode_removed, files_removed
-from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.deletion.file_access import FileAccess
 from parquetry.metastore.manifest.chunks import chunk_position
 from parquetry.metastore.manifest.entries import TOMBSTONE, decode_entry, inline_files, row_sum
 from parquetry.metastore.ownership.owner import ownership_of
 from parquetry.metastore.results import Finding
+from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.checksums import is_tombstone
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Head, edit_head, live_head
-from parquetry.metastore.storage.keyspace import (
-    JOURNAL,
-    delete_in_batches,
-    journal_ticket,
-    metadata_key,
-    prefix_range,
-    removed_files_prefix,
-)
 from parquetry.metastore.storage.model import CommitRecord, FileChunk, TableMetadata, Totals
 from parquetry.metastore.storage.wire import decode_arrangement, decoder
+from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_commit
 from parquetry.texts import quantity
@@ -171,7 +162,7 @@ class _Check:
             else:
                 wanted.add(commit.metadata)
         for ticket in sorted(wanted):
-            value = self._store.get(metadata_key(self._id, ticket))
+            value = self._store.get(keyspace.metadata_key(self._id, ticket))
             if value is None:
                 yield Finding(
                     "missing metadata", None, None, f"the metadata that ticket {ticket} wrote are gone"
@@ -241,7 +232,7 @@ class _Check:
 
     def records(self, repair: bool) -> Iterator[Finding]:
         """Yield unreadable records of removed files. Without its record, a sync takes the file in again."""
-        head, prefix = self._head(), removed_files_prefix(self._id)
+        head, prefix = self._head(), keyspace.removed_files_prefix(self._id)
         for row in stored_rows(self._store, self._id, head, self._oldest(head), prefix):
             if is_tombstone(row.value) or row.need is not Need.LIVE:
                 continue
@@ -275,13 +266,13 @@ class _Check:
                 yield Finding("dead commit", None, None, text, repair)
         if repair:
             head = retire(self._store, self._id, head.oldest)
-        scanned = self._store.scan(*prefix_range(JOURNAL + self._id))
-        ended = {journal_ticket(key) for key, _ in scanned}
+        scanned = self._store.scan(*keyspace.prefix_range(keyspace.JOURNAL + self._id))
+        ended = {keyspace.journal_ticket(key) for key, _ in scanned}
         for ticket in sorted(t for t in ended if t < head.next_ticket and t not in head.pending):
             text = f"of ticket {ticket}, whose commit has ended"
             yield Finding("journal", None, None, text, repair)
         if repair:
-            recovery.sweep(self._store, self._id, head)
+            retention.sweep(self._store, self._id, head)
         if self._chunks_needed is None:
             return  # not all rows were read
         # By the head before the pass over the rows: rows that came later refer to later chunks, or to these.
@@ -291,7 +282,7 @@ class _Check:
         )
         unneeded = list(unneeded_chunks(self._store, self._id, aborted, referenced))
         if repair:
-            delete_in_batches(self._store, (key for key, _ in unneeded))
+            keyspace.delete_in_batches(self._store, (key for key, _ in unneeded))
         for ticket, _ in dict.fromkeys(chunk_position(key) for key, _ in unneeded):
             yield Finding(
                 "unneeded file list", None, None, f"written by ticket {ticket}; no row refers to it", repair

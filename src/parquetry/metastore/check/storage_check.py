@@ -15,14 +15,7 @@ from itertools import islice
 import pyarrow.fs as pafs
 
 from parquetry.errors import ParquetryError, WarehouseError
-from parquetry.locations import (
-    is_below,
-    join_location,
-    open_location,
-    remote_files,
-    storage_path,
-    take_apart,
-)
+from parquetry.locations import is_below, join_location, open_location, remote_files, storage_path, take_apart
 from parquetry.metastore.metastore import Metastore
 from parquetry.metastore.results import Check
 

@@ -10,17 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from parquetry.keys import field_count
 from parquetry.metastore.cleanup.retention import StoredRow, unneeded_metadata
+from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.checksums import is_damaged
 from parquetry.metastore.storage.head import Head
-from parquetry.metastore.storage.keyspace import (
-    METADATA,
-    TICKET_BYTES,
-    complement,
-    index_prefix,
-    partition_prefix,
-    prefix_range,
-    ticket_of,
-)
 from parquetry.metastore.storage.model import CommitRecord, PartitionIndex, TableMetadata
 from parquetry.metastore.storage.wire import decoder
 from parquetry.metastore.versions.indexes import entry_key, partition_key, stored_ids
@@ -56,7 +48,7 @@ def entries_of_dropped(store: Store, table: bytes, head: Head, oldest: CommitRec
     kept = _kept_indexes(store, table, head, oldest)
     for id in stored:
         if id not in kept:
-            for key, _ in store.scan(*prefix_range(index_prefix(table, id))):
+            for key, _ in store.scan(*keyspace.prefix_range(keyspace.index_prefix(table, id))):
                 yield key
 
 
@@ -65,10 +57,10 @@ def entries_of_rows(
 ) -> Callable[[StoredRow], Iterable[bytes]]:
     """Return a function that returns the keys of a row's entries in the indexes of all kept versions."""
     kept = _kept_indexes(store, table, head, oldest)
-    prefixes = [(index_prefix(table, id), order) for id, order in kept.items()]
+    prefixes = [(keyspace.index_prefix(table, id), order) for id, order in kept.items()]
 
     def entries(row: StoredRow) -> Iterable[bytes]:
-        age = complement(row.ticket)
+        age = keyspace.complement(row.ticket)
         count = field_count(row.key)
         return [prefix + entry_key(order, row.key) + age for prefix, order in prefixes if count == len(order)]
 
@@ -79,7 +71,7 @@ def _kept_indexes(store: Store, table: bytes, head: Head, oldest: CommitRecord) 
     """Return the orders of the indexes of all metadata still needed, by the ids of the indexes."""
     unneeded = set(unneeded_metadata(store, table, head, oldest))
     kept: dict[str, tuple[int, ...]] = {}
-    for key, value in store.scan(*prefix_range(METADATA + table)):
+    for key, value in store.scan(*keyspace.prefix_range(keyspace.METADATA + table)):
         if key not in unneeded:
             metadata: TableMetadata = decoder(TableMetadata).decode(value)
             kept.update((index.id, index.order) for index in metadata.indexes)
@@ -97,9 +89,10 @@ def missing_entries(
         index: index to look into.
         rows: keys and tickets of partitions.
     """
-    prefix = index_prefix(table, index.id)
+    prefix = keyspace.index_prefix(table, index.id)
     wanted = (
-        (key, ticket, prefix + entry_key(index.order, key) + complement(ticket)) for key, ticket in rows
+        (key, ticket, prefix + entry_key(index.order, key) + keyspace.complement(ticket))
+        for key, ticket in rows
     )
     for some in in_batches(wanted, _ROWS_PER_BATCH):
         there = store.get_many([entry for _, _, entry in some])
@@ -118,25 +111,25 @@ def leftover_entries(store: Store, table: bytes, head: Head, index: PartitionInd
             are left out.
         index: index to look into.
     """
-    prefix, partitions = index_prefix(table, index.id), partition_prefix(table)
-    for some in in_batches(store.scan(*prefix_range(prefix)), _ROWS_PER_BATCH):
+    prefix, partitions = keyspace.index_prefix(table, index.id), keyspace.partition_prefix(table)
+    for some in in_batches(store.scan(*keyspace.prefix_range(prefix)), _ROWS_PER_BATCH):
         yield from (key for key, value in some if is_damaged(value))
         ended = [
             key
             for key, value in some
-            if ticket_of(key) < head.next_ticket
-            and ticket_of(key) not in head.pending
+            if keyspace.ticket_of(key) < head.next_ticket
+            and keyspace.ticket_of(key) not in head.pending
             and not is_damaged(value)
         ]
         leads = {
             key: partitions
-            + partition_key(index.order, key[len(prefix) : -TICKET_BYTES])
-            + key[-TICKET_BYTES:]
+            + partition_key(index.order, key[len(prefix) : -keyspace.TICKET_BYTES])
+            + key[-keyspace.TICKET_BYTES :]
             for key in ended
         }
         there = _present(store, list(leads.values()))
         for key, row in leads.items():
-            if row not in there or head.is_aborted(ticket_of(key)):
+            if row not in there or head.is_aborted(keyspace.ticket_of(key)):
                 yield key
 
 

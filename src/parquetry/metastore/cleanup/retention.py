@@ -1,16 +1,19 @@
 """Finding the rows of a table that kept versions or commits under way need, and removing the others.
 
-This module is about rows of partitions that later rows have superseded. `commits.committer` writes rows,
-`recovery` removes the rows of failed commits, and `parquetry.metastore.deletion.vacuum` deletes data files.
+This module is about rows of partitions that later rows have superseded. `commits.committer` writes rows, and
+`parquetry.metastore.vacuuming.vacuum` deletes data files.
 
 A reader takes the newest row that its version shows, and a tombstone hides the rows before it. So rows are
 removed oldest first. In another order, a reader of a version that is about to disappear could take an older
 row for its own.
+
+Rows of aborted commits and of dropped tables are removed here, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+import itertools
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -18,27 +21,15 @@ import msgspec
 
 from parquetry.errors import TableNotFoundError
 from parquetry.metastore.manifest.chunks import chunk_position
+from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.checksums import is_tombstone
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.format import FIRST, require_format
 from parquetry.metastore.storage.head import Head, edit_head, merge
-from parquetry.metastore.storage.keyspace import (
-    CHUNKS,
-    COMMITS,
-    METADATA,
-    ROWS_PER_DELETE,
-    SUMMARIES,
-    TICKET_BYTES,
-    commit_key,
-    delete_in_batches,
-    number,
-    partition_prefix,
-    prefix_range,
-    ticket_of,
-)
-from parquetry.metastore.storage.model import CommitRecord
+from parquetry.metastore.storage.model import CommitRecord, PartitionIndex
 from parquetry.metastore.storage.wire import decoder
-from parquetry.metastore.versions.snapshot import commit_as_of, load_commit
+from parquetry.metastore.versions.indexes import entry_rows
+from parquetry.metastore.versions.snapshot import commit_as_of, load_commit, load_metadata
 from parquetry.store import Store, in_batches
 
 
@@ -151,13 +142,13 @@ def stored_rows(
         oldest: the oldest version that is kept.
         prefix: prefix of other rows with tickets, namely `removed_files_prefix`; None for partitions.
     """
-    prefix = prefix or partition_prefix(table)
+    prefix = prefix or keyspace.partition_prefix(table)
     invisible = oldest.invisible
     last: bytes | None = None
     superseding = False  # whether the row of this partition that the oldest version shows has been seen
     superseded = False
-    for row_key, value in store.scan(*prefix_range(prefix)):
-        key, ticket = row_key[len(prefix) : -TICKET_BYTES], ticket_of(row_key)
+    for row_key, value in store.scan(*keyspace.prefix_range(prefix)):
+        key, ticket = row_key[len(prefix) : -keyspace.TICKET_BYTES], keyspace.ticket_of(row_key)
         if key != last:
             last, superseding, superseded = key, False, False
         if ticket >= head.next_ticket or ticket in head.pending:
@@ -201,22 +192,22 @@ def delete_stored_rows(
             for row in stored_rows(store, table, head, oldest, prefix)
             if row.need is need and row.key not in spared
         )
-        for batch in in_batches(rows, ROWS_PER_DELETE):
+        for batch in in_batches(rows, keyspace.ROWS_PER_DELETE):
             # A row leads to its entries, and a batch is removed in any order. So entries go first.
-            delete_in_batches(store, (key for row in batch for key in entries(row)))
+            keyspace.delete_in_batches(store, (key for row in batch for key in entries(row)))
             store.delete_many([row.row_key for row in batch])
 
 
 def commit_rows(store: Store, table: bytes) -> Iterator[tuple[bytes, CommitRecord]]:
     """Yield the keys and commits of all versions but the newest, oldest first, including retired versions."""
     decode = decoder(CommitRecord).decode
-    for key, value in store.scan(*prefix_range(COMMITS + table)):
+    for key, value in store.scan(*keyspace.prefix_range(keyspace.COMMITS + table)):
         yield key, decode(value)
 
 
 def unneeded_commits(store: Store, table: bytes, oldest: CommitRecord) -> Iterator[bytes]:
     """Yield the keys of the commits before the oldest kept version."""
-    for key, _ in store.scan(COMMITS + table, commit_key(table, oldest.version)):
+    for key, _ in store.scan(keyspace.COMMITS + table, keyspace.commit_key(table, oldest.version)):
         yield key
 
 
@@ -224,8 +215,10 @@ def unneeded_metadata(store: Store, table: bytes, head: Head, oldest: CommitReco
     """Yield the keys of the metadata that no version from the oldest on has."""
     kept = {head.commit.metadata, oldest.metadata}
     kept.update(c.metadata for _, c in commit_rows(store, table) if c.version >= oldest.version)
-    for key, _ in store.scan(METADATA + table, METADATA + table + number(head.next_ticket)):
-        ticket = int.from_bytes(key[-TICKET_BYTES:], "big")
+    for key, _ in store.scan(
+        keyspace.METADATA + table, keyspace.METADATA + table + keyspace.number(head.next_ticket)
+    ):
+        ticket = int.from_bytes(key[-keyspace.TICKET_BYTES :], "big")
         if ticket not in kept and ticket not in head.pending:
             yield key
 
@@ -241,8 +234,86 @@ def unneeded_chunks(
         head: the table's head, read before the references were collected.
         referenced: ticket and number of each chunk that a partition refers to.
     """
-    for tag in (CHUNKS, SUMMARIES):
-        for key, value in store.scan(tag + table, tag + table + number(head.next_ticket)):
+    for tag in (keyspace.CHUNKS, keyspace.SUMMARIES):
+        for key, value in store.scan(tag + table, tag + table + keyspace.number(head.next_ticket)):
             position = chunk_position(key)
             if position not in referenced and position[0] not in head.pending:
                 yield key, value
+
+
+def sweep(store: Store, table: bytes, head: Head) -> None:
+    """Remove the journals of commits that have ended, and the rows of aborted commits.
+
+    Args:
+        store: store of the metastore.
+        table: id of the table.
+        head: the table's head, now or a short time ago. Its pending tickets and later tickets are left alone.
+    """
+    indexes = load_metadata(store, table, head.commit).indexes
+    journal = list(store.scan(*keyspace.prefix_range(keyspace.JOURNAL + table)))
+    for ticket, rows in itertools.groupby(journal, key=lambda row: keyspace.journal_ticket(row[0])):
+        if ticket >= head.next_ticket or ticket in head.pending:
+            continue
+        if head.is_aborted(ticket):
+            partitions: list[bytes] = []
+            files: list[bytes] = []
+            for key, value in rows:
+                keys = (
+                    files
+                    if keyspace.journal_part(key) >= keyspace.FIRST_PART_OF_REMOVED_FILES
+                    else partitions
+                )
+                keys += decoder(list[bytes]).decode(value)
+            delete_rows(store, table, ticket, partitions, indexes, files)
+        else:
+            store.delete_many([row[0] for row in rows])
+
+
+def delete_rows(
+    store: Store,
+    table: bytes,
+    ticket: int,
+    partitions: Collection[bytes],
+    indexes: Iterable[PartitionIndex],
+    files: Iterable[bytes] = (),
+) -> None:
+    """Remove all rows of an aborted ticket, its journal last.
+
+    Args:
+        store: store of the metastore.
+        table: id of the table.
+        ticket: the aborted ticket.
+        partitions: keys of the partitions whose rows it may have written.
+        indexes: indexes whose entries it may have written.
+        files: keys of the removed files whose records it may have written.
+    """
+    prefix, age = keyspace.partition_prefix(table), keyspace.complement(ticket)
+    rows = ((key, age, b"") for key in partitions)
+    keyspace.delete_in_batches(store, (prefix + key + age for key in partitions))
+    keyspace.delete_in_batches(store, (key for key, _ in entry_rows(table, indexes, rows)))
+    keyspace.delete_in_batches(store, (keyspace.removed_files_prefix(table) + key + age for key in files))
+    keyspace.delete_prefix(store, keyspace.CHUNKS + table + keyspace.number(ticket))
+    keyspace.delete_prefix(store, keyspace.SUMMARIES + table + keyspace.number(ticket))
+    store.delete_many([keyspace.metadata_key(table, ticket)])
+    keyspace.delete_prefix(store, keyspace.JOURNAL + table + keyspace.number(ticket))
+
+
+def delete_table(store: Store, table: bytes) -> None:
+    """Remove all rows of a table that no name leads to. Its head goes last, so that readers notice.
+
+    The metadata go first. A reader that still finds them after the other rows has missed none of these.
+    """
+    for prefix in (
+        keyspace.METADATA + table,
+        keyspace.partition_prefix(table),
+        keyspace.CHUNKS + table,
+        keyspace.SUMMARIES + table,
+        keyspace.JOURNAL + table,
+        keyspace.COMMITS + table,
+        keyspace.INDEXES + table,
+        keyspace.removed_files_prefix(table),
+        keyspace.RANGE_MANIFESTS + table,
+        keyspace.UPKEEP + table,
+    ):
+        keyspace.delete_prefix(store, prefix)
+    store.delete_many([keyspace.head_key(table)])

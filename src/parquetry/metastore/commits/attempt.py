@@ -14,28 +14,19 @@ from parquetry.data_files import FileRecord
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError
 from parquetry.layout import ArrangementSpec, grow_map
 from parquetry.locations import is_absolute
-from parquetry.metastore.cleanup import recovery
-from parquetry.metastore.commits.arrangement_rules import arrangement_for
+from parquetry.metastore.cleanup import retention
 from parquetry.metastore.commits.change_counts import PartitionCounts
-from parquetry.metastore.commits.changes import Append, Drop, FileChange, Grow, Move, Recut, Restore
-from parquetry.metastore.commits.prepared import CommitTask, PreparedCommit, abort_error
 from parquetry.metastore.manifest.entries import TOMBSTONE, EntryWriter, encode_entry, read_files
+from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.format import IN_COLUMNS, require_format
 from parquetry.metastore.storage.head import Head, live_head
-from parquetry.metastore.storage.keyspace import (
-    FIRST_PART_OF_REMOVED_FILES,
-    commit_key,
-    complement,
-    fields_of,
-    journal_key,
-    metadata_key,
-    partition_prefix,
-    removed_files_prefix,
-)
 from parquetry.metastore.storage.model import PartitionEntry, PartitionIndex, Totals
 from parquetry.metastore.storage.origin import ChangeCounts
 from parquetry.metastore.storage.owner import uptime_s
 from parquetry.metastore.storage.wire import decode_arrangement, encode
+from parquetry.metastore.transactions.arrangement_rules import arrangement_for
+from parquetry.metastore.transactions.changes import Append, Drop, FileChange, Grow, Move, Recut, Restore
+from parquetry.metastore.transactions.prepared import CommitTask, PreparedCommit, abort_error
 from parquetry.metastore.versions.indexes import entry_rows
 from parquetry.metastore.versions.snapshot import load_metadata
 from parquetry.metastore.versions.visible_rows import PartitionRow, entry_of
@@ -201,15 +192,15 @@ class Attempt:
         """
         table, metadata = self._task.table, self._task.prepared.metadata
         self.metadata = metadata or load_metadata(self._task.store, table, head.commit)
-        age = complement(self.ticket)
+        age = keyspace.complement(self.ticket)
         # The newest commit is only in the head. It must be in the log before this commit takes its place.
-        rows = [(commit_key(table, head.commit.version), encode(head.commit))]
+        rows = [(keyspace.commit_key(table, head.commit.version), encode(head.commit))]
         rows += self._partition_rows(latest, self._index_again())
         if not self._wrote_journal:
             self._write_journal()
             if metadata is not None:
-                rows.append((metadata_key(table, self.ticket), encode(metadata)))
-            files = removed_files_prefix(table)
+                rows.append((keyspace.metadata_key(table, self.ticket), encode(metadata)))
+            files = keyspace.removed_files_prefix(table)
             rows += ((files + path + age, value) for path, value in sorted(self._task.removed_rows.items()))
         chunk_rows = self._merge.take_chunk_rows()
         if chunk_rows:
@@ -217,7 +208,9 @@ class Attempt:
         rows = [*chunk_rows, *rows]  # chunks come before the rows that refer to them
         for start in range(0, len(rows), ROWS_PER_WRITE):
             self._require_pending()
-            self.in_doubt |= self._task.store.put_many(rows[start : start + ROWS_PER_WRITE], fields_of)
+            self.in_doubt |= self._task.store.put_many(
+                rows[start : start + ROWS_PER_WRITE], keyspace.fields_of
+            )
 
     def _index_again(self) -> list[bytes]:
         """Return the keys of written rows that need entries again: the table has got another index."""
@@ -235,7 +228,7 @@ class Attempt:
             latest: the rows on which to build.
             indexed: the other keys that need entries.
         """
-        prefix, age = partition_prefix(self._task.table), complement(self.ticket)
+        prefix, age = keyspace.partition_prefix(self._task.table), keyspace.complement(self.ticket)
         rows = []
         for key in sorted(self._changes):
             if key in self.built:  # then the row it was built on is still the latest
@@ -268,16 +261,16 @@ class Attempt:
     def _write_journal(self) -> None:
         self._require_pending()
         parts = [*enumerate(_parts(self._changes) or [[]])]
-        parts += enumerate(_parts(self._task.removed_rows), FIRST_PART_OF_REMOVED_FILES)
+        parts += enumerate(_parts(self._task.removed_rows), keyspace.FIRST_PART_OF_REMOVED_FILES)
         self._task.store.put_many(
-            (journal_key(self._task.table, self.ticket, part), encode(some)) for part, some in parts
+            (keyspace.journal_key(self._task.table, self.ticket, part), encode(some)) for part, some in parts
         )
         self._wrote_journal = True
 
     def delete_rows(self) -> None:
         """Remove all rows of the attempt, whose ticket is aborted."""
         task = self._task
-        recovery.delete_rows(
+        retention.delete_rows(
             task.store, task.table, self.ticket, self._changes, self._indexes, task.removed_rows
         )
 

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from parquetry.data_files import FileRecord
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError
 from parquetry.locations import join_location
-from parquetry.metastore.commits.changes import Append, Change, Drop, FileChange, Move, Recut, Restore
 from parquetry.metastore.manifest.entries import read_listed
 from parquetry.metastore.storage.model import ListedFile, PartitionEntry, Totals
 from parquetry.metastore.storage.origin import ChangeCounts
+from parquetry.metastore.transactions.changes import Append, Change, Drop, FileChange, Move, Recut, Restore
 from parquetry.store import Store
 
 _SAME = ChangeCounts()

@@ -49,10 +49,19 @@ from collections.abc import Callable, Mapping
 
 from parquetry.counters import COMMITS, CONFLICTS, COUNTERS
 from parquetry.errors import CommitConflictError, CommitUnknownError, ParquetryError, TableNotFoundError
-from parquetry.metastore.cleanup import recovery
+from parquetry.metastore.cleanup import retention
 from parquetry.metastore.commits.attempt import Attempt
 from parquetry.metastore.commits.conflicts import Conflicts
-from parquetry.metastore.commits.prepared import (
+from parquetry.metastore.commits.removed_files import records_of
+from parquetry.metastore.commits.swap_head import MovedError, swap_head
+from parquetry.metastore.commits.ticket import give_up, own_commit, take, unknown_outcome
+from parquetry.metastore.followers import notify_followers
+from parquetry.metastore.range_manifests.upkeep import refresh_after
+from parquetry.metastore.storage.format import require_format
+from parquetry.metastore.storage.head import Head, pause, read_head
+from parquetry.metastore.storage.model import CommitRecord, TableMetadata, Totals
+from parquetry.metastore.storage.owner import Owner, active_owner, uptime_s
+from parquetry.metastore.transactions.prepared import (
     CommitTask,
     prepare,
     require_kept,
@@ -60,16 +69,7 @@ from parquetry.metastore.commits.prepared import (
     require_open,
     require_possible,
 )
-from parquetry.metastore.commits.removed_files import records_of
-from parquetry.metastore.commits.swap_head import MovedError, swap_head
-from parquetry.metastore.commits.ticket import give_up, own_commit, take, unknown_outcome
-from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.followers import notify_followers
-from parquetry.metastore.range_manifests.upkeep import refresh_after
-from parquetry.metastore.storage.format import require_format
-from parquetry.metastore.storage.head import Head, pause, read_head
-from parquetry.metastore.storage.model import CommitRecord, TableMetadata, Totals
-from parquetry.metastore.storage.owner import Owner, active_owner, uptime_s
+from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_metadata
 from parquetry.metastore.versions.visible_rows import PartitionRow, VisibleRows
 
@@ -272,7 +272,7 @@ class _Committer:
             load_metadata(
                 task.store, task.table, head.commit, self._head.commit
             )  # so that no one reads them again
-            recovery.sweep(task.store, task.table, head)
+            retention.sweep(task.store, task.table, head)
         try:
             return load(task.store, task.table, head, commit)
         except TableNotFoundError:  # dropped right after this commit

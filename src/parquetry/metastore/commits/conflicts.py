@@ -32,15 +32,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from parquetry.errors import CommitConflictError
-from parquetry.metastore.commits.arrangement_rules import (
+from parquetry.metastore.storage.head import Head
+from parquetry.metastore.storage.model import TableMetadata
+from parquetry.metastore.transactions.arrangement_rules import (
     find_retyped_columns,
     is_arranged_otherwise,
     is_hashed_otherwise,
 )
-from parquetry.metastore.commits.changes import Add, Append, Change, ReadScope, Recut
-from parquetry.metastore.commits.prepared import PreparedCommit
-from parquetry.metastore.storage.head import Head
-from parquetry.metastore.storage.model import TableMetadata
+from parquetry.metastore.transactions.changes import Add, Append, Change, ReadScope, Recut
+from parquetry.metastore.transactions.prepared import PreparedCommit
 from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_commit
 from parquetry.metastore.versions.visible_rows import PartitionRow
 

@@ -19,13 +19,13 @@ from typing import NamedTuple
 from parquetry.data_files import FileRecord
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError
 from parquetry.locations import is_own, join_location, path_below
-from parquetry.metastore.commits.changes import Append, Drop, FileChange, Move, Recut
-from parquetry.metastore.commits.prepared import PreparedCommit
 from parquetry.metastore.manifest.entries import TOMBSTONE, read_listed
 from parquetry.metastore.storage.keyspace import ticket_of
 from parquetry.metastore.storage.model import ListedFile, PartitionEntry, RemovedFileRecord
 from parquetry.metastore.storage.wire import decoder, encode
-from parquetry.metastore.versions.placement import TablePlacement
+from parquetry.metastore.transactions.changes import Append, Drop, FileChange, Move, Recut
+from parquetry.metastore.transactions.prepared import PreparedCommit
+from parquetry.metastore.versions.partition import TablePlacement
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.metastore.versions.visible_rows import entry_of
 

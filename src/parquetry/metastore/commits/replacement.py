@@ -14,13 +14,13 @@ import msgspec
 
 from parquetry.errors import CommitConflictError, MetastoreDamagedError
 from parquetry.locations import join_location, path_below
-from parquetry.metastore.commits.changes import Change, FileChange, Requirements
 from parquetry.metastore.commits.committer import Successor, commit
-from parquetry.metastore.commits.prepared import require_name
 from parquetry.metastore.commits.removed_files import files_removed, live_files
-from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.storage.head import live_head, pause
 from parquetry.metastore.storage.model import RemovedFileRecord, TableMetadata
+from parquetry.metastore.transactions.changes import Change, FileChange, Requirements
+from parquetry.metastore.transactions.prepared import require_name
+from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
 
 MAX_REPLACE_ATTEMPTS = 100

@@ -9,13 +9,13 @@ import msgspec
 from parquetry.errors import BatchCommittedError
 from parquetry.metastore.commits.attempt import Attempt
 from parquetry.metastore.commits.change_counts import count_removed
-from parquetry.metastore.commits.changes import Drop
-from parquetry.metastore.commits.prepared import CommitTask, abort_error, require_kept
 from parquetry.metastore.range_manifests.records import mark_stale
 from parquetry.metastore.storage.clock import store_now_ms, warn_of_future
 from parquetry.metastore.storage.head import Head, edit_head, remove
 from parquetry.metastore.storage.model import CommitRecord, Totals
 from parquetry.metastore.storage.origin import ChangeCounts, Origin, current_author
+from parquetry.metastore.transactions.changes import Drop
+from parquetry.metastore.transactions.prepared import CommitTask, abort_error, require_kept
 from parquetry.metastore.versions.newest_rows import (
     NewestRow,
     complete_ticket,

@@ -11,21 +11,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from parquetry.errors import (
-    CommitAbortedError,
-    CommitConflictError,
-    CommitUnknownError,
-    ParquetryError,
-    StoreError,
-    TableNotFoundError,
-)
+from parquetry import errors
 from parquetry.metastore.commits.attempt import Attempt
-from parquetry.metastore.commits.prepared import CommitTask, describe, require_kept
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.format import require_format
 from parquetry.metastore.storage.head import Head, edit_head, ended_cleaner, merge, remove
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.storage.owner import Owner
+from parquetry.metastore.transactions.prepared import CommitTask, describe, require_kept
 from parquetry.metastore.versions.snapshot import load
 
 
@@ -65,7 +58,7 @@ def take(task: CommitTask, owner: Owner, instead_of: int | None = None) -> tuple
             and head.cleaner is not None
             and not head.cleaner.is_dead(now)
         ):
-            raise CommitConflictError(
+            raise errors.CommitConflictError(
                 f"{describe(task.transaction)} adopts files while a vacuum of the table is deleting some; nothing was "
                 "written: run it again after the vacuum."
             )
@@ -135,10 +128,10 @@ def give_up(
     """
     transaction = task.transaction
     # Errors that this protocol raises itself mean that the commit did not take place.
-    not_made = isinstance(error, ParquetryError) and not isinstance(error, StoreError)
+    not_made = isinstance(error, errors.ParquetryError) and not isinstance(error, errors.StoreError)
     try:
         head = abort(task, attempt.ticket)
-    except TableNotFoundError:
+    except errors.TableNotFoundError:
         transaction.may_be_visible = False
         return None
     except BaseException as failure:
@@ -146,29 +139,29 @@ def give_up(
             transaction.may_be_visible = False
         elif transaction.may_be_visible and isinstance(error, Exception) and isinstance(failure, Exception):
             raise unknown_outcome(task, error) from error
-        if not isinstance(failure, StoreError):
+        if not isinstance(failure, errors.StoreError):
             raise
         return None
     # an aborted ticket that a vacuum has forgotten looks committed
-    if head.is_committed(attempt.ticket) and not isinstance(error, CommitAbortedError):
+    if head.is_committed(attempt.ticket) and not isinstance(error, errors.CommitAbortedError):
         return head
     transaction.may_be_visible = False
-    with contextlib.suppress(ParquetryError):
+    with contextlib.suppress(errors.ParquetryError):
         attempt.delete_rows()
         # A failed write may still arrive. So the ticket may be forgotten only if no write failed.
-        if not_made and not isinstance(error, CommitAbortedError):
+        if not_made and not isinstance(error, errors.CommitAbortedError):
             forget(task, forgettable if attempt.in_doubt else [*forgettable, attempt.ticket])
     return None
 
 
-def unknown_outcome(task: CommitTask, error: Exception) -> CommitUnknownError:
+def unknown_outcome(task: CommitTask, error: Exception) -> errors.CommitUnknownError:
     """Return the exception to raise if an error leaves open whether a commit took place."""
     reason = (
         f"the store fails ({error.message.removesuffix('.')})"
-        if isinstance(error, StoreError)
+        if isinstance(error, errors.StoreError)
         else f"of {error!r}"
     )
-    return CommitUnknownError(
+    return errors.CommitUnknownError(
         f"Whether {describe(task.transaction)} took place is not known, because {reason}; look for commit {task.id} in the table's history "
         "before running it again."
     )
@@ -187,7 +180,7 @@ def own_commit(task: CommitTask, head: Head) -> CommitRecord:
             return commit
         if commit.version <= task.base.version:
             break
-    raise CommitUnknownError(
+    raise errors.CommitUnknownError(
         f"{describe(task.transaction)} cannot be found in the table's history; "
         "compare the table with what was to be written."
     )

@@ -1,5 +1,4 @@
-"""Delete a table's files: find the files that it owns, other tables' claims to them, and files to delete.
+"""Find the files of a table that may be deleted: its own files, and other tables' claims to folders.
 
-`vacuum` is the entrance. It calls `find_unneeded_files`, `delete_files` and `delete_rows` in this order.
-`owned_files` has the rule.
+`owned_files` has the rule, and `dropped_files` follows it for DROP, REPLACE and PURGE.
 """

@@ -41,17 +41,10 @@ from parquetry.metastore.dumps.format import (
 from parquetry.metastore.manifest.chunks import chunk_files, chunk_position
 from parquetry.metastore.manifest.entries import decode_entry
 from parquetry.metastore.metastore import Metastore
-from parquetry.metastore.ownership.identity import read_identity
+from parquetry.metastore.ownership.mark import read_identity
+from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.checksums import is_tombstone
 from parquetry.metastore.storage.head import Head, read_head
-from parquetry.metastore.storage.keyspace import (
-    CHUNKS,
-    METADATA,
-    PARTITIONS,
-    metadata_key,
-    number,
-    removed_files_prefix,
-)
 from parquetry.metastore.storage.model import CommitRecord, Database, TableMetadata
 from parquetry.metastore.storage.owner import is_tag_of_dead, process_tag
 from parquetry.metastore.storage.wire import decoder
@@ -250,10 +243,10 @@ def _lines(store: WarehouseStore, snapshot: TableSnapshot) -> Iterator[bytes]:
         needed = msgspec.structs.replace(commit, ranges=b"", aborted=())
         yield _line("commit", **msgspec.to_builtins(needed))
     for ticket in sorted({commit.metadata for commit in commits}):
-        value = store.get(metadata_key(table, ticket))
+        value = store.get(keyspace.metadata_key(table, ticket))
         if value is None:
             raise TableNotFoundError("The table was dropped.")
-        metadata: TableMetadata = decoder(TableMetadata).decode(store.make_relative(METADATA, value))
+        metadata: TableMetadata = decoder(TableMetadata).decode(store.make_relative(keyspace.METADATA, value))
         yield _line("metadata", ticket=ticket, value=metadata_to_json(metadata))
     lists: set[tuple[int, int]] = set()
     yield from _chunks(store, table, head, lists)
@@ -261,12 +254,14 @@ def _lines(store: WarehouseStore, snapshot: TableSnapshot) -> Iterator[bytes]:
     for row in stored_rows(store, table, head, oldest):
         if row.need is Need.LIVE or row.need is Need.TOMBSTONE:
             entry = (
-                None if is_tombstone(row.value) else decode_entry(store.make_relative(PARTITIONS, row.value))
+                None
+                if is_tombstone(row.value)
+                else decode_entry(store.make_relative(keyspace.PARTITIONS, row.value))
             )
             complete &= entry is None or lists.issuperset((c.ticket, c.number) for c in entry.chunks)
             value_ = None if entry is None else entry_to_json(entry)
             yield _line("partition", key=row.key.hex(), ticket=row.ticket, value=value_)
-    for row in stored_rows(store, table, head, oldest, removed_files_prefix(table)):
+    for row in stored_rows(store, table, head, oldest, keyspace.removed_files_prefix(table)):
         if row.need is Need.LIVE or row.need is Need.TOMBSTONE:
             record = None if is_tombstone(row.value) else msgspec.structs.asdict(decode_removed(row.value))
             yield _line("taken_out", path=row.key.decode(), ticket=row.ticket, value=record)
@@ -287,12 +282,12 @@ def _require_all(commits: list[CommitRecord], oldest: CommitRecord) -> None:
 
 def _chunks(store: WarehouseStore, table: bytes, head: Head, lists: set[tuple[int, int]]) -> Iterator[bytes]:
     """Yield the lines of all committed chunks, and add the ticket and number of each chunk to `lists`."""
-    start = CHUNKS + table
-    for key, value in store.scan(start, start + number(head.next_ticket)):
+    start = keyspace.CHUNKS + table
+    for key, value in store.scan(start, start + keyspace.number(head.next_ticket)):
         ticket, chunk = chunk_position(key)
         if head.is_committed(ticket):
             lists.add((ticket, chunk))
-            files = chunk_files(store.make_relative(CHUNKS, value)).records()
+            files = chunk_files(store.make_relative(keyspace.CHUNKS, value)).records()
             yield _line("files", ticket=ticket, number=chunk, value=files_to_json(files))
 
 

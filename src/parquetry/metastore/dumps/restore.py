@@ -24,7 +24,7 @@ from parquetry.errors import (
     TableNotFoundError,
     WarehouseError,
 )
-from parquetry.metastore.check.chunk_check import ColumnTypesByTicket
+from parquetry.metastore.check.manifest_check import ColumnTypesByTicket
 from parquetry.metastore.commits.removed_files import encode_removed
 from parquetry.metastore.dumps.format import (
     MANIFEST,

@@ -41,15 +41,7 @@ from parquetry.data_files import (
     without_earlier_rest,
 )
 from parquetry.errors import MetastoreDamagedError
-from parquetry.metastore.manifest.batch_decoding import bounds_together, flags_together, numbers_together
-from parquetry.metastore.manifest.encoding import (
-    DAMAGE,
-    Bitmap,
-    Packed,
-    pack_bound,
-    pack_flags,
-    pack_numbers,
-)
+from parquetry.metastore.manifest import encoding
 from parquetry.metastore.storage.wire import encode
 
 MARK = b"\xc1"
@@ -66,14 +58,14 @@ _T = TypeVar("_T")
 class _PackedColumn(msgspec.Struct, frozen=True, array_like=True):
     """A `StatisticsColumn`, with None for an array without a known value."""
 
-    there: Bitmap = True
-    size: Packed | None = None
-    nulls: Packed | None = None
-    min: Packed | None = None
-    max: Packed | None = None
-    min_exact: Bitmap = True
-    max_exact: Bitmap = True
-    trust: Packed | None = None
+    there: encoding.Bitmap = True
+    size: encoding.Packed | None = None
+    nulls: encoding.Packed | None = None
+    min: encoding.Packed | None = None
+    max: encoding.Packed | None = None
+    min_exact: encoding.Bitmap = True
+    max_exact: encoding.Bitmap = True
+    trust: encoding.Packed | None = None
     stored: str | list[str | None] | None = None
     """The type in all files, or in each of them; None if it is the table's."""
 
@@ -83,13 +75,13 @@ class _Chunk(msgspec.Struct, frozen=True, array_like=True):
 
     count: int
     paths: bytes | list[str]
-    sizes: Packed | None
-    rows: Packed | None
-    modified: Packed | None
-    cells: Packed | None
-    buckets: Packed | None
-    sorted: Bitmap
-    described: Bitmap
+    sizes: encoding.Packed | None
+    rows: encoding.Packed | None
+    modified: encoding.Packed | None
+    cells: encoding.Packed | None
+    buckets: encoding.Packed | None
+    sorted: encoding.Bitmap
+    described: encoding.Bitmap
     columns: dict[str, memoryview]
 
 
@@ -112,20 +104,20 @@ def encode_columns(files: FileColumns) -> bytes:
     packed = {name: _pack(column) for name in files.names if (column := files.statistics(name)) is not None}
     if cells is not None:
         cells, rest_of = without_earlier_rest(cells)
-        if (earlier := pack_numbers(rest_of)) is not None:
+        if (earlier := encoding.pack_numbers(rest_of)) is not None:
             packed[_REST_OF] = _PackedColumn(there=False, nulls=earlier)
-    if (ids := pack_numbers(files.field_ids)) is not None:
+    if (ids := encoding.pack_numbers(files.field_ids)) is not None:
         packed[_FIELD_IDS] = _PackedColumn(there=False, nulls=ids)
     chunk = _Chunk(
         files.count,
         _join(files.paths),
-        pack_numbers(files.bytes),
-        pack_numbers(files.rows),
-        pack_numbers(files.modified),
-        None if cells is None else pack_numbers(cells),
-        None if buckets is None else pack_numbers(buckets),
-        False if in_order is None else pack_flags(in_order),
-        pack_flags(files.described),
+        encoding.pack_numbers(files.bytes),
+        encoding.pack_numbers(files.rows),
+        encoding.pack_numbers(files.modified),
+        None if cells is None else encoding.pack_numbers(cells),
+        None if buckets is None else encoding.pack_numbers(buckets),
+        False if in_order is None else encoding.pack_flags(in_order),
+        encoding.pack_flags(files.described),
         {name: memoryview(encode(column)) for name, column in packed.items()},
     )
     return MARK + encode(chunk)
@@ -133,14 +125,14 @@ def encode_columns(files: FileColumns) -> bytes:
 
 def _pack(column: StatisticsColumn) -> _PackedColumn:
     return _PackedColumn(
-        pack_flags(column.there),
-        pack_numbers(column.size),
-        pack_numbers(column.nulls),
-        pack_bound(column.min),
-        pack_bound(column.max),
-        pack_flags(column.belief.min_exact),
-        pack_flags(column.belief.max_exact),
-        pack_numbers(column.belief.trust) if column.belief.trust.any() else None,
+        encoding.pack_flags(column.there),
+        encoding.pack_numbers(column.size),
+        encoding.pack_numbers(column.nulls),
+        encoding.pack_bound(column.min),
+        encoding.pack_bound(column.max),
+        encoding.pack_flags(column.belief.min_exact),
+        encoding.pack_flags(column.belief.max_exact),
+        encoding.pack_numbers(column.belief.trust) if column.belief.trust.any() else None,
         _pack_types(column.belief.stored),
     )
 
@@ -158,7 +150,7 @@ def _reports_damage(read: Callable[_P, _T]) -> Callable[_P, _T]:
     def reading(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
             return read(*args, **kwargs)
-        except DAMAGE as error:
+        except encoding.DAMAGE as error:
             raise MetastoreDamagedError(
                 f"A list of files in the metastore cannot be read: {error}. Another program has written there: CALL "
                 "system.fsck shows what is affected, parquetry restore brings back a dump."
@@ -186,15 +178,15 @@ class ChunkColumns(FileColumns):
         self.counts = [chunk.count for chunk in self._chunks]
         self._ends: Indices = np.cumsum(self.counts)
         self.count = sum(self.counts)
-        self.bytes = numbers_together([chunk.sizes for chunk in self._chunks], self.counts)
-        self.rows = numbers_together([chunk.rows for chunk in self._chunks], self.counts)
-        self.modified = numbers_together([chunk.modified for chunk in self._chunks], self.counts)
+        self.bytes = encoding.numbers_together([chunk.sizes for chunk in self._chunks], self.counts)
+        self.rows = encoding.numbers_together([chunk.rows for chunk in self._chunks], self.counts)
+        self.modified = encoding.numbers_together([chunk.modified for chunk in self._chunks], self.counts)
         self.names: Sequence[str] = tuple(
             name
             for name in dict.fromkeys(chain.from_iterable([chunk.columns for chunk in self._chunks]))
             if name not in (_REST_OF, _FIELD_IDS)
         )
-        self.described = flags_together([chunk.described for chunk in self._chunks], self.counts)
+        self.described = encoding.flags_together([chunk.described for chunk in self._chunks], self.counts)
 
     @property
     @_reports_damage
@@ -232,14 +224,14 @@ class ChunkColumns(FileColumns):
             each.cells is None and each.buckets is None and each.sorted is False for each in chunks
         ):
             return None
-        cells = numbers_together([chunk.cells for chunk in chunks], counts)
+        cells = encoding.numbers_together([chunk.cells for chunk in chunks], counts)
         if is_earlier:
             rest_of = self._hidden_numbers(_REST_OF)
             cells = np.where(rest_of == UNKNOWN, cells, NO_CELL - rest_of)
         return (
             cells,
-            numbers_together([chunk.buckets for chunk in chunks], counts),
-            flags_together([chunk.sorted for chunk in chunks], counts),
+            encoding.numbers_together([chunk.buckets for chunk in chunks], counts),
+            encoding.flags_together([chunk.sorted for chunk in chunks], counts),
         )
 
     @property
@@ -252,7 +244,7 @@ class ChunkColumns(FileColumns):
         """Return the numbers that are stored as the NULL counts of a column that no file has."""
         encoded = [chunk.columns.get(name) for chunk in self._chunks]
         packed = [None if data is None else _column.decode(data).nulls for data in encoded]
-        return numbers_together(packed, self.counts)
+        return encoding.numbers_together(packed, self.counts)
 
     @_reports_damage
     def statistics(self, name: str) -> StatisticsColumn | None:
@@ -291,16 +283,17 @@ def _statistics(chunks: Sequence[_Chunk], name: str, positions: Indices | None) 
         return None
     counts = [chunk.count for chunk in chunks]
     return StatisticsColumn(
-        flags_together([column.there for column in columns], counts, positions),
-        numbers_together([column.size for column in columns], counts, positions),
-        numbers_together([column.nulls for column in columns], counts, positions),
-        bounds_together([column.min for column in columns], counts, positions),
-        bounds_together([column.max for column in columns], counts, positions),
+        encoding.flags_together([column.there for column in columns], counts, positions),
+        encoding.numbers_together([column.size for column in columns], counts, positions),
+        encoding.numbers_together([column.nulls for column in columns], counts, positions),
+        encoding.bounds_together([column.min for column in columns], counts, positions),
+        encoding.bounds_together([column.max for column in columns], counts, positions),
         Belief(
-            flags_together([column.min_exact for column in columns], counts, positions),
-            flags_together([column.max_exact for column in columns], counts, positions),
+            encoding.flags_together([column.min_exact for column in columns], counts, positions),
+            encoding.flags_together([column.max_exact for column in columns], counts, positions),
             np.maximum(
-                numbers_together([column.trust for column in columns], counts, positions), Trust.UNKNOWN
+                encoding.numbers_together([column.trust for column in columns], counts, positions),
+                Trust.UNKNOWN,
             ),
             _types_together([column.stored for column in columns], counts, positions),
         ),

@@ -2,7 +2,7 @@
 
 A row lists its files inline up to `MAX_INLINE_BYTES`, or up to a fraction of that if the partition also has
 chunks. Then the files move to immutable chunk rows (`chunks`), which later versions of the partition share.
-So an append writes little, however many files the partition has (`merge_policy`).
+So an append writes little, however many files the partition has (`chunks`).
 """
 
 from __future__ import annotations
@@ -16,17 +16,19 @@ import msgspec
 from parquetry.data_files import FileColumns, FileRecord, RecordedFiles, optional
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError
 from parquetry.layout import ArrangementSpec
-from parquetry.metastore.manifest.chunks import chunk_rows, read_chunks, read_together
-from parquetry.metastore.manifest.columns import encode_columns
-from parquetry.metastore.manifest.inline import entries_decoder
-from parquetry.metastore.manifest.merge_policy import (
+from parquetry.metastore.manifest.chunks import (
     Room,
+    chunk_rows,
     files_in_order,
     is_well_divided,
+    read_chunks,
+    read_together,
     room_for,
     sort_column,
     to_rewrite,
 )
+from parquetry.metastore.manifest.columns import encode_columns
+from parquetry.metastore.manifest.inline import entries_decoder
 from parquetry.metastore.manifest.summary import Types, types_of
 from parquetry.metastore.storage.model import FileChunk, ListedFile, PartitionEntry, TableMetadata
 from parquetry.metastore.storage.wire import (

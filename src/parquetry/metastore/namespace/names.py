@@ -24,23 +24,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from parquetry.errors import (
-    CommitConflictError,
-    NamespaceNotFoundError,
-    TableExistsError,
-    TableNotFoundError,
-)
+from parquetry.errors import CommitConflictError, NamespaceNotFoundError, TableExistsError, TableNotFoundError
 from parquetry.metastore.namespace.databases import Databases
+from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.format import FIRST, require_format
 from parquetry.metastore.storage.head import Head, Kind, decode_head, edit_head, read_head, swap
-from parquetry.metastore.storage.keyspace import (
-    HEADS,
-    TABLE_ID_BYTES,
-    head_key,
-    name_key,
-    names_prefix,
-    prefix_range,
-)
 from parquetry.store import Store, in_batches
 
 _HEADS_PER_BATCH = 1000
@@ -78,7 +66,7 @@ class TableNames:
 
     def find(self, database: str, name: str) -> NamedTable | None:
         """Return the table of a name, or None if no table has it."""
-        key = name_key(database, name)
+        key = keyspace.name_key(database, name)
         row = self._store.get(key)
         while row is not None:
             named = self._follow(row, lambda table: read_head(self._store, table))
@@ -110,10 +98,10 @@ class TableNames:
         reached: set[bytes] = set()
         others: set[bytes] = set()
         databases = set(self._databases.names())
-        for batch in in_batches(self._store.scan(*prefix_range(HEADS)), _HEADS_PER_BATCH):
-            heads = [(key[len(HEADS) :], decode_head(value)) for key, value in batch]
+        for batch in in_batches(self._store.scan(*keyspace.prefix_range(keyspace.HEADS)), _HEADS_PER_BATCH):
+            heads = [(key[len(keyspace.HEADS) :], decode_head(value)) for key, value in batch]
             live = [(id, head) for id, head in heads if head.state == "live"]
-            rows = self._store.get_many([name_key(head.database, head.name) for _, head in live])
+            rows = self._store.get_many([keyspace.name_key(head.database, head.name) for _, head in live])
             for (id, head), row in zip(live, rows, strict=True):
                 as_said = row == id + head.token and head.database in databases
                 (reached if as_said or self.find_by_id(id) is not None else others).add(id)
@@ -135,10 +123,10 @@ class TableNames:
 
     def _follow(self, row: bytes, head_of: Callable[[bytes], Head | None]) -> NamedTable | None:
         """Return the live table that the row of a name leads to, even if it has another name by now."""
-        id, token = row[:TABLE_ID_BYTES], row[TABLE_ID_BYTES:]
+        id, token = row[: keyspace.TABLE_ID_BYTES], row[keyspace.TABLE_ID_BYTES :]
         head = head_of(id)
         while head is not None and head.state == "replaced" and head.successor is not None:
-            id, token = head.successor[:TABLE_ID_BYTES], head.successor[TABLE_ID_BYTES:]
+            id, token = head.successor[: keyspace.TABLE_ID_BYTES], head.successor[keyspace.TABLE_ID_BYTES :]
             head = head_of(id)
         if head is None or head.state != "live":
             return None
@@ -150,15 +138,15 @@ class TableNames:
         A table that is renamed meanwhile is not missed: its old or its new name is in the result.
         """
         rows = self._rows(database)
-        ids = list(dict.fromkeys(row[:TABLE_ID_BYTES] for _, row in rows))
-        values = self._store.get_many([head_key(id) for id in ids])
+        ids = list(dict.fromkeys(row[: keyspace.TABLE_ID_BYTES] for _, row in rows))
+        values = self._store.get_many([keyspace.head_key(id) for id in ids])
         heads = {id: decode_head(value) for id, value in zip(ids, values, strict=True) if value is not None}
         names: set[str] = set()
         for key, row in rows:
             # A table that is being renamed has two rows, and one head, which knows its name.
             each = self._follow(row, lambda table: heads.get(table) or read_head(self._store, table))
             if each is None:  # since the row was read, another table may have taken the name
-                each = self.find(database, key[len(names_prefix(database)) :].decode())
+                each = self.find(database, key[len(keyspace.names_prefix(database)) :].decode())
             if each is not None and each.head.database == database and kind in (None, each.head.kind):
                 names.add(each.head.name)
         return sorted(names)
@@ -170,18 +158,18 @@ class TableNames:
         row is written, and reach the key of the old name after that row is deleted. So rows are read until
         two scans agree.
         """
-        last = [*self._store.scan(*prefix_range(names_prefix(database)))]
+        last = [*self._store.scan(*keyspace.prefix_range(keyspace.names_prefix(database)))]
         rows = dict.fromkeys(last)
         for _ in range(MAX_NAME_SCANS - 1):
-            again = [*self._store.scan(*prefix_range(names_prefix(database)))]
+            again = [*self._store.scan(*keyspace.prefix_range(keyspace.names_prefix(database)))]
             rows.update(dict.fromkeys(again))
             if again == last:
                 return [*rows]
             last = again
-        for key, value in self._store.scan(*prefix_range(HEADS)):
+        for key, value in self._store.scan(*keyspace.prefix_range(keyspace.HEADS)):
             head = decode_head(value)
             if head.state == "live" and head.database == database and not head.is_first_name:
-                rows[name_key(database, head.name), key[len(HEADS) :] + head.token] = None
+                rows[keyspace.name_key(database, head.name), key[len(keyspace.HEADS) :] + head.token] = None
         return [*rows]
 
     def take(self, database: str, name: str, table: bytes, token: bytes) -> None:
@@ -192,7 +180,7 @@ class TableNames:
             NamespaceNotFoundError: the database was dropped. The row may have been written; to undo it,
                 change the head first and then `release` the row.
         """
-        key, mine = name_key(database, name), table + token
+        key, mine = keyspace.name_key(database, name), table + token
         while True:
             row = self._store.get(key)
             if row == mine:
@@ -222,8 +210,8 @@ class TableNames:
         Otherwise their tables would appear in a new database of the same name. A process that is still at
         work on one notices, and tries again.
         """
-        for key, row in self._store.scan(*prefix_range(names_prefix(database))):
-            id, token = row[:TABLE_ID_BYTES], row[TABLE_ID_BYTES:]
+        for key, row in self._store.scan(*keyspace.prefix_range(keyspace.names_prefix(database))):
+            id, token = row[: keyspace.TABLE_ID_BYTES], row[keyspace.TABLE_ID_BYTES :]
             head = read_head(self._store, id)
             if head is None or head.renaming is None or head.renaming[2] != token:
                 continue
@@ -242,18 +230,18 @@ class TableNames:
             NamespaceNotFoundError: the database was dropped.
             TableNotFoundError: the table was dropped meanwhile.
         """
-        row = self._store.get(name_key(database, name))
+        row = self._store.get(keyspace.name_key(database, name))
         if row is not None:
             self._settle(row, database)
 
     def settle(self, database: str) -> None:
         """Finish the renamings that have reserved a name in a database."""
-        for _, row in self._store.scan(*prefix_range(names_prefix(database))):
+        for _, row in self._store.scan(*keyspace.prefix_range(keyspace.names_prefix(database))):
             self._settle(row, database)
 
     def _settle(self, row: bytes, database: str) -> None:
         """Finish the renaming that reserved a name, so that the name's row is either in force or stale."""
-        id, token = row[:TABLE_ID_BYTES], row[TABLE_ID_BYTES:]
+        id, token = row[: keyspace.TABLE_ID_BYTES], row[keyspace.TABLE_ID_BYTES :]
         head = read_head(self._store, id)
         if head is not None and head.renaming is not None and head.renaming[2] == token:
             self._pin(database)
@@ -261,11 +249,11 @@ class TableNames:
 
     def release(self, database: str, name: str, row: bytes) -> None:
         """Remove the row of a name if it has not changed."""
-        swap(self._store, name_key(database, name), row, None)
+        swap(self._store, keyspace.name_key(database, name), row, None)
 
     def move(self, database: str, name: str, row: bytes, successor: bytes) -> bool:
         """Write another table into the row of a name, if the row has not changed."""
-        return swap(self._store, name_key(database, name), row, successor)
+        return swap(self._store, keyspace.name_key(database, name), row, successor)
 
     def rename(self, table: NamedTable, database: str, name: str) -> Head | None:
         """Give a table another name.
@@ -284,7 +272,7 @@ class TableNames:
         if (other := self.find(database, name)) is not None:
             raise _exists(other)
         before = table.head.renaming
-        if before is not None and self._store.get(name_key(*before[:2])) == table.id + before[2]:
+        if before is not None and self._store.get(keyspace.name_key(*before[:2])) == table.id + before[2]:
             self._settle(table.id + before[2], before[0])
             settled = read_head(self._store, table.id)
             # A crash may have left the same renaming half done; then this call has finished it.
@@ -332,7 +320,7 @@ class TableNames:
             is_renamed = head.is_deleted and (head.database, head.name) == (database, name)
             return head if is_renamed else None
         before = table.head
-        if self._store.get(name_key(before.database, before.name)) != table.row:
+        if self._store.get(keyspace.name_key(before.database, before.name)) != table.row:
             return None
         self.release(before.database, before.name, table.row)
         return msgspec.structs.replace(

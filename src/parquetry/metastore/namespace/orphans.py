@@ -20,30 +20,12 @@ import msgspec
 
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
 from parquetry.keys import successor
-from parquetry.metastore.cleanup.recovery import delete_table
+from parquetry.metastore.cleanup.retention import delete_table
 from parquetry.metastore.namespace.databases import Databases
 from parquetry.metastore.namespace.names import TableNames
+from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Head, decode_head, edit_head, swap
-from parquetry.metastore.storage.keyspace import (
-    CHUNKS,
-    COMMITS,
-    HEADS,
-    IN_FLIGHT,
-    INDEXES,
-    JOURNAL,
-    METADATA,
-    NAMES,
-    PARTITIONS,
-    RANGE_MANIFESTS,
-    REMOVED_FILES,
-    RESTORING,
-    SUMMARIES,
-    TABLE_ID_BYTES,
-    UPKEEP,
-    head_key,
-    prefix_range,
-)
 from parquetry.store import Range, Store
 
 MAX_STAGING_MS = 7 * 24 * 60 * 60 * 1000
@@ -52,17 +34,17 @@ be checked."""
 MIN_RENAMING_S = 1.0
 """Seconds that an announced renaming must have stood before it is withdrawn."""
 _TAGS_OF_TABLE_ROWS = (
-    COMMITS,
-    METADATA,
-    JOURNAL,
-    PARTITIONS,
-    CHUNKS,
-    SUMMARIES,
-    INDEXES,
-    REMOVED_FILES,
-    IN_FLIGHT,
-    RANGE_MANIFESTS,
-    UPKEEP,
+    keyspace.COMMITS,
+    keyspace.METADATA,
+    keyspace.JOURNAL,
+    keyspace.PARTITIONS,
+    keyspace.CHUNKS,
+    keyspace.SUMMARIES,
+    keyspace.INDEXES,
+    keyspace.REMOVED_FILES,
+    keyspace.IN_FLIGHT,
+    keyspace.RANGE_MANIFESTS,
+    keyspace.UPKEEP,
 )
 _RANGES_PER_SCAN = 1000
 
@@ -103,7 +85,7 @@ class Orphans:
 
     def tables(self) -> list[Orphan]:
         """Return the tables that no name leads to."""
-        if self._store.get(RESTORING) is not None:  # a restore writes heads and names last
+        if self._store.get(keyspace.RESTORING) is not None:  # a restore writes heads and names last
             return []
         heads = self._heads()
         orphans = [Orphan(id, head) for id, head in heads.items() if self._is_dead(id, head)]
@@ -150,7 +132,7 @@ class Orphans:
         if head.successor is None:
             return False
         named = self._names.find(head.database, head.name)
-        if named is None or named.row[:TABLE_ID_BYTES] == named.id:
+        if named is None or named.row[: keyspace.TABLE_ID_BYTES] == named.id:
             return True
         return self._names.move(head.database, head.name, named.row, named.id + named.token)
 
@@ -159,14 +141,14 @@ class Orphans:
     def names(self) -> list[tuple[bytes, bytes]]:
         """Return the rows of names that lead to no table, and to no table that is about to take the name."""
         # The heads are read after the rows, because a head announces a name before its row is written.
-        rows = list(self._store.scan(*prefix_range(NAMES)))
+        rows = list(self._store.scan(*keyspace.prefix_range(keyspace.NAMES)))
         heads = self._heads()
         return [(key, row) for key, row in rows if self._is_stale(key, row, heads)]
 
     def _is_stale(self, key: bytes, row: bytes, heads: dict[bytes, Head]) -> bool:
-        database, _, name = key[len(NAMES) :].partition(b"\x00")
-        head = heads.get(row[:TABLE_ID_BYTES])
-        token = row[TABLE_ID_BYTES:]
+        database, _, name = key[len(keyspace.NAMES) :].partition(b"\x00")
+        head = heads.get(row[: keyspace.TABLE_ID_BYTES])
+        token = row[keyspace.TABLE_ID_BYTES :]
         if head is not None and head.state == "live":
             if token == head.token and (head.database, head.name) == (database.decode(), name.decode()):
                 return False
@@ -206,23 +188,26 @@ class Orphans:
     # -- rows
 
     def _heads(self) -> dict[bytes, Head]:
-        rows = self._store.scan(*prefix_range(HEADS))
-        return {key[len(HEADS) :]: decode_head(value) for key, value in rows}
+        rows = self._store.scan(*keyspace.prefix_range(keyspace.HEADS))
+        return {key[len(keyspace.HEADS) :]: decode_head(value) for key, value in rows}
 
     def _headless(self, with_head: set[bytes]) -> Iterator[bytes]:
         """Yield the ids that have rows, but no head."""
         while ids := {id for tag in _TAGS_OF_TABLE_ROWS for id in self._others(tag, sorted(with_head))}:
             for id in ids:
                 # A table that was made or restored since the heads were read has a head by now.
-                if self._store.get(RESTORING) is None and self._store.get(head_key(id)) is None:
+                if (
+                    self._store.get(keyspace.RESTORING) is None
+                    and self._store.get(keyspace.head_key(id)) is None
+                ):
                     yield id
             with_head |= ids
 
     def _others(self, tag: bytes, ids: list[bytes]) -> Iterator[bytes]:
-        ranges = [prefix_range(tag + id) for id in ids]
+        ranges = [keyspace.prefix_range(tag + id) for id in ids]
         starts = [tag, *(stop for _, stop in ranges)]
         stops = [*(start for start, _ in ranges), successor(tag)]
         gaps: list[Range] = [(a, b) for a, b in zip(starts, stops, strict=True) if a is not None and a != b]
         for first in range(0, len(gaps), _RANGES_PER_SCAN):
             for key, _ in self._store.scan_ranges(gaps[first : first + _RANGES_PER_SCAN], each=1):
-                yield key[len(tag) : len(tag) + TABLE_ID_BYTES]
+                yield key[len(tag) : len(tag) + keyspace.TABLE_ID_BYTES]

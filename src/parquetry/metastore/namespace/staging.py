@@ -13,14 +13,8 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from parquetry.errors import (
-    NamespaceNotFoundError,
-    StoreError,
-    TableExistsError,
-    TableNotFoundError,
-    UnsupportedError,
-)
-from parquetry.metastore.cleanup.recovery import delete_table
+from parquetry import errors
+from parquetry.metastore.cleanup.retention import delete_table
 from parquetry.metastore.namespace.names import TableNames, new_token
 from parquetry.metastore.storage import owner
 from parquetry.metastore.storage.clock import store_now_ms
@@ -57,7 +51,7 @@ def create_staged(store: Store, metadata: TableMetadata, author: Owner) -> bytes
     # plain write that arrives late would undo all commits.
     head = Head("staged", "", "", b"", 1, {}, (), first, author=author, kind=metadata.kind)
     if not swap(store, head_key(id), None, encode(head)):
-        raise StoreError(f"The head of a new table, {id.hex()}, could not be written; try again.")
+        raise errors.StoreError(f"The head of a new table, {id.hex()}, could not be written; try again.")
     store.put_many([(metadata_key(id, 0), encode(metadata))])
     return id
 
@@ -128,11 +122,11 @@ class StagedTable:
             head = self._set_name(self._database, self._name, token, "staged", "live")
             try:
                 self._names.take(self._database, self._name, self.id, token)
-            except TableExistsError:
+            except errors.TableExistsError:
                 self._set_name("", "", b"", "live", "staged")
                 raise
-            except NamespaceNotFoundError:
-                with contextlib.suppress(TableNotFoundError):  # it was dropped with the database
+            except errors.NamespaceNotFoundError:
+                with contextlib.suppress(errors.TableNotFoundError):  # it was dropped with the database
                     self._set_name("", "", b"", "live", "staged")
                 self._names.release(self._database, self._name, self.id + token)
                 raise
@@ -147,7 +141,7 @@ class StagedTable:
             if head.state == after == "staged":  # a new database of this name has withdrawn it
                 return head
             if head.state != before:
-                raise TableNotFoundError(
+                raise errors.TableNotFoundError(
                     f"The table staged as {self._database}.{self._name} was discarded or published already."
                 )
             renaming = (database, name, token) if after == "live" else None
@@ -168,14 +162,14 @@ class StagedTable:
 
         def change(head: Head) -> Head:
             if head.state not in ("staged", "dropped"):
-                raise UnsupportedError(
+                raise errors.UnsupportedError(
                     f"Table {self._database}.{self._name} is published already; drop it by its name."
                 )
             return msgspec.structs.replace(head, state="dropped") if head.state == "staged" else head
 
         try:
             edit_head(self._store, self.id, change, lambda head: head.state == "dropped")
-        except TableNotFoundError:
+        except errors.TableNotFoundError:
             return
         delete_files()
         delete_table(self._store, self.id)

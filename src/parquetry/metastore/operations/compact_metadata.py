@@ -9,10 +9,10 @@ one.
 from __future__ import annotations
 
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.manifest.entries import EntryWriter
 from parquetry.metastore.range_manifests.upkeep import refresh_ranges
 from parquetry.metastore.results import Compacted
+from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.metastore.versions.visible_rows import entry_of
 from parquetry.progress import Progress, silent

@@ -11,8 +11,8 @@ import msgspec
 from parquetry.errors import TableNotFoundError, WarehouseError
 from parquetry.metastore.commits.replacement import Replacement
 from parquetry.metastore.deletion.claims import claims
+from parquetry.metastore.deletion.dropped_files import DroppedTableFiles
 from parquetry.metastore.deletion.file_access import FileAccess, RealPaths
-from parquetry.metastore.deletion.owned_files import DroppedTableFiles
 from parquetry.metastore.metastore import Metastore
 from parquetry.metastore.namespace.staging import StagedTable
 from parquetry.metastore.storage import owner

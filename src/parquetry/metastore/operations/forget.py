@@ -14,7 +14,6 @@ import msgspec
 from parquetry.locations import StoragePath, join_location
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import files_removed, live_files
-from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.deletion.file_access import FileAccess
 from parquetry.metastore.deletion.owned_files import OwnedFiles, recorded_files
 from parquetry.metastore.range_manifests.upkeep import has_ranges
@@ -23,6 +22,7 @@ from parquetry.metastore.storage.keyspace import COMMITS, RANGE_MANIFESTS, delet
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.storage.scrub import scrub
 from parquetry.metastore.storage.wire import decoder, encode
+from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
 
 

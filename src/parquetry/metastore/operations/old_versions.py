@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from parquetry.metastore.cleanup.retention import oldest_commit, oldest_needed_commit
 from parquetry.metastore.cleanup.upkeep_record import read_record
-from parquetry.metastore.deletion.clocks import HOUR_MS
-from parquetry.metastore.deletion.vacuum import KEPT_HOURS
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import live_head
 from parquetry.metastore.storage.model import CommitRecord
+from parquetry.metastore.vacuuming.clocks import HOUR_MS
+from parquetry.metastore.vacuuming.vacuum import KEPT_HOURS
 from parquetry.metastore.versions.snapshot import TableSnapshot
 
 _KEPT_MS = KEPT_HOURS * HOUR_MS

@@ -27,10 +27,9 @@ import msgspec
 from parquetry.errors import CommitConflictError, MetastoreDamagedError, TableNotFoundError, WarehouseError
 from parquetry.locations import absolute_location, is_below, storage_path, take_apart
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.location_rewrite import rewrite_locations
 from parquetry.metastore.metastore import Metastore
 from parquetry.metastore.results import Relocated
+from parquetry.metastore.storage.format import renew_locations_epoch
 from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.keyspace import (
     CHUNKS,
@@ -40,8 +39,9 @@ from parquetry.metastore.storage.keyspace import (
     TABLE_ID_BYTES,
     prefix_range,
 )
-from parquetry.metastore.storage.locations_epoch import renew_locations_epoch
+from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.versions.snapshot import forget_metadata
+from parquetry.metastore.warehouse_store import rewrite_locations
 from parquetry.progress import Progress, silent
 
 _LOG = logging.getLogger("parquetry")

@@ -13,7 +13,7 @@ folders would have one metastore, and a copy is not written.
 
 **Cost.** On a local disk each write reads the mark, which takes some microseconds. Elsewhere the mark is read
 at the first write, before files are deleted, and else at most once in `SECONDS_BETWEEN_READS`. A restore also
-retires the old store where it can reach it (`identity.retire`): each commit reads the row that says so.
+retires the old store where it can reach it (`mark.retire`): each commit reads the row that says so.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ from contextlib import contextmanager
 
 from parquetry.errors import ForeignWarehouseError, WarehouseError
 from parquetry.locations import is_below, storage_path, take_apart
-from parquetry.metastore.ownership.identity import Identity, make_identity, read_identity
 from parquetry.metastore.ownership.mark import (
+    Identity,
     Mark,
     canonical,
     create_mark,
     is_same_folder,
+    make_identity,
     new_mark,
+    read_identity,
     read_mark,
     replace_mark,
     store_name,

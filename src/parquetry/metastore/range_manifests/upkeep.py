@@ -31,16 +31,9 @@ from parquetry.metastore.range_manifests.records import (
     row_key,
 )
 from parquetry.metastore.range_manifests.view import FilesRow, KeysRow
+from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Head, edit_head, live_head, read_head
-from parquetry.metastore.storage.keyspace import (
-    RANGE_MANIFESTS,
-    TABLE_ID_BYTES,
-    complement,
-    delete_in_batches,
-    delete_prefix,
-    prefix_range,
-)
 from parquetry.metastore.storage.wire import encode
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_commit
@@ -100,14 +93,14 @@ def refresh_ranges(table: TableSnapshot) -> int:
     writer = _ListWriter(now, before, state)
     writer.write()
     if not writer.swap(head):
-        delete_prefix(store, RANGE_MANIFESTS + id + writer.list)
+        keyspace.delete_prefix(store, keyspace.RANGE_MANIFESTS + id + writer.list)
         return 0
     kept = {(each.owner, each.number) for each in writer.ranges}
     unneeded = [each for each in before if each.has_rows and (each.owner, each.number) not in kept]
     keys = [key for each in unneeded for key in each.row_keys(id)]
     if state is not None:
         keys += [row_key(id, state.id, LIST), row_key(id, state.id, SUMMARY)]
-    delete_in_batches(store, keys)
+    keyspace.delete_in_batches(store, keys)
     return writer.written
 
 
@@ -149,14 +142,14 @@ def delete_unneeded_lists(store: Store, table: bytes) -> None:
     state = decode_state(head.commit.ranges)
     ranges = None if state is None else read_list(store, table, state.id)
     needed = set() if state is None else {state.id, *(each.owner for each in ranges or ())}
-    start, stop = prefix_range(RANGE_MANIFESTS + table)
+    start, stop = keyspace.prefix_range(keyspace.RANGE_MANIFESTS + table)
     assert stop is not None
     while (row := next(iter(store.scan(start, stop, limit=1)), None)) is not None:
-        prefix = row[0][: len(RANGE_MANIFESTS) + TABLE_ID_BYTES + 8]
+        prefix = row[0][: len(keyspace.RANGE_MANIFESTS) + keyspace.TABLE_ID_BYTES + 8]
         began = int.from_bytes(prefix[-8:-_RANDOM_BYTES], "big")
         if prefix[-8:] not in needed and store_now_ms(store) - began > _UNFINISHED_MS:
-            delete_prefix(store, prefix)
-        start = prefix_range(prefix)[1] or stop
+            keyspace.delete_prefix(store, prefix)
+        start = keyspace.prefix_range(prefix)[1] or stop
 
 
 class _ListWriter:
@@ -261,7 +254,7 @@ class _ListWriter:
         value = encode(
             FilesRow(None if counts == [1] * len(counts) else counts, memoryview(encode_columns(columns)))
         )
-        ages = b"".join([complement(partition.ticket) for partition in partitions])
+        ages = b"".join([keyspace.complement(partition.ticket) for partition in partitions])
         manifest = RangeManifest(
             start,
             self.list,

@@ -34,38 +34,23 @@ from itertools import chain
 from zlib import crc32
 
 from parquetry.errors import MetastoreDamagedError
-from parquetry.metastore.storage.keyspace import (
-    CHUNKS,
-    COMMITS,
-    DATABASES,
-    FORMAT,
-    HEADS,
-    IN_FLIGHT,
-    INDEXES,
-    JOURNAL,
-    METADATA,
-    NAMES,
-    PARTITIONS,
-    REMOVED_FILES,
-    SUMMARIES,
-    TABLE_ID_BYTES,
-)
+from parquetry.metastore.storage import keyspace
 
 Row = tuple[bytes, bytes]
 
-TAGS_WITH_CHECKSUMS = (PARTITIONS, INDEXES)
+TAGS_WITH_CHECKSUMS = (keyspace.PARTITIONS, keyspace.INDEXES)
 """The tags of rows that are read with their checksums: they are many, and to remove the checksums would cost
 time."""
 _CRC_RESIDUE = 0x2144DF1C
 _CHECKSUM_BYTES = 4
 _MARK = b"\xc0"
 """The first byte of other rows with a checksum: in msgpack it is nil, which no record is."""
-_TAGS_OF_MAPS = (DATABASES, HEADS, COMMITS, METADATA)
+_TAGS_OF_MAPS = (keyspace.DATABASES, keyspace.HEADS, keyspace.COMMITS, keyspace.METADATA)
 _CHECKSUM_FIELD = b"\xa8checksum\xce"
 """The key `checksum` in msgpack, and the byte before a number of four bytes."""
 _SHORT_ROW_BYTES = 1 + _CHECKSUM_BYTES
 """Bytes of tombstones and of entries of indexes."""
-_NAME_ROW_BYTES = 2 * TABLE_ID_BYTES
+_NAME_ROW_BYTES = 2 * keyspace.TABLE_ID_BYTES
 """Bytes of a name's row, id and token, without a checksum. The first byte of an id may be any."""
 _PLAIN, _CHECKED = b"\x97", b"\x98"
 """The second byte of a partition's row, without and with a checksum: an array of 7 or 8 fields."""
@@ -76,20 +61,20 @@ _DAMAGED = b"\xc1\xc1"
 """The first bytes of a damaged row. msgpack never uses `c1`, so neither the value nor the value behind its
 first byte can be decoded."""
 _KINDS = {  # of rows without which an answer would be wrong
-    DATABASES: "a database",
-    NAMES: "a table's name",
-    HEADS: "a table's head",
-    COMMITS: "a version",
-    METADATA: "a table's metadata",
-    JOURNAL: "a commit under way",
-    PARTITIONS: "a partition",
-    CHUNKS: "a list of files",
-    REMOVED_FILES: "a record of a removed file",
-    SUMMARIES: "a summary of a list of files",
-    IN_FLIGHT: "a write under way",
-    INDEXES: "an index's entry",
+    keyspace.DATABASES: "a database",
+    keyspace.NAMES: "a table's name",
+    keyspace.HEADS: "a table's head",
+    keyspace.COMMITS: "a version",
+    keyspace.METADATA: "a table's metadata",
+    keyspace.JOURNAL: "a commit under way",
+    keyspace.PARTITIONS: "a partition",
+    keyspace.CHUNKS: "a list of files",
+    keyspace.REMOVED_FILES: "a record of a removed file",
+    keyspace.SUMMARIES: "a summary of a list of files",
+    keyspace.IN_FLIGHT: "a write under way",
+    keyspace.INDEXES: "an index's entry",
 }
-_TAGS_READ_UNDECODED = (DATABASES, NAMES)
+_TAGS_READ_UNDECODED = (keyspace.DATABASES, keyspace.NAMES)
 
 
 def is_tombstone(value: bytes) -> bool:
@@ -105,11 +90,11 @@ def with_checksum(key: bytes, value: bytes) -> bytes:
         value: a new value, or a value that was read, perhaps under another key.
     """
     tag = key[:1]
-    if tag == FORMAT:
+    if tag == keyspace.FORMAT:
         return value
-    if tag == INDEXES or (tag == PARTITIONS and is_tombstone(value)):
+    if tag == keyspace.INDEXES or (tag == keyspace.PARTITIONS and is_tombstone(value)):
         kept = value[:1]
-    elif tag == PARTITIONS:
+    elif tag == keyspace.PARTITIONS:
         fields = value[1:2]
         if fields not in (_PLAIN, _CHECKED):
             return value  # not a record of a partition
@@ -118,7 +103,7 @@ def with_checksum(key: bytes, value: bytes) -> bytes:
             if fields == _CHECKED
             else value[:1] + _CHECKED + value[2:] + _NUMBER_MARK
         )
-    elif tag == CHUNKS and value[:2] == _LIST:
+    elif tag == keyspace.CHUNKS and value[:2] == _LIST:
         kept = _CHECKED_LIST + value[2:] + _NUMBER_MARK
     elif tag in _TAGS_OF_MAPS and 0x80 <= value[0] < 0x8F:
         kept = bytes([value[0] + 1]) + value[1:] + _CHECKSUM_FIELD
@@ -140,7 +125,7 @@ def without_checksum(key: bytes, value: bytes) -> bytes:
     tag = key[:1]
     if tag in TAGS_WITH_CHECKSUMS:
         return value
-    if tag == CHUNKS and value[:1] != _MARK:
+    if tag == keyspace.CHUNKS and value[:1] != _MARK:
         return _LIST + value[2 : -_CHECKSUM_BYTES - len(_NUMBER_MARK)]
     if tag in _TAGS_OF_MAPS and value[:1] != _MARK:
         return bytes([value[0] - 1]) + value[1 : -_CHECKSUM_BYTES - len(_CHECKSUM_FIELD)]
@@ -203,12 +188,14 @@ def _is_named(data: bytes) -> bool:
 
 def _has_checksum(key: bytes, value: bytes) -> bool:
     tag = key[:1]
-    if tag == PARTITIONS:
+    if tag == keyspace.PARTITIONS:
         return len(value) == _SHORT_ROW_BYTES or value[1:2] == _CHECKED
-    if tag == INDEXES:
+    if tag == keyspace.INDEXES:
         return len(value) != 1
-    if tag == NAMES:
+    if tag == keyspace.NAMES:
         return len(value) != _NAME_ROW_BYTES
     if tag in _TAGS_OF_MAPS and _is_named(value[-_CHECKSUM_BYTES - len(_CHECKSUM_FIELD) : -_CHECKSUM_BYTES]):
         return True
-    return tag != FORMAT and (value[:1] == _MARK or (tag == CHUNKS and value[:2] == _CHECKED_LIST))
+    return tag != keyspace.FORMAT and (
+        value[:1] == _MARK or (tag == keyspace.CHUNKS and value[:2] == _CHECKED_LIST)
+    )

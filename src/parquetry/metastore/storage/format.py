@@ -24,9 +24,18 @@ rows have not changed, which does no harm.
 A library may have a store open while a later library raises it. The older library notices when it next
 commits: it reads the format row after the head on which the commit builds. So it cannot build on rows that a
 later library has committed.
+
+Beside it is the epoch of the store: bytes that change when the files of an unchanged version get other
+places.
+
+A version never changes, except that `relocate` gives its files other locations. And somebody may fill a store
+anew while a program has it open. The restored metastore has another identity then, as after a claim. A
+manifest for other readers has absolute paths of a version's files, so it names the epoch beside the version.
 """
 
 from __future__ import annotations
+
+import secrets
 
 import msgspec
 
@@ -39,7 +48,7 @@ from parquetry.errors import (
 )
 from parquetry.layout import PLAIN
 from parquetry.metastore.storage.head import swap
-from parquetry.metastore.storage.keyspace import FORMAT
+from parquetry.metastore.storage.keyspace import FORMAT, IDENTITY, LOCATIONS_EPOCH
 from parquetry.metastore.storage.model import TableMetadata
 from parquetry.metastore.storage.wire import decoder, encode
 from parquetry.store import Store
@@ -190,3 +199,17 @@ def _read(value: bytes) -> FormatRow:
             f"Parquetry {__version__}, which reads formats {FIRST} to {FORMAT_VERSION}; use one that fits."
         )
     return row
+
+
+_EPOCH_BYTES = 8
+
+
+def locations_epoch(store: Store) -> bytes:
+    """Return bytes that differ after each call of `relocate`, after a restore, and after a claim."""
+    rewritten, identity = store.get_many([LOCATIONS_EPOCH, IDENTITY])
+    return (rewritten or bytes(_EPOCH_BYTES)) + (identity or b"")
+
+
+def renew_locations_epoch(store: Store) -> None:
+    """Say that locations are rewritten. Of two writers at once, either may be the last."""
+    store.put_many([(LOCATIONS_EPOCH, secrets.token_bytes(_EPOCH_BYTES))])

@@ -8,10 +8,10 @@ with a checksum (`checksums`).
 | tag | key                                | value                                                       |
 |-----|------------------------------------|-------------------------------------------------------------|
 | 00  |                                    | format and version of the metastore                         |
-| 00  | `identity`                         | `ownership.identity.Identity`, which the warehouse's mark   |
+| 00  | `identity`                         | `ownership.mark.Identity`, which the warehouse's mark       |
 |     |                                    | names                                                       |
 | 00  | `restoring`                        | hash of the dump that is being restored                     |
-| 00  | `locations`                        | `locations_epoch`: which rewrite of locations was the last  |
+| 00  | `locations`                        | `format`: which rewrite of locations was the last           |
 | 01  | database                           | `databases.DatabaseRow`                                     |
 | 02  | database 00 table                  | `names`: table id and token                                 |
 | 03  | table                              | `head.Head`; changed by compare-and-set only                |

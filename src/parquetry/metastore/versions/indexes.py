@@ -20,14 +20,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from parquetry.errors import ColumnNotFoundError, IndexExistsError, IndexNotFoundError, UnsupportedError
 from parquetry.keys import field_count, join_fields, split_fields, successor
 from parquetry.metastore.manifest.entries import TOMBSTONE
+from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.checksums import is_tombstone
-from parquetry.metastore.storage.keyspace import (
-    INDEX_ID_BYTES,
-    INDEXES,
-    TABLE_ID_BYTES,
-    index_prefix,
-    prefix_range,
-)
 from parquetry.metastore.storage.model import PartitionIndex, TableMetadata
 from parquetry.metastore.storage.valid_names import normalise_name
 from parquetry.metastore.versions.visible_rows import Row
@@ -108,7 +102,7 @@ def renew_indexes(indexes: Iterable[PartitionIndex]) -> tuple[PartitionIndex, ..
 
 
 def _new_id() -> str:
-    return os.urandom(INDEX_ID_BYTES).hex()
+    return os.urandom(keyspace.INDEX_ID_BYTES).hex()
 
 
 def entry_key(order: Sequence[int], partition: bytes) -> bytes:
@@ -147,7 +141,7 @@ def entry_rows(
         indexes: indexes to write to.
         rows: keys, ages and values of the partitions' rows.
     """
-    prefixes = [(index_prefix(table, index.id), index.order) for index in indexes]
+    prefixes = [(keyspace.index_prefix(table, index.id), index.order) for index in indexes]
     for key, age, value in rows:
         for prefix, order in prefixes:
             if field_count(key) == len(order):
@@ -160,11 +154,11 @@ def entry_rows(
 def stored_ids(store: Store, table: bytes) -> Iterator[str]:
     """Yield the ids of all indexes that have entries, even if no metadata name them."""
     start: bytes | None
-    start, stop = prefix_range(INDEXES + table)
+    start, stop = keyspace.prefix_range(keyspace.INDEXES + table)
     while start is not None:
         row = next(iter(store.scan(start, stop, limit=1)), None)
         if row is None:
             return
-        prefix = row[0][: len(INDEXES) + TABLE_ID_BYTES + INDEX_ID_BYTES]
-        yield prefix[-INDEX_ID_BYTES:].hex()
+        prefix = row[0][: len(keyspace.INDEXES) + keyspace.TABLE_ID_BYTES + keyspace.INDEX_ID_BYTES]
+        yield prefix[-keyspace.INDEX_ID_BYTES :].hex()
         start = successor(prefix)

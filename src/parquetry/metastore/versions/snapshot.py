@@ -1,6 +1,6 @@
 """A table as of one version: its metadata, its partitions, the commits that led to it.
 
-`visible_rows` decides which rows belong to a version, `partition` decodes a partition, and `placement` maps a
+`visible_rows` decides which rows belong to a version, `partition` decodes a partition, and maps a
 partition's values to its key and its default location.
 """
 
@@ -16,21 +16,13 @@ from typing import NamedTuple
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError, UnsupportedError
 from parquetry.key_schema import KeySchema
 from parquetry.keys import successor
+from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Head, live_head, read_head
-from parquetry.metastore.storage.keyspace import (
-    COMMITS,
-    commit_key,
-    complement,
-    metadata_key,
-    number,
-    partition_prefix,
-)
 from parquetry.metastore.storage.model import CommitRecord, TableMetadata, Totals
 from parquetry.metastore.storage.owner import now_ms
 from parquetry.metastore.storage.wire import decoder
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.metastore.versions.placement import TablePlacement
+from parquetry.metastore.versions.partition import PartitionSnapshot, TablePlacement
 from parquetry.metastore.versions.reading import read_by_index, read_by_keys, read_by_union
 from parquetry.metastore.versions.visible_rows import ROW_PREFIX, ROW_SUFFIX, Examined, Row, VisibleRows
 from parquetry.scan import ScanPlan
@@ -237,7 +229,7 @@ class TableSnapshot:
         if row is None or row.is_tombstone:
             self.check_kept()
             return None
-        return PartitionSnapshot(self, key, complement(row.ticket), row.value)
+        return PartitionSnapshot(self, key, keyspace.complement(row.ticket), row.value)
 
     def last_partition(self) -> PartitionSnapshot | None:
         """Return the partition of the greatest key of any version, or None if this version does not have it.
@@ -248,7 +240,7 @@ class TableSnapshot:
         row = None if key is None else self.visible.newest([key]).get(key)
         if key is None or row is None or row.is_tombstone:
             return None
-        return PartitionSnapshot(self, key, complement(row.ticket), row.value)
+        return PartitionSnapshot(self, key, keyspace.complement(row.ticket), row.value)
 
     def last_key(self, start: bytes, stop: bytes | None) -> bytes | None:
         """Return the key of the last partition, of any version, in a range of keys, or None if it is empty.
@@ -257,7 +249,7 @@ class TableSnapshot:
             start: the first key.
             stop: the first bytes after the range, or None for the end.
         """
-        prefix = partition_prefix(self.id)
+        prefix = keyspace.partition_prefix(self.id)
         end = successor(prefix) if stop is None else prefix + stop
         rows = self.store.scan(prefix + start, end, limit=1, reverse=True)
         return next((row_key[ROW_PREFIX:-ROW_SUFFIX] for row_key, _ in rows), None)
@@ -287,10 +279,12 @@ class TableSnapshot:
         last = self.version if newest is None else min(newest, self.version)
         if last == self.version >= oldest:
             yield self.commit
-        prefix = COMMITS + self.id
+        prefix = keyspace.COMMITS + self.id
         start, stop = max(oldest, 0), min(last + 1, self.version)
         if start < stop:
-            for _, value in self.store.scan(prefix + number(start), prefix + number(stop), reverse=True):
+            for _, value in self.store.scan(
+                prefix + keyspace.number(start), prefix + keyspace.number(stop), reverse=True
+            ):
                 yield decoder(CommitRecord).decode(value)
 
     def refresh(self) -> TableSnapshot:
@@ -342,7 +336,7 @@ def load_metadata(
         commit.id in record.commits
         or (other is not None and other.metadata == commit.metadata and other.id in record.commits)
     ):
-        value = store.get(metadata_key(*key))
+        value = store.get(keyspace.metadata_key(*key))
         if value is None:
             raise TableNotFoundError("The table was dropped while it was being loaded.")
         metadata = decoder(TableMetadata).decode(value)
@@ -413,7 +407,7 @@ def load_commit(store: Store, table: bytes, head: Head, version: int) -> CommitR
         return head.commit
     if not head.oldest <= version < head.commit.version:
         return None
-    value = store.get(commit_key(table, version))
+    value = store.get(keyspace.commit_key(table, version))
     if value is None:
         return None
     commit: CommitRecord = decoder(CommitRecord).decode(value)

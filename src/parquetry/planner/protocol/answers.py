@@ -413,9 +413,8 @@ class PlannedJoins(Answer, frozen=True):
     Attributes:
         verdicts: the decisions about runtime filters, one for each candidate in the question.
         bucket_counts: the number of buckets that each scan of the question's graph reports to Spark.
-        in_place: the number of buckets that each scan of the question's placement is read in place in, or 0
-            if it is not.
-        splits: what is split of the question's joins in buckets.
+        in_place: the number of buckets that each scan of the graph is read in place in, or 0 if it is not.
+        splits: what is split of each join of the graph.
         skew_splits: the decisions about heavy keys, one for each skewed join in the question.
     """
 

@@ -15,7 +15,7 @@ from parquetry.errors import BridgeError
 from parquetry.planner.protocol.answers import Answer, Error
 from parquetry.planner.protocol.questions import QUESTIONS, Question
 
-PROTOCOL = 2
+PROTOCOL = 3
 
 _QUESTION_UNION: Any = QUESTIONS[0]
 for _class in QUESTIONS[1:]:

@@ -15,10 +15,8 @@ from parquetry.joins import (
     KeyFiles,
     Spread,
     Verdict,
-    choose_bucket_counts,
-    choose_placement,
     decide,
-    decide_split,
+    decide_layouts,
     dense_key_count,
     estimate_rows,
     is_not_null,
@@ -44,12 +42,13 @@ def plan_joins(lake: Lake, q: questions.PlanJoins) -> answers.PlannedJoins:
         PropertyError: a table property or an option of the read cannot be used.
     """
     requests = [_CandidateRequest(lake, each) for each in q.candidates]
+    layouts = decide_layouts(q.graph)
     return answers.PlannedJoins(
         verdicts=(_usable_known(requests, q.settings) if q.known_first else None)
         or _verdicts(requests, q.settings),
-        bucket_counts=[] if q.buckets is None else choose_bucket_counts(q.buckets),
-        in_place=[] if q.placement is None else choose_placement(q.placement),
-        splits=[decide_split(each) for each in q.splits],
+        bucket_counts=layouts.counts,
+        in_place=layouts.in_place,
+        splits=layouts.splits,
         skew_splits=split_joins(lake, q.skewed, q.settings),
     )
 

@@ -1,6 +1,6 @@
 """Turn the values of joins into conditions of a scan: sets, ranges, tuples, or a comparison with a value.
 
-The bridge sends the values of a column packed (`predicate.reading.packed_values`). If there are more than
+The bridge sends the values of a column packed (`predicate.reading.join_values`). If there are more than
 `LIMITS.set_values`, it sends their number, their minimum and their maximum:
 {"fn": "WITHIN", "col": ["k"], "type": "bigint", "count": 2000000, "least": "3", "greatest": "9"}.
 

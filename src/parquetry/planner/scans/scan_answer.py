@@ -16,14 +16,7 @@ from numpy.typing import NDArray
 
 from parquetry.config import BUCKET_JOIN, HOT_BUCKET_ROWS, RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT, Settings
 from parquetry.data_files import UNKNOWN, FileColumns
-from parquetry.joins import (
-    LIMITS,
-    ScanBuckets,
-    bucket_sizes,
-    estimate_from_totals,
-    filterable,
-    has_parts,
-)
+from parquetry.joins import LIMITS, ScanBuckets, bucket_sizes, estimate_from_totals, filterable, has_parts
 from parquetry.locations import join_location
 from parquetry.metastore import TableSnapshot
 from parquetry.planner.protocol import answers, questions

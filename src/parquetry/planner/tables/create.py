@@ -27,13 +27,13 @@ from parquetry.data_files import TableColumn
 from parquetry.ddl import is_not_directories, parse_skewed_by
 from parquetry.definition import (
     Subject,
+    bucket_begin,
     is_relaxed,
     require_allowed,
     require_columns,
     translate_cluster_by,
     with_constraints,
 )
-from parquetry.definition.bucket_begin import bucket_begin
 from parquetry.errors import ColumnNotFoundError, PropertyError, UnsupportedError
 from parquetry.layout import Field, declare_columns
 from parquetry.metastore import TableMetadata, new_index

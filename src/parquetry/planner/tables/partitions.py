@@ -8,18 +8,12 @@ from typing import Any, NoReturn
 
 import pyarrow.fs as pafs
 
+from parquetry import errors
 from parquetry.adoption import adopt_files, read_records
 from parquetry.adoption.discover import discover
 from parquetry.config import settle
 from parquetry.data_files import FooterVisitor
 from parquetry.definition import refuse_values
-from parquetry.errors import (
-    FileCorruptError,
-    PartitionNotFoundError,
-    UnsupportedError,
-    ValueTypeError,
-    WarehouseError,
-)
 from parquetry.locations import is_own, join_location, open_location, stored_value
 from parquetry.metastore import (
     PartitionSnapshot,
@@ -34,7 +28,7 @@ from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conjuncts, replace_where
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import from_wire, to_wire
-from parquetry.planner.writes.statement_reads import REWRITING_OPERATIONS, is_serializable
+from parquetry.planner.writes import REWRITING_OPERATIONS, is_serializable
 from parquetry.predicate import And, Compare, Filter, IsNull, Predicate
 from parquetry.prune import partition_plan
 from parquetry.prune.whole_partitions import whole_partitions
@@ -60,7 +54,7 @@ def _nameable(snapshot: TableSnapshot, values: tuple[Value, ...]) -> tuple[Value
     """
     for name, value in zip(snapshot.metadata.partition_by, values, strict=True):
         if (isinstance(value, str) and "\0" in value) or (isinstance(value, bytes) and b"\0" in value):
-            raise ValueTypeError(
+            raise errors.ValueTypeError(
                 f"Table {snapshot.label}: a directory's name cannot hold {value!r}, which partition column {name} is "
                 "given, as the character NUL is in it: write it as text, with hex() or base64()."
             )
@@ -91,7 +85,7 @@ def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
             visitor = FooterVisitor()
             files = read_records(lake.engine, metadata, location, found, visitor)
             for reason in visitor.broken.values():
-                raise FileCorruptError(reason)
+                raise errors.FileCorruptError(reason)
         adopted, unfit = adopt_files(snapshot, values, location, files, metadata.arrangement)
         taken += (join_location(location, file.path) for file in adopted.files)
         for each in unfit:
@@ -110,7 +104,7 @@ def _is_folder(filesystem: pafs.FileSystem, path: str) -> bool:
     try:
         return bool(filesystem.get_file_info(path).type == pafs.FileType.Directory)
     except OSError as error:
-        raise WarehouseError(
+        raise errors.WarehouseError(
             f"The folder of a partition cannot be looked at: {error}. Shorten the value, say another LOCATION, or give "
             "the user that runs Spark's driver the right to read there."
         ) from None
@@ -157,7 +151,7 @@ def rename(lake: Lake, q: questions.RenamePartition) -> answers.Confirmation:
 def alter(lake: Lake, q: questions.AlterPartition) -> NoReturn:
     """Refuse: a partition lists each of its files, so a new location would have none of them."""
     snapshot = lake.current(q.table)
-    raise UnsupportedError(
+    raise errors.UnsupportedError(
         f"ALTER TABLE {lake.full_name(snapshot)} PARTITION … SET LOCATION is not supported: drop the partition, and add it "
         "again with its new LOCATION."
     )
@@ -187,7 +181,7 @@ def _truncated(snapshot: TableSnapshot, location: str) -> str:
 def _existing(snapshot: TableSnapshot, values: tuple[Value, ...]) -> Any:
     partition = snapshot.partition(values)
     if partition is None:
-        raise PartitionNotFoundError(
+        raise errors.PartitionNotFoundError(
             f"Table {snapshot.label} has no partition {snapshot.describe(snapshot.key_of(values))}: SHOW PARTITIONS lists them."
         )
     return partition

@@ -8,16 +8,9 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from parquetry import errors
 from parquetry.config import PURGE_ON_OVERWRITE, settle
 from parquetry.definition import require_rules
-from parquetry.errors import (
-    CommitConflictError,
-    NamespaceNotFoundError,
-    OtherKindError,
-    TableExistsError,
-    TableNotFoundError,
-    UnsupportedError,
-)
 from parquetry.metastore import (
     Dropping,
     Replacement,
@@ -28,9 +21,8 @@ from parquetry.metastore import (
 )
 from parquetry.planner.lake import Lake, Staged, table_ref
 from parquetry.planner.protocol import answers, questions
-from parquetry.planner.tables.alter import alter, can_alter
+from parquetry.planner.tables.alter import alter, can_alter, describe_files
 from parquetry.planner.tables.create import new_database, new_metadata
-from parquetry.planner.tables.set_location import describe_files
 
 _LOG = logging.getLogger("parquetry")
 
@@ -41,7 +33,7 @@ def create(lake: Lake, q: questions.CreateTable) -> answers.LoadedTable:
     metadata = new_metadata(lake, database, q)
     try:
         created = lake.metastore.create_table(database, q.name, metadata)
-    except (TableExistsError, NamespaceNotFoundError):
+    except (errors.TableExistsError, errors.NamespaceNotFoundError):
         lake.locations.delete_managed(metadata)
         raise
     if metadata.external and (lying := describe_files(metadata.location)) is not None:
@@ -63,7 +55,7 @@ def stage(lake: Lake, q: questions.StageTable) -> answers.LoadedTable:
         return lake.described_as(ref, replacement.snapshot)
     lake.metastore.database(database)
     if q.name.lower() in lake.metastore.views(database):  # before the rows are written
-        raise TableExistsError(f"View {database}.{q.name} exists already.")
+        raise errors.TableExistsError(f"View {database}.{q.name} exists already.")
     staged = lake.metastore.stage_table(database, q.name, new_metadata(lake, database, q))
     lake.staged[staged.id.hex()] = Staged(staged, database, q.name)
     described = lake.described(staged.snapshot)
@@ -79,11 +71,11 @@ def _to_replace(lake: Lake, database: str, q: questions.StageTable) -> TableSnap
     """
     try:
         return lake.metastore.table(database, q.name)
-    except OtherKindError:
-        raise TableExistsError(
+    except errors.OtherKindError:
+        raise errors.TableExistsError(
             f"{database}.{q.name} is a view, whose place no table takes: DROP VIEW it first, or choose another name."
         ) from None
-    except TableNotFoundError:
+    except errors.TableNotFoundError:
         if q.mode == "replace":
             raise
         return None
@@ -94,16 +86,16 @@ def publish(lake: Lake, q: questions.PublishTable) -> answers.Done:
     staged = lake.staged[q.table.id]
     try:
         published = lake.cache(staged.table.make_visible())
-    except TableExistsError as error:
+    except errors.TableExistsError as error:
         if q.mode == "create":
             raise
-        raise CommitConflictError(
+        raise errors.CommitConflictError(
             f"{error.message.removesuffix('.')}: others have made it since the statement began; nothing was written: run it again."
         ) from None
-    except TableNotFoundError as error:
+    except errors.TableNotFoundError as error:
         if q.mode != "create_or_replace":
             raise
-        raise CommitConflictError(
+        raise errors.CommitConflictError(
             f"{error.message.removesuffix('.')}: run it again, to make the table."
         ) from None
     del lake.staged[q.table.id]
@@ -151,18 +143,20 @@ def find_version(lake: Lake, q: questions.LoadTable) -> TableSnapshot:
         OtherKindError: the name belongs to a view.
     """
     if len(q.namespace) != 1:
-        raise TableNotFoundError(f"{'.'.join([*q.namespace, q.name])} is not a table of catalog {lake.name}.")
+        raise errors.TableNotFoundError(
+            f"{'.'.join([*q.namespace, q.name])} is not a table of catalog {lake.name}."
+        )
     version = None if q.version is None else _version(q.version)
     as_of = None if q.as_of is None else q.as_of // 1000
     try:
         return lake.metastore.table(q.namespace[0], q.name, version=version, as_of=as_of)
-    except NamespaceNotFoundError as error:
-        raise TableNotFoundError(error.message) from None  # Spark asks so for IF EXISTS
+    except errors.NamespaceNotFoundError as error:
+        raise errors.TableNotFoundError(error.message) from None  # Spark asks so for IF EXISTS
 
 
 def _version(text: str) -> int:
     if not text.strip().isdigit():
-        raise UnsupportedError(
+        raise errors.UnsupportedError(
             f"VERSION AS OF {text!r}: a table's versions are numbers, as CALL system.history lists them."
         )
     return int(text)
@@ -176,13 +170,13 @@ def drop(lake: Lake, q: questions.DropTable) -> answers.Confirmation:
     """
     if len(q.namespace) == 2:  # a metadata table: Spark has loaded it before it asks
         of = ".".join([lake.name, *q.namespace])
-        raise UnsupportedError(
+        raise errors.UnsupportedError(
             f"{of}.{q.name} shows what is known of {of} and cannot be dropped; to drop the table, say DROP TABLE {of}."
         )
     dropping = Dropping(lake.metastore)
     try:
         dropping.drop(lake.database(q.namespace), q.name)
-    except (NamespaceNotFoundError, TableNotFoundError):
+    except (errors.NamespaceNotFoundError, errors.TableNotFoundError):
         return answers.Confirmation(False)
     dropping.delete_files()
     return answers.Confirmation(True)
@@ -207,7 +201,7 @@ def rename_target(lake: Lake, q: questions.RenameTable, kind: str) -> tuple[str,
             1:
         ]  # Spark takes the new name as relative to the catalog; users write the catalog, too
     if len(namespace) > 1:
-        raise UnsupportedError(
+        raise errors.UnsupportedError(
             f"{kind} {'.'.join([lake.name, *q.namespace, q.name])} cannot become {'.'.join(q.to)}: it stays in its catalog, "
             f"where databases do not nest; say RENAME TO database.{kind.lower()}, or make another with CREATE "
             f"{kind.upper()} … AS SELECT."
@@ -219,7 +213,7 @@ def _refuse_load(lake: Lake, q: questions.RefuseLoad) -> NoReturn:
     """Refuse LOAD DATA, and say what to use instead."""
     label = f"{lake.name}.{q.table.database}.{q.table.table}"
     require_rules(label, lake.snapshot(q.table).metadata, "load")
-    raise UnsupportedError(
+    raise errors.UnsupportedError(
         f"LOAD DATA INTO {label} is not supported: add its rows with INSERT INTO {label} SELECT …; or move the files into a "
         f"partition's folder and take them in with CALL {lake.name}.system.sync."
     )

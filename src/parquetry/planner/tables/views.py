@@ -8,15 +8,7 @@ from typing import Any
 
 import msgspec
 
-from parquetry.errors import (
-    CommitConflictError,
-    NamespaceNotFoundError,
-    OtherKindError,
-    ParquetryError,
-    TableExistsError,
-    TableNotFoundError,
-    UnsupportedError,
-)
+from parquetry import errors
 from parquetry.layout import columns_from_fields, logical_schema
 from parquetry.metastore import TableMetadata, TableSnapshot, Transaction, ViewDefinition, commit
 from parquetry.planner.lake import Lake
@@ -31,7 +23,7 @@ _MAX_ATTEMPTS = 10
 def _load_relation(lake: Lake, q: questions.LoadRelation) -> answers.Relation:
     try:
         snapshot = find_version(lake, q)
-    except OtherKindError:
+    except errors.OtherKindError:
         return answers.Relation(view=_view_answer(lake.metastore.table(q.namespace[0], q.name, kind="view")))
     if q.known is not None and lake.is_described(q.known, snapshot):
         lake.cache(snapshot)
@@ -54,7 +46,7 @@ def _load_relations(lake: Lake, q: questions.LoadRelations) -> answers.Relations
         )
         try:
             found.append(_load_relation(lake, one))
-        except ParquetryError:
+        except errors.ParquetryError:
             found.append(None)
     return answers.Relations(found)
 
@@ -96,23 +88,23 @@ def _put(lake: Lake, q: questions.PutView) -> answers.Done:
                     return answers.Done()  # the view has another query by now, so these columns do not apply
                 _replace(snapshot, metadata)
                 return answers.Done()
-            except OtherKindError as error:
+            except errors.OtherKindError as error:
                 if q.mode == "create_or_replace":
-                    raise TableExistsError(error.message) from None
+                    raise errors.TableExistsError(error.message) from None
                 raise
-            except CommitConflictError:
+            except errors.CommitConflictError:
                 if last or q.mode == "replace":  # the new view is built on one that has changed
                     raise
                 continue
-            except NamespaceNotFoundError:
+            except errors.NamespaceNotFoundError:
                 raise
-            except TableNotFoundError:
+            except errors.TableNotFoundError:
                 if q.mode in ("replace", "evolve"):
                     raise
         try:
             lake.metastore.create_table(database, q.name, metadata)
             return answers.Done()
-        except TableExistsError:
+        except errors.TableExistsError:
             if last or q.mode == "create":
                 raise
     raise AssertionError("the last attempt returns or raises")
@@ -138,7 +130,7 @@ def _metadata(label: str, view: questions.View) -> TableMetadata:
     """
     kind = view.properties.get(_TYPE, "VIEW")
     if kind != "VIEW":
-        raise UnsupportedError(
+        raise errors.UnsupportedError(
             f"{label} would be a {kind.lower().replace('_', ' ')}, and views here are queries: say CREATE VIEW … AS SELECT, or "
             "make it in spark_catalog."
         )
@@ -167,7 +159,7 @@ def _metadata(label: str, view: questions.View) -> TableMetadata:
 def _drop(lake: Lake, q: questions.DropView) -> answers.Confirmation:
     try:
         lake.metastore.drop_table(lake.database(q.namespace), q.name, kind="view")
-    except (NamespaceNotFoundError, TableNotFoundError):
+    except (errors.NamespaceNotFoundError, errors.TableNotFoundError):
         return answers.Confirmation(False)
     return answers.Confirmation(True)
 

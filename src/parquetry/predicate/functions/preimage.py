@@ -20,8 +20,7 @@ from parquetry.predicate import bind, like
 from parquetry.predicate.expression import ColumnReference, Constant, Expression, FunctionCall
 from parquetry.predicate.functions.comparisons import kind
 from parquetry.predicate.functions.monotone import CONSTANT
-from parquetry.predicate.functions.ranges import ranges
-from parquetry.predicate.functions.table import directions
+from parquetry.predicate.functions.table import directions, ranges
 from parquetry.predicate.functions.values import NO_NULL, Range, extremes
 from parquetry.predicate.nodes import Like, Or, Predicate, all_of, any_of, equal
 from parquetry.types import STRING, ColumnType, Value, decimal_from_unscaled, order_key

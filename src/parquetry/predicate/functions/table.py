@@ -2,15 +2,28 @@
 
 A function has the name of Spark's Catalyst class, and its V2 name, in capitals. To add one, add a row. A
 function that is not here may have any result.
+
+By this table, an expression is evaluated over the rows of containers, to ranges of its values.
+
+    id        from 10 to 20                   in one container
+    id * 2    from 20 to 40
+    coalesce(id * 2, -1)                      20 to 40, and -1
+
+Rows that take their values from different arguments have ranges of their own. If these become many, they are
+joined into one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import NamedTuple, TypeAlias
 
-from parquetry.predicate.functions import casts, choices, comparisons, numbers, texts, time_parts, times
+from parquetry.predicate.expression import ColumnReference, Constant, ConstantList, Expression
+from parquetry.predicate.functions import casts, comparisons, numbers, texts, times
+from parquetry.predicate.functions.comparisons import may_be
 from parquetry.predicate.functions.monotone import Monotone, Rule
+from parquetry.predicate.functions.values import NO_NULL, ONLY_NULL, UNKNOWN, Range, hull
 from parquetry.types import BOOLEAN, STRING, ColumnType
 
 TypeRule: TypeAlias = Callable[[Sequence[ColumnType | None]], ColumnType | None]
@@ -59,16 +72,16 @@ def _parts() -> dict[str, Function]:
     """Return the functions that take a part of a time."""
     return {
         **_rows(times.YEAR, _always(_INT), "YEAR"),
-        **_rows(time_parts.QUARTER, _always(_INT), "QUARTER"),
-        **_rows(time_parts.MONTH, _always(_INT), "MONTH"),
-        **_rows(time_parts.DAY, _always(_INT), "DAY", "DAYOFMONTH"),
-        **_rows(time_parts.DAY_OF_YEAR, _always(_INT), "DAYOFYEAR", "DAY_OF_YEAR"),
-        **_rows(time_parts.WEEK_OF_YEAR, _always(_INT), "WEEKOFYEAR", "WEEK"),
-        **_rows(time_parts.DAY_OF_WEEK, _always(_INT), "DAYOFWEEK"),
-        **_rows(time_parts.WEEKDAY, _always(_INT), "WEEKDAY"),
-        **_rows(time_parts.HOUR, _always(_INT), "HOUR"),
-        **_rows(time_parts.MINUTE, _always(_INT), "MINUTE"),
-        **_rows(time_parts.SECOND, _always(_INT), "SECOND"),
+        **_rows(times.QUARTER, _always(_INT), "QUARTER"),
+        **_rows(times.MONTH, _always(_INT), "MONTH"),
+        **_rows(times.DAY, _always(_INT), "DAY", "DAYOFMONTH"),
+        **_rows(times.DAY_OF_YEAR, _always(_INT), "DAYOFYEAR", "DAY_OF_YEAR"),
+        **_rows(times.WEEK_OF_YEAR, _always(_INT), "WEEKOFYEAR", "WEEK"),
+        **_rows(times.DAY_OF_WEEK, _always(_INT), "DAYOFWEEK"),
+        **_rows(times.WEEKDAY, _always(_INT), "WEEKDAY"),
+        **_rows(times.HOUR, _always(_INT), "HOUR"),
+        **_rows(times.MINUTE, _always(_INT), "MINUTE"),
+        **_rows(times.SECOND, _always(_INT), "SECOND"),
     }
 
 
@@ -132,10 +145,10 @@ FUNCTIONS: dict[str, Function] = {
     **_rows(texts.MATCHES, _always(BOOLEAN), "RLIKE"),
     **_rows(texts.STARTS_WITH, _always(BOOLEAN), "STARTSWITH", "STARTS_WITH"),
     # choices
-    **_rows(choices.COALESCE, _common, "COALESCE"),
-    **_rows(choices.GREATEST, _common, "GREATEST"),
-    **_rows(choices.LEAST, _common, "LEAST"),
-    **_rows(choices.CASE, lambda types: _common(types[1::2]), "CASEWHEN", "CASE_WHEN", "IF"),
+    **_rows(comparisons.COALESCE, _common, "COALESCE"),
+    **_rows(comparisons.GREATEST, _common, "GREATEST"),
+    **_rows(comparisons.LEAST, _common, "LEAST"),
+    **_rows(comparisons.CASE, lambda types: _common(types[1::2]), "CASEWHEN", "CASE_WHEN", "IF"),
     # conditions
     **{name: Function(rule, _always(BOOLEAN)) for name, rule in comparisons.COMPARISONS.items()},
     **{name: Function(rule, _always(BOOLEAN)) for name, rule in comparisons.STRUCT_COMPARISONS.items()},
@@ -158,3 +171,76 @@ def directions(name: str) -> tuple[int, ...] | None:
     """
     rule = FUNCTIONS[name].rule if name in FUNCTIONS else None
     return rule.directions if isinstance(rule, Monotone) else None
+
+
+MAX_PARTS = 16
+"""Combinations of the parts of a call's arguments; if there are more, each argument becomes one range."""
+
+Parts = tuple[Range, ...]
+
+
+def ranges(expression: Expression, columns: Mapping[str, Range]) -> Parts:
+    """Return the ranges of an expression's values in one container; each row is in one of them.
+
+    Args:
+        expression: to be evaluated.
+        columns: the ranges of its columns.
+
+    >>> from parquetry.predicate.expression import FunctionCall, ColumnReference, Constant
+    >>> from parquetry.types import ColumnType
+    >>> int_ = ColumnType("int")
+    >>> sum = FunctionCall("+", (ColumnReference("id", int_), Constant(1, int_)), int_)
+    >>> ranges(sum, {"id": Range(10, 20, 0)})
+    (Range(low=11, high=21, nulls=0, nan=False, fails=False),)
+    """
+    match expression:
+        case ColumnReference(name):
+            return (columns[name],)
+        case Constant(value):
+            return (constant_range(value),)
+        case ConstantList():
+            return (Range(),)
+    function = FUNCTIONS.get(expression.function)
+    if function is None:
+        return (UNKNOWN,)
+    parts = [ranges(argument, columns) for argument in expression.args]
+    count = 1
+    for each in parts:
+        count *= len(each)
+    if count > MAX_PARTS:
+        parts = [(hull(each),) for each in parts]
+    if count == 1:
+        result = function.rule(expression, [each[0] for each in parts])
+        return (result,) if isinstance(result, Range) else result
+    found: dict[Range, None] = {}
+    for combination in product(*parts):
+        result = function.rule(expression, combination)
+        found.update(dict.fromkeys((result,) if isinstance(result, Range) else result))
+    return tuple(found)
+
+
+def constant_range(value: object) -> Range:
+    """Return the range of a constant."""
+    if value is None:
+        return Range(nulls=ONLY_NULL)
+    if value != value:
+        return Range(float("inf"), float("-inf"), NO_NULL, nan=True)
+    return Range(value, value, NO_NULL)
+
+
+def truths(expression: Expression, columns: Mapping[str, Range], codes: Callable[[bool | None], int]) -> int:
+    """Return the truth values that a condition may have in a container, as a sum of codes; 0 if not known.
+
+    Args:
+        expression: a condition.
+        columns: the ranges of its columns.
+        codes: the code of a truth value.
+    """
+    total = 0
+    for each in ranges(expression, columns):
+        if each.fails:
+            return 0
+        for value in (True, False, None):
+            if may_be(each, value):
+                total |= codes(value)
+    return total

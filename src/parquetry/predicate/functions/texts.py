@@ -10,14 +10,7 @@ from collections.abc import Sequence
 
 from parquetry.predicate.expression import Constant, FunctionCall
 from parquetry.predicate.functions.monotone import Rule, is_kind
-from parquetry.predicate.functions.values import (
-    UNKNOWN,
-    OutOfRangeError,
-    Range,
-    ends_of,
-    strict,
-    void,
-)
+from parquetry.predicate.functions.values import UNKNOWN, OutOfRangeError, Range, ends_of, strict, void
 from parquetry.predicate.like import Rest, expression_head, head
 
 _GREATEST = "\U0010ffff"

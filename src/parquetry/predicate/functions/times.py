@@ -1,17 +1,21 @@
 """Ranges of monotone functions of dates and times: truncations, sums with intervals, differences, texts.
 
 Dates are days, timestamps microseconds, local times (`timestamp_ntz`) microseconds of a clock. A function of
-a timestamp goes by the local time in its zone (`zones`). See `time_parts` for the hour and its kind.
+a timestamp goes by the local time in its zone (`zones`).
+Parts of times, such as the month or the hour, have ranges of their own.
+
+A part grows within a period, such as a year or a day. In a file of one year, the month is between two months.
+In a file of two years, it is from some month on, or up to another one; with more years it may be any.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from parquetry.predicate.expression import FunctionCall
-from parquetry.predicate.functions.monotone import Monotone, is_kind
-from parquetry.predicate.functions.values import OutOfRangeError, fitting
+from parquetry.predicate.functions.monotone import Monotone, Rule, is_kind
+from parquetry.predicate.functions.values import UNKNOWN, OutOfRangeError, Range, ends_of, fitting, void
 from parquetry.temporal import MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days, days_from_civil
 from parquetry.types import ColumnType
 
@@ -277,3 +281,73 @@ UNIX_TIMESTAMP = Monotone(_unix_timestamp, (1, 0))
 UNIX_DAYS = Monotone(_days_as_they_are, (1,))
 FROM_SECONDS, FROM_MILLIS, FROM_MICROS = _from_units(MICROS_PER_SECOND), _from_units(1000), _from_units(1)
 DATE_FORMAT, SECONDS_FORMAT = Monotone(_date_format, (1, 0)), Monotone(_seconds_format, (1, 0))
+
+
+_Period: TypeAlias = Callable[[int], tuple[int, int]]
+"""From a local time to its period's number and to the part within it."""
+
+
+def _of_days(period: Callable[[int], tuple[int, int]]) -> _Period:
+    return lambda local: period(local // MICROS_PER_DAY)
+
+
+def _month(day: int) -> tuple[int, int]:
+    return civil_from_days(day)[:2]
+
+
+def _quarter(day: int) -> tuple[int, int]:
+    year, month, _ = civil_from_days(day)
+    return year, (month + 2) // 3
+
+
+def _day(day: int) -> tuple[int, int]:
+    year, month, of_month = civil_from_days(day)
+    return year * 12 + month, of_month
+
+
+def _day_of_year(day: int) -> tuple[int, int]:
+    year = civil_from_days(day)[0]
+    return year, day - days_from_civil(year, 1, 1) + 1
+
+
+def _week_of_year(day: int) -> tuple[int, int]:
+    thursday = day - (day + 3) % 7 + 3
+    year, of_year = _day_of_year(thursday)
+    return year, (of_year - 1) // 7 + 1
+
+
+def _part(period: _Period, least: int, greatest: int) -> Rule:
+    """Return the rule of a part between two numbers: one range within a period, two in neighbouring ones."""
+
+    def rule(call: FunctionCall, ranges: Sequence[Range]) -> Range | tuple[Range, ...]:
+        (each,) = ranges
+        if each.void:
+            return void(ranges)
+        if each.fails:
+            return UNKNOWN
+        try:
+            low, high = ends_of(call.args[0].type, each)
+            first, start = period(local_time(call, 0, low, -1))
+            last, stop = period(local_time(call, 0, high, 1))
+        except (OutOfRangeError, ArithmeticError, ValueError):
+            return UNKNOWN
+        if first == last:
+            return Range(start, stop, each.nulls)
+        if last == first + 1:
+            return Range(start, greatest, each.nulls), Range(least, stop, each.nulls)
+        return Range(least, greatest, each.nulls)
+
+    return rule
+
+
+def _clock(unit: str, within: str, greatest: int) -> Rule:
+    period = MICROS_PER_UNIT.get(within, MICROS_PER_DAY)
+    return _part(lambda local: (local // period, local % period // MICROS_PER_UNIT[unit]), 0, greatest)
+
+
+MONTH, QUARTER = _part(_of_days(_month), 1, 12), _part(_of_days(_quarter), 1, 4)
+DAY, DAY_OF_YEAR = _part(_of_days(_day), 1, 31), _part(_of_days(_day_of_year), 1, 366)
+WEEK_OF_YEAR = _part(_of_days(_week_of_year), 1, 53)
+DAY_OF_WEEK = _part(_of_days(lambda day: ((day + 4) // 7, (day + 4) % 7 + 1)), 1, 7)
+WEEKDAY = _part(_of_days(lambda day: ((day + 3) // 7, (day + 3) % 7)), 0, 6)
+HOUR, MINUTE, SECOND = _clock("HOUR", "DAY", 23), _clock("MINUTE", "HOUR", 59), _clock("SECOND", "MINUTE", 59)

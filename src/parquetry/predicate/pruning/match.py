@@ -1,6 +1,6 @@
 """Judge whether the rows of containers can satisfy a condition: the rule of all pruning (`match`).
 
-`match_leaf` and `match_tuples` judge the leaves of a condition. `knowledge` describes the containers.
+`match_leaf` judges the leaves of a condition. `knowledge` describes the containers.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from parquetry.predicate.nodes import (
 from parquetry.predicate.pruning.guarantees import allowed_values
 from parquetry.predicate.pruning.knowledge import Bounds, Knowledge
 from parquetry.predicate.pruning.match_formula import formula_outcomes
-from parquetry.predicate.pruning.match_leaf import leaf_outcomes
-from parquetry.predicate.pruning.match_tuples import tuple_outcomes
+from parquetry.predicate.pruning.match_leaf import leaf_outcomes, tuple_outcomes
 from parquetry.predicate.pruning.truth_sets import (
     AND,
     ANY,

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from parquetry.predicate.expression import Expression, columns_in
-from parquetry.predicate.functions.ranges import constant_range, ranges, truths
+from parquetry.predicate.functions.table import constant_range, ranges, truths
 from parquetry.predicate.functions.values import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL, Range, hull
 from parquetry.predicate.pruning.held_values import HIGHEST, LOWEST, as_list
 from parquetry.predicate.pruning.knowledge import Bounds, Knowledge

@@ -47,9 +47,8 @@ from parquetry.predicate.nodes import (
     depth,
     truth_of,
 )
-from parquetry.predicate.normalise import normalise
+from parquetry.predicate.normalise import is_true, normalise
 from parquetry.predicate.reading.operands import Columns, Literal, Name, Operands
-from parquetry.predicate.two_valued import is_true
 from parquetry.sqltext import END_OF_TEXT
 from parquetry.types import STRING, ColumnType, value_from_text
 

@@ -6,7 +6,7 @@ A column that equals one of several literals comes with one list of them, which 
 
     {"fn": "IN", "col": ["a"], "type": "int", "values": ["10", "20", null]}
 
-Runtime values of joins come packed (see `packed_values`). For columns of type char see `char_padding`. A
+Runtime values of joins come packed (see `join_values`). For columns of type char see `char_padding`. A
 literal's text is the value in Spark's InternalRow: days, microseconds, hexadecimal bytes, Java's numbers.
 Forms without a name of their own, such as EXTRACT, come with their SQL text beside their arguments.
 
@@ -44,11 +44,11 @@ from parquetry.predicate.nodes import (
 )
 from parquetry.predicate.normalise import normalise
 from parquetry.predicate.reading import char_padding, join_values
-from parquetry.predicate.reading.boxes import expand_boxes
-from parquetry.predicate.reading.expressions import ExpressionReader
+from parquetry.predicate.reading.join_values import expand_boxes
 from parquetry.predicate.reading.operand_trees import (
     COMPARISONS,
     UNREADABLE,
+    ExpressionReader,
     NotUnderstoodError,
     column_of,
     literal_reader,

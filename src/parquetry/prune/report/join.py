@@ -1,9 +1,15 @@
-"""The report of one join: whether its sides are shuffled, and why."""
+"""The reports of joins: whether their sides are shuffled, and why, and on which buckets they may rely.
+
+If a table has heavy keys, the report says whether their rows are joined apart, or why not.
+
+A join needs each row to be in a known bucket, by one hash of the same columns. `rules.bucket_reasons` finds
+the reason if they are not.
+"""
 
 from __future__ import annotations
 
 from parquetry.prune.report.part import ReportPart
-from parquetry.prune.report.sql_words import join_words
+from parquetry.prune.report.sql_words import join_words, node_words
 from parquetry.texts import quantity
 
 
@@ -75,3 +81,78 @@ class JoinReport(ReportPart, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.title}: {self.outcome}"
+
+
+_MAX_KEYS_CHARACTERS = 200
+"""Characters of the keys that a line of text shows; the dict has all of them."""
+
+
+class HeavyKeysReport(ReportPart, frozen=True):
+    """The heavy keys of a join: joined apart, or not.
+
+    Attributes:
+        table: the table with heavy keys.
+        other: the first leaf of the join's other side.
+        type: the type of the join in SQL.
+        keys: the condition that a row has a heavy key, as SQL, or None if the join stays as it is.
+        count: the number of heavy keys that are joined apart.
+        share: the share of the scan's rows that have one of them, or None if they are not counted.
+        reason: why the join stays as it is.
+
+    >>> print(HeavyKeysReport("lake.db.f", "lake.db.d", "INNER", "k IN (1, 2)", 2, 0.525))
+    lake.db.f INNER JOIN lake.db.d: heavy keys joined apart by broadcast (k IN (1, 2): 52 % of the rows)
+    >>> print(HeavyKeysReport("lake.db.f", "d", "LEFT OUTER", reason="the query has a hint for the join"))
+    lake.db.f LEFT OUTER JOIN d: heavy keys not joined apart: the query has a hint for the join
+    """
+
+    table: str
+    other: str
+    type: str
+    keys: str | None = None
+    count: int = 0
+    share: float | None = None
+    reason: str = ""
+
+    @property
+    def title(self) -> str:
+        """Return the join: its tables and its type."""
+        return f"{self.table} {join_words(self.type)} {node_words(self.other)}"
+
+    @property
+    def outcome(self) -> str:
+        """Return what became of the heavy keys."""
+        if self.keys is None:
+            return f"heavy keys not joined apart: {self.reason}"
+        keys = self.keys
+        shown = keys if len(keys) <= _MAX_KEYS_CHARACTERS else f"{keys[: _MAX_KEYS_CHARACTERS - 1]}…"
+        share = "as the table declares" if self.share is None else f"{self.share * 100:.0f} % of the rows"
+        return f"heavy keys joined apart by broadcast ({shown}: {share})"
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.outcome}"
+
+
+class BucketReport(ReportPart, frozen=True):
+    """The buckets of a scan of a bucketed table.
+
+    Attributes:
+        columns: the bucket columns.
+        types: their types in the table, as SQL writes them.
+        version: the version of the hash: `1`, `2` or `spark`.
+        count: the number of buckets.
+        reason: why no join can rely on them, or None if joins can. If there is a reason, the attributes above
+            describe only some of the rows.
+        unread: the bucket columns that the query does not read, so no join can use them.
+        again: the bytes that are read more than once, to have as many buckets as the table on the other side.
+        split: the hot buckets that several tasks of a join read, or why one task reads each; None if there is
+            none.
+    """
+
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    version: str
+    count: int
+    reason: str | None = None
+    unread: tuple[str, ...] = ()
+    again: int = 0
+    split: str | None = None

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from parquetry.prune.condition import Origin
-from parquetry.prune.report.buckets import BucketReport
+from parquetry.prune.report.join import BucketReport
+from parquetry.prune.report.join_values import RunTimeReport
 from parquetry.prune.report.part import ReportPart, written_if_empty
-from parquetry.prune.report.runtime import RunTimeReport
 
 BYTES_UNIT = "bytes"
 """The unit of steps that count bytes."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from parquetry.config import BUCKET_BEGIN_PARTITION
 from parquetry.data_files import Numbers
-from parquetry.definition.bucket_begin import bucket_begin
+from parquetry.definition import bucket_begin
 from parquetry.errors import PropertyError
 from parquetry.layout import ArrangementPart, ArrangementSpec, BucketSpec, SkewMap
 from parquetry.metastore import PartitionSnapshot, TableMetadata, TableSnapshot, decode_arrangement

@@ -17,7 +17,7 @@ from parquetry.data_files import UNKNOWN
 from parquetry.hashing import unsettled_reason
 from parquetry.layout import BucketSpec
 from parquetry.metastore import FileBlock, PartitionSnapshot, TableMetadata, TableSnapshot
-from parquetry.prune.report.buckets import BucketReport
+from parquetry.prune.report.join import BucketReport
 from parquetry.prune.rules.arrangements import bucket_specs
 from parquetry.texts import quantity
 from parquetry.types import type_text

@@ -12,13 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from parquetry.planner import (
-    TRACE_VARIABLE,
-    AnsweredQuestion,
-    Recorder,
-    record_by,
-    stop_recording,
-)
+from parquetry.planner import TRACE_VARIABLE, AnsweredQuestion, Recorder, record_by, stop_recording
 
 
 class Trace:

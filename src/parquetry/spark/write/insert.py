@@ -60,9 +60,16 @@ from parquetry.planner.protocol import answers, questions
 from parquetry.predicate import Compare, Filter, IsNull
 from parquetry.spark.active import bridge_class, session_of
 from parquetry.spark.write.audit import audit_files
-from parquetry.spark.write.committed_files import Uncommitted, WrittenPartition, collect, delete_files
+from parquetry.spark.write.committed_files import (
+    FilesKept,
+    Uncommitted,
+    WrittenPartition,
+    collect,
+    delete_files,
+    empty_slots,
+    nothing_kept,
+)
 from parquetry.spark.write.distribution import RowArrangement, stored_rows
-from parquetry.spark.write.empty_buckets import FilesKept, empty_slots, nothing_kept
 from parquetry.spark.write.errors import write_error
 from parquetry.spark.write.heavy_hitters import cached_rows as kept_rows, measure_heavy_values
 from parquetry.spark.write.replace_where_check import (

@@ -4,7 +4,7 @@ Spark has found these files and read all of their rows. The rows that come here 
 file of a partition is rewritten, the partition must not have changed since it was read, or the commit
 conflicts. Rows for other partitions are added, even if others change these partitions meanwhile. An exception
 are the inserts of a MERGE, which rely on a search without a match: the commit conflicts if others have added
-rows where the MERGE searched (`planner.writes.statement_reads`).
+rows where the MERGE searched (`planner.writes`).
 """
 
 from __future__ import annotations

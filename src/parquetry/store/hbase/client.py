@@ -12,9 +12,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from parquetry.errors import StoreError, WarehouseError
-from parquetry.store.hbase.cells import FAMILY, VALUE, field_column
 from parquetry.store.hbase.connection import Connections, RequestError, thrift
-from parquetry.store.hbase.filters import keys_only, values_only
+from parquetry.store.hbase.filters import FAMILY, VALUE, field_column, keys_only, values_only
 
 CLOCK_TICK_SECONDS = 0.002
 """Seconds after which a server's clock, which counts milliseconds, has surely moved on."""

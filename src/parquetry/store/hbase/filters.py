@@ -1,18 +1,24 @@
-"""HBase filters as protocol buffers, for conditions that HBase's filter language cannot express.
+"""The cells of a row, and HBase's filters on them as protocol buffers.
 
 A filter is the name of its class and a serialised message (`Filter.proto` and `Comparator.proto` of HBase).
 This module writes the few messages that it needs by hand.
+
+A cell has its value behind a tag. Other cells are the fields of the key.
+
+HBase cannot tell an empty cell from a missing one, so every value has a tag. A compare-and-set must recognise
+its own write, so it stores eight random bytes with the value: the cell equals no earlier one. A
+compare-and-set that removes a row stores a tombstone, and then deletes the cell.
 """
 
 from __future__ import annotations
 
+import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from parquetry.store.condition import AllOf, AnyOf, Condition, FieldCompare, FieldIn, FieldMatches, Operator
 from parquetry.store.groups import Range
-from parquetry.store.hbase.cells import FAMILY, VALUE, field_column
 
 _PACKAGE = b"org.apache.hadoop.hbase.filter."
 _NUMBER, _BYTES, _FLOAT = 0, 2, 5
@@ -120,3 +126,46 @@ def _field_filter(position: int, op: Operator, comparator: bytes) -> bytes:
     compared = _number(3, _COMPARISONS[op]) + _field(4, comparator)
     drop_if_missing, newest_only = _number(5, False), _number(6, True)
     return _class(b"SingleColumnValueFilter", column + compared + drop_if_missing + newest_only)
+
+
+Row = tuple[bytes, bytes]
+
+FAMILY, VALUE = b"f", b"v"
+"""The one column family, and the column of the values in it."""
+_PUT, _SWAPPED, _TOMBSTONE = b"p", b"s", b"t"
+_NONCE_BYTES = 8
+
+
+def field_column(position: int) -> bytes:
+    """Return the column of a field.
+
+    It sorts behind the value's, so that a reader of values does not pass it.
+    """
+    return b"x%d" % position
+
+
+def put_cell(value: bytes) -> bytes:
+    """Return the cell of an unconditional write."""
+    return _PUT + value
+
+
+def swap_cell(value: bytes | None) -> bytes:
+    """Return the cell of a compare-and-set, different each time: a tombstone if the value is None."""
+    nonce = os.urandom(_NONCE_BYTES)
+    return _TOMBSTONE + nonce if value is None else _SWAPPED + nonce + value
+
+
+def value_of(stored: bytes) -> bytes | None:
+    """Return the value in a cell, or None if it is a tombstone."""
+    tag = stored[:1]
+    if tag == _PUT:
+        return stored[1:]
+    return stored[1 + _NONCE_BYTES :] if tag == _SWAPPED else None
+
+
+def present(rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the keys and values of the rows without a tombstone."""
+    for key, stored in rows:
+        value = value_of(stored)
+        if value is not None:
+            yield key, value

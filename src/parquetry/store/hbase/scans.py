@@ -18,6 +18,8 @@ from parquetry.store.condition import Condition
 from parquetry.store.groups import (
     MIN_PAGE_ROWS,
     Groups,
+    KeyPage,
+    Leading,
     PageReader,
     Range,
     ReadPage,
@@ -26,19 +28,20 @@ from parquetry.store.groups import (
     first_rows,
     is_crowded,
     one_by_one,
+    one_by_one_keys,
 )
-from parquetry.store.hbase.cells import Row, present
 from parquetry.store.hbase.client import HBaseTable
 from parquetry.store.hbase.filters import (
+    Row,
     all_of,
     any_of,
     keys_only,
+    present,
     row_ranges,
     satisfying,
     some_rows,
     values_only,
 )
-from parquetry.store.key_reads import KeyPage, Leading, one_by_one_keys
 
 FIRST_BATCH_ROWS, MAX_BATCH_ROWS = 64, 2000
 """Rows of the first request and of the largest: the first is small, as the range may have no more."""

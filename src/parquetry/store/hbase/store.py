@@ -11,10 +11,10 @@ from itertools import islice
 from parquetry.errors import ConfigurationError, StoreError, WarehouseError
 from parquetry.store.base import Fields
 from parquetry.store.condition import Condition
-from parquetry.store.groups import Groups, Range
-from parquetry.store.hbase.cells import Row, put_cell, swap_cell, value_of
+from parquetry.store.groups import Groups, KeyPage, Leading, Range, ReadCosts
 from parquetry.store.hbase.client import Cell, HBaseTable
 from parquetry.store.hbase.connection import Connections, RequestError
+from parquetry.store.hbase.filters import Row, put_cell, swap_cell, value_of
 from parquetry.store.hbase.scans import (
     FIRST_BATCH_ROWS,
     MAX_BATCH_BYTES,
@@ -26,7 +26,6 @@ from parquetry.store.hbase.scans import (
     leading,
     next_size,
 )
-from parquetry.store.key_reads import KeyPage, Leading, ReadCosts
 from parquetry.store.passwords import without_password
 
 DEFAULT_PORT = 9090

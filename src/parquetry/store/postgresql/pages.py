@@ -16,6 +16,8 @@ from parquetry.store.condition import Condition
 from parquetry.store.groups import (
     MIN_PAGE_ROWS,
     Groups,
+    KeyPage,
+    Leading,
     PageReader,
     Range,
     Row,
@@ -23,7 +25,6 @@ from parquetry.store.groups import (
     first_row,
     first_rows,
 )
-from parquetry.store.key_reads import KeyPage, Leading
 from parquetry.store.postgresql.connections import PostgreSQLConnections
 from parquetry.store.postgresql.statements import Statements
 

@@ -10,8 +10,7 @@ from parquetry.errors import StoreError, WarehouseError
 from parquetry.store.base import Fields
 from parquetry.store.batches import MAX_BATCH_BYTES, next_batch
 from parquetry.store.condition import Condition
-from parquetry.store.groups import Groups, Range, Row
-from parquetry.store.key_reads import KeyPage, Leading, ReadCosts
+from parquetry.store.groups import Groups, KeyPage, Leading, Range, ReadCosts, Row
 from parquetry.store.passwords import NO_PASSWORDS
 from parquetry.store.postgresql.address import Address
 from parquetry.store.postgresql.connections import PostgreSQLConnections, StatementError

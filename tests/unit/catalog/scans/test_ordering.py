@@ -7,8 +7,8 @@ import math
 import pyarrow as pa
 import pytest
 
-from parquetry.catalog.scans import ordering
-from parquetry.catalog.scans.ordering import RowOrder, sort_rows
+from parquetry.catalog.scans import planning
+from parquetry.catalog.scans.planning import RowOrder, sort_rows
 
 NAN = float("nan")
 
@@ -43,7 +43,7 @@ def test_types_have_their_order(values: list[object]) -> None:
 
 def test_a_limit_keeps_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows beyond the limit are dropped while batches come. The result is the same as of a whole sort."""
-    monkeypatch.setattr(ordering, "_ROWS_PER_SORT", 10)
+    monkeypatch.setattr(planning, "_ROWS_PER_SORT", 10)
     parts = batches_of(*[[(number * 37 + part * 11) % 101 for number in range(7)] for part in range(20)])
     every = sorted(value for part in parts for value in part.column("v").to_pylist())
     rows = pa.Table.from_batches(sort_rows(parts, RowOrder("v", False), 5, ("v",)))

@@ -202,7 +202,7 @@ def test_errors_name_what_is_wrong(lake: Catalog) -> None:
 
 def test_tasks_go_to_other_processes(lake: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     """A task has its plan with it; together the tasks have all rows."""
-    monkeypatch.setattr("parquetry.catalog.scans.tasks._BYTES_PER_TASK", 4000)
+    monkeypatch.setattr("parquetry.catalog.scans.reading._BYTES_PER_TASK", 4000)
     tasks = [pickle.loads(pickle.dumps(task)) for task in lake.scan("shop.t", "id < 225").tasks()]
     assert len(tasks) > 1
     assert sum(len(task.paths) for task in tasks) == 11

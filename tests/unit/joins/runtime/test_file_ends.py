@@ -9,13 +9,7 @@ import pytest
 from parquetry.errors import ValueTypeError
 from parquetry.joins.runtime.estimates import KeyFiles, key_files
 from parquetry.joins.runtime.key_ranges import partition_key_ranges
-from parquetry.metastore import (
-    FileRecord,
-    Metastore,
-    TableColumn,
-    TableMetadata,
-    Transaction,
-)
+from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.prune.select import Selection, select_files

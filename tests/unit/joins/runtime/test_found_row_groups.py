@@ -8,10 +8,7 @@ from typing import Any, Literal
 import pytest
 
 from parquetry.joins.runtime.cost_model import LIMITS
-from parquetry.joins.runtime.row_group_ranges import (
-    ColumnRanges,
-    ranges_for_readers,
-)
+from parquetry.joins.runtime.row_group_ranges import ColumnRanges, ranges_for_readers
 from parquetry.metastore import ColumnStatistics, FileRecord, Metastore, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.storage.model import TableColumn, TableMetadata

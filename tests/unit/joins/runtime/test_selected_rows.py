@@ -8,13 +8,7 @@ from decimal import Decimal
 import pytest
 
 from parquetry.joins.runtime.estimates import estimate_rows, spread
-from parquetry.metastore import (
-    FileRecord,
-    Metastore,
-    TableColumn,
-    TableMetadata,
-    Transaction,
-)
+from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.predicate.nodes import And, Compare, In, IsNull, Not, Or, Predicate

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from parquetry.metastore.check.fsck import Finding, fsck
-from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.storage.head import Head, edit_head, read_head
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.metastore.versions.newest_rows import NewestRow, decode_newest, encode_newest
 from tests.support.tables.lakes import NOW, TableLake
 

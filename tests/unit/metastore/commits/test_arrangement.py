@@ -28,8 +28,8 @@ from parquetry.metastore import (
     Totals,
 )
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.manifest import entries
+from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.store import MemoryStore
 from tests.support.stores.metastores import file, leftovers, metadata, whole_day
 

@@ -7,24 +7,14 @@ from collections.abc import Callable
 
 import pytest
 
-from parquetry.errors import (
-    CommitUnknownError,
-    StoreError,
-)
+from parquetry.errors import CommitUnknownError, StoreError
 from parquetry.metastore import Metastore, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.manifest import entries
 from parquetry.metastore.storage.head import read_head
 from parquetry.store import MemoryStore
 from tests.support.stores.commits import NEW, OLD, big_change, check_next_commit, count_writes
-from tests.support.stores.metastores import (
-    Crash,
-    FaultyStore,
-    content,
-    file,
-    leftovers,
-    new_table,
-)
+from tests.support.stores.metastores import Crash, FaultyStore, content, file, leftovers, new_table
 
 
 def test_all_kinds_of_change() -> None:

@@ -21,14 +21,7 @@ from parquetry.scan.generate import plan_scan
 from parquetry.scan.plan import ScanPlan
 from parquetry.store import MemoryStore
 from tests.support.stores.commits import Change
-from tests.support.stores.metastores import (
-    FaultyStore,
-    content,
-    file,
-    metadata,
-    new_table,
-    whole_day,
-)
+from tests.support.stores.metastores import FaultyStore, content, file, metadata, new_table, whole_day
 
 
 def test_appends_add_up() -> None:

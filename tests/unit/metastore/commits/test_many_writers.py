@@ -15,12 +15,7 @@ from parquetry.metastore import Metastore, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.store import SQLiteStore
 from tests.support.effort import examples
-from tests.support.stores.metastores import (
-    content,
-    file,
-    leftovers,
-    new_table,
-)
+from tests.support.stores.metastores import content, file, leftovers, new_table
 
 DECODE = """
 import sys, threading, types

@@ -21,12 +21,12 @@ from parquetry.metastore import (
 )
 from parquetry.metastore.check.fsck import fsck
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.restore import restore
-from parquetry.metastore.operations.rollback import rollback
+from parquetry.metastore.operations.history import rollback
 from parquetry.metastore.storage.keyspace import INDEXES, partition_prefix, prefix_range
 from parquetry.metastore.storage.model import PartitionIndex
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.metastore.versions.indexes import new_index
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare

@@ -9,10 +9,10 @@ import pytest
 from parquetry.errors import BatchCommittedError
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.storage.model import StreamBatch
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.store import MemoryStore
 from tests.support.stores.metastores import content, file, leftovers, new_table
 from tests.support.tables.lakes import NOW, TableLake

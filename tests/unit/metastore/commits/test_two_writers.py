@@ -11,10 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from parquetry.errors import (
-    CommitAbortedError,
-    CommitConflictError,
-)
+from parquetry.errors import CommitAbortedError, CommitConflictError
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.storage import owner

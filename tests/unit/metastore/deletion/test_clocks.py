@@ -17,19 +17,19 @@ from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadat
 from parquetry.metastore.cleanup.in_flight import LEASE_MS, WriteInFlight, keep_in_flight, writes_in_flight
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.replacement import Replacement
-from parquetry.metastore.deletion import clocks
-from parquetry.metastore.deletion.clocks import (
+from parquetry.metastore.deletion.file_access import FileAccess
+from parquetry.metastore.storage import clock, owner
+from parquetry.metastore.storage.keyspace import IN_FLIGHT
+from parquetry.metastore.storage.wire import encode
+from parquetry.metastore.vacuuming import clocks
+from parquetry.metastore.vacuuming.clocks import (
     HOUR_MS,
     Clocks,
     check_of_new_files,
     check_of_old_files,
     grace_of,
 )
-from parquetry.metastore.deletion.file_access import FileAccess
-from parquetry.metastore.deletion.vacuum import vacuum
-from parquetry.metastore.storage import clock, owner
-from parquetry.metastore.storage.keyspace import IN_FLIGHT
-from parquetry.metastore.storage.wire import encode
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.metastore.versions import snapshot
 from parquetry.store import MemoryStore
 

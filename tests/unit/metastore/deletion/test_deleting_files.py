@@ -18,12 +18,12 @@ from parquetry.errors import LocationTakenError
 from parquetry.metastore import ArrangementSpec, FileRecord, SkewMap, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.deletion.claims import claims, require_free, require_outside
-from parquetry.metastore.deletion.clocks import HOUR_MS
+from parquetry.metastore.deletion.dropped_files import DroppedTableFiles, purge
 from parquetry.metastore.deletion.file_access import FileAccess, RealPaths
-from parquetry.metastore.deletion.owned_files import DroppedTableFiles, purge
-from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.results import Removed
 from parquetry.metastore.storage.keyspace import metadata_key, partition_prefix, prefix_range
+from parquetry.metastore.vacuuming.clocks import HOUR_MS
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from tests.support.stores.metastores import metadata
 from tests.support.tables.lakes import NOW, TableLake
 

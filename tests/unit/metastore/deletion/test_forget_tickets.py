@@ -12,12 +12,12 @@ from parquetry.errors import CommitAbortedError
 from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, TableSnapshot, Transaction
 from parquetry.metastore.commits import attempt, committer
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.deletion.clocks import HOUR_MS
-from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.manifest.entries import TOMBSTONE
 from parquetry.metastore.storage import owner
 from parquetry.metastore.storage.head import Head, edit_head, read_head
 from parquetry.metastore.storage.keyspace import complement, partition_prefix
+from parquetry.metastore.vacuuming.clocks import HOUR_MS
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.store import MemoryStore
 from tests.support.stores.metastores import Crash, FaultyStore, content
 

@@ -11,13 +11,13 @@ import pytest
 from parquetry.errors import CommitConflictError, TableNotFoundError
 from parquetry.metastore import FileRecord, Metastore, Replacement, StagedTable, Transaction
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.namespace import orphans
 from parquetry.metastore.namespace.names import TableNames
 from parquetry.metastore.results import Removed
 from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.keyspace import RESTORING, UPKEEP, head_key
 from parquetry.metastore.storage.wire import encode
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.store import MemoryStore, Store
 from tests.support.stores.crashes import leftovers
 from tests.support.stores.failing_client import Client

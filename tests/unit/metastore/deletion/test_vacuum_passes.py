@@ -18,9 +18,9 @@ from parquetry.metastore import (
 )
 from parquetry.metastore.cleanup import upkeep_record
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.operations.indexes import create_index
 from parquetry.metastore.storage.owner import now_ms
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from tests.support.stores.rows_examined import rows_examined
 
 PARTITIONS = 40

@@ -13,10 +13,11 @@ from parquetry.data_files.file_batch import UNKNOWN, Bound, FileColumns, Recorde
 from parquetry.data_files.records import ColumnStatistics, FileRecord
 from parquetry.errors import MetastoreDamagedError
 from parquetry.metastore.manifest import columns
-from parquetry.metastore.manifest.batch_decoding import bounds_together, numbers_together
 from parquetry.metastore.manifest.columns import ChunkColumns, encode_columns
 from parquetry.metastore.manifest.encoding import (
     Packed,
+    bounds_together,
+    numbers_together,
     pack_bound,
     pack_numbers,
     unpack_bound,

@@ -17,17 +17,20 @@ from parquetry.layout.part import SortColumn
 from parquetry.metastore import Metastore, TableMetadata, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.manifest import entries
-from parquetry.metastore.manifest.chunks import chunk_files, read_chunks, read_summaries, read_together
-from parquetry.metastore.manifest.columns import MARK
-from parquetry.metastore.manifest.merge_policy import (
+from parquetry.metastore.manifest.chunks import (
     LEVELS,
     MAX_TAIL_BYTES,
     TAIL_BYTES_PER_ADDED_BYTE,
     Room,
+    chunk_files,
     files_in_order,
+    read_chunks,
+    read_summaries,
+    read_together,
     sort_column,
     to_rewrite,
 )
+from parquetry.metastore.manifest.columns import MARK
 from parquetry.metastore.manifest.summary import types_of
 from parquetry.metastore.storage.format import FormatRow
 from parquetry.metastore.storage.keyspace import (

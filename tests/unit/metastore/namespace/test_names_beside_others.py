@@ -14,9 +14,9 @@ from parquetry.metastore import Metastore, Transaction
 from parquetry.metastore.check.fsck import fsck
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.deletion.file_access import FileAccess
-from parquetry.metastore.deletion.vacuum import remove_orphans
 from parquetry.metastore.namespace import orphans
 from parquetry.metastore.storage.keyspace import HEADS, NAMES, name_key, prefix_range
+from parquetry.metastore.vacuuming.vacuum import remove_orphans
 from parquetry.store import MemoryStore, Store
 from tests.support.interleavings.steps import interrupted
 from tests.support.stores.failing_client import Client

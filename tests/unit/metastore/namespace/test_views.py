@@ -9,9 +9,9 @@ from parquetry.errors import NamespaceNotEmptyError, OtherKindError, TableExists
 from parquetry.metastore import Metastore, Replacement
 from parquetry.metastore.deletion.claims import claims
 from parquetry.metastore.deletion.file_access import FileAccess, RealPaths
-from parquetry.metastore.deletion.vacuum import remove_orphans
 from parquetry.metastore.namespace.staging import create_staged
 from parquetry.metastore.storage.owner import Owner
+from parquetry.metastore.vacuuming.vacuum import remove_orphans
 from parquetry.store import MemoryStore
 from tests.support.stores.metastores import metadata
 from tests.support.tables.arrangements import full_view

@@ -16,7 +16,7 @@ from parquetry.data_files.records import ColumnStatistics, FileRecord, TableColu
 from parquetry.errors import CommitConflictError, MetastoreDamagedError
 from parquetry.metastore import Metastore, TableMetadata, TableSnapshot, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.manifest import entries, merge_policy
+from parquetry.metastore.manifest import chunks, entries
 from parquetry.metastore.manifest.chunks import read_summaries
 from parquetry.metastore.operations.compact_metadata import compact_metadata
 from parquetry.metastore.results import Compacted
@@ -34,7 +34,7 @@ def file(place: int) -> FileRecord:
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entries, "MAX_INLINE_BYTES", 200)
     monkeypatch.setattr(entries, "MAX_CHUNK_FILES", 50)
-    monkeypatch.setattr(merge_policy, "MAX_TAIL_BYTES", 0)  # as if 50 files were many
+    monkeypatch.setattr(chunks, "MAX_TAIL_BYTES", 0)  # as if 50 files were many
 
 
 def grown(store: Store, warehouse: str = "/lake", **properties: str) -> TableSnapshot:

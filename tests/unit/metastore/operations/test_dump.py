@@ -12,12 +12,12 @@ import pytest
 from parquetry.errors import MetastoreVersionError, TableNotFoundError, WarehouseError
 from parquetry.metastore import ColumnStatistics, FileRecord, Metastore, Transaction
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.format import VERSION, read_manifest, write_manifest
 from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.manifest import entries
 from parquetry.metastore.storage.keyspace import CHUNKS, SUMMARIES, prefix_range
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.store import MemoryStore, SQLiteStore, Store
 from tests.support.stores.metastores import Content, Crash, FaultyStore, content, metadata
 from tests.support.tables.lakes import busy

@@ -13,15 +13,14 @@ from parquetry.catalog import Catalog
 from parquetry.errors import CommitConflictError, FileMissingError, TableNotFoundError
 from parquetry.metastore import FileRecord, Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.deletion import vacuum as vacuum_module
-from parquetry.metastore.deletion.clocks import HOUR_MS
-from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.manifest import entries
-from parquetry.metastore.operations.history import history
-from parquetry.metastore.operations.rollback import rollback
+from parquetry.metastore.operations.history import history, rollback
 from parquetry.metastore.results import Removed
 from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.keyspace import CHUNKS, COMMITS, METADATA, partition_prefix, prefix_range
+from parquetry.metastore.vacuuming import vacuum as vacuum_module
+from parquetry.metastore.vacuuming.clocks import HOUR_MS
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.store import MemoryStore, Store
 from tests.support.stores.metastores import Crash, FaultyStore, content, leftovers
 from tests.support.tables.lakes import NOW, TableLake, busy

@@ -11,12 +11,12 @@ import pytest
 from parquetry.errors import ForeignWarehouseError
 from parquetry.metastore import Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.deletion.owned_files import DroppedTableFiles
-from parquetry.metastore.deletion.vacuum import vacuum
+from parquetry.metastore.deletion.dropped_files import DroppedTableFiles
 from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.operations.relocate import relocate
 from parquetry.metastore.ownership.mark import MARK_FILE
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from tests.support.tables.owned_files import files, make, write
 
 ALL = 1 << 50

@@ -16,13 +16,13 @@ import pytest
 from parquetry.errors import ForeignWarehouseError, UnsupportedError
 from parquetry.metastore import Metastore, open_metastore
 from parquetry.metastore.check.fsck import fsck
-from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.ownership.mark import MARK_FILE
 from parquetry.metastore.storage import owner
 from parquetry.metastore.storage.format import read_successor
 from parquetry.metastore.storage.head import edit_head
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.store import SQLiteStore
 from tests.support.tables.owned_files import files, make, write
 

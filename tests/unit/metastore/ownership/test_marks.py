@@ -14,11 +14,10 @@ import parquetry
 from parquetry.errors import ForeignWarehouseError, MetastoreVersionError, WarehouseError
 from parquetry.metastore import Metastore, Replacement, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.deletion.vacuum import vacuum
-from parquetry.metastore.ownership.identity import read_identity
-from parquetry.metastore.ownership.mark import MARK_FILE
+from parquetry.metastore.ownership.mark import MARK_FILE, read_identity
 from parquetry.metastore.storage.format import FORMAT_VERSION
 from parquetry.metastore.storage.keyspace import IDENTITY
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.store import SQLiteStore
 from tests.support.stores.metastores import metadata
 from tests.support.tables.owned_files import files, make, write

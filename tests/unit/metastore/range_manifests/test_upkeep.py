@@ -13,7 +13,7 @@ from parquetry.metastore import (
     refresh_ranges,
     vacuum,
 )
-from parquetry.metastore.check.range_check import check_ranges
+from parquetry.metastore.check.manifest_check import check_ranges
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.range_manifests import upkeep
 from parquetry.metastore.range_manifests.records import RangeManifest, read_list, row_key

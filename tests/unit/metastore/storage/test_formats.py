@@ -40,7 +40,7 @@ from parquetry.metastore import (
     Transaction,
     open_metastore,
 )
-from parquetry.metastore.check.chunk_check import ColumnTypesByTicket, check_chunks
+from parquetry.metastore.check.manifest_check import ColumnTypesByTicket, check_chunks
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.restore import restore

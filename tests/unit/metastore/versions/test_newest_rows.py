@@ -17,9 +17,9 @@ from hypothesis import given, strategies as st
 
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.deletion.vacuum import vacuum
-from parquetry.metastore.operations.rollback import rollback
+from parquetry.metastore.operations.history import rollback
 from parquetry.metastore.storage.head import Head, edit_head, read_head
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.metastore.versions import newest_rows
 from parquetry.metastore.versions.newest_rows import NewestRow, complete_ticket, decode_newest, encode_newest
 from parquetry.metastore.versions.snapshot import load, load_commit

@@ -10,7 +10,7 @@ import pytest
 from parquetry.errors import TableNotFoundError
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.deletion.vacuum import vacuum
+from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.predicate.reading.parse import parse_filter
 from parquetry.scan import plan_scan
 from parquetry.store import MemoryStore

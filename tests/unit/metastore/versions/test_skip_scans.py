@@ -16,8 +16,7 @@ from parquetry.metastore.versions.indexes import find_index
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.reading.parse import parse_filter
 from parquetry.prune.query_cache import PartitionCache
-from parquetry.prune.report.report import Report
-from parquetry.prune.report.rows import report_rows
+from parquetry.prune.report.report import Report, report_rows
 from parquetry.prune.select import select_files
 from parquetry.scan import IndexOrder, plan_by_index, plan_scan
 from parquetry.store import MemoryStore, SQLiteStore, Store

@@ -21,8 +21,8 @@ from parquetry.metastore.commits.committer import commit
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
 from parquetry.planner.protocol import codec
+from parquetry.prune.report.join_values import RunTimeReport, TimedOutValues
 from parquetry.prune.report.report import Report
-from parquetry.prune.report.runtime import RunTimeReport, TimedOutValues
 from parquetry.prune.report.scan import ScanReport, Step
 from parquetry.types import parse_type
 from tests.support.spark.packed_values import membership

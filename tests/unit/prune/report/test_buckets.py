@@ -16,7 +16,7 @@ from parquetry.metastore import (
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.predicate.reading.parse import parse_filter
-from parquetry.prune.report.buckets import BucketReport
+from parquetry.prune.report.join import BucketReport
 from parquetry.prune.report.scan import ScanReport
 from parquetry.prune.rules.bucket_reasons import without_buckets
 from parquetry.prune.select import select_files

@@ -5,12 +5,7 @@
 
 from __future__ import annotations
 
-from parquetry.planner.protocol.questions.base import (
-    CatalogQuestion,
-    Question,
-    StatementOrigin,
-    TableRef,
-)
+from parquetry.planner.protocol.questions.base import CatalogQuestion, Question, StatementOrigin, TableRef
 from parquetry.planner.protocol.questions.catalog import (
     AlterNamespace,
     AlterTable,

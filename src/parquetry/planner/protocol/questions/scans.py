@@ -6,15 +6,7 @@ from typing import Any
 
 import msgspec
 
-from parquetry.joins import (
-    BucketGraph,
-    BucketPlace,
-    Candidate,
-    JoinFacts,
-    PlacementGraph,
-    SkewFacts,
-    SplitCandidate,
-)
+from parquetry.joins import BucketPlace, Candidate, JoinFacts, PlanGraph, SkewFacts
 from parquetry.planner.protocol.questions.base import CatalogQuestion, Question, TableRef
 from parquetry.planner.protocol.questions.partitions import Predicates
 from parquetry.prune import AggregateFunction, FirstRows, HeavyKeysReport, Hindrance, WholeAggregate
@@ -317,24 +309,20 @@ class ExplainJoins(Question, tag="explain_joins", frozen=True):
 class PlanJoins(CatalogQuestion, tag="plan_joins", frozen=True):
     """Answer: `PlannedJoins`, what the joins of one query need.
 
-    The bridge knows the candidates when it optimizes a plan. It knows which joins go by buckets only later,
-    when Spark plans the nodes, and then asks again if their numbers differ.
+    The bridge asks up to three times while it optimizes a plan, as each answer changes it: about heavy keys,
+    then about runtime filters, and at last about buckets.
 
     Attributes:
         candidates: for runtime filters of tables of this catalog.
         known_first: whether plan-time values that can be used are the whole answer. They narrow their scans,
             and the bridge asks again about the narrowed plan.
-        buckets: the joins by buckets, of tables of any catalog.
-        placement: the joins with a side in buckets, of tables of any catalog.
-        splits: the joins in buckets whose hot buckets might be split.
+        graph: the joins with a side in buckets, of tables of any catalog.
         skewed: joins whose heavy keys may be joined apart, with tables of this catalog.
         settings: of the session, with names that begin with `parquetry.`.
     """
 
     candidates: list[RuntimeCandidate] = []
     known_first: bool = False
-    buckets: BucketGraph | None = None
-    placement: PlacementGraph | None = None
-    splits: list[SplitCandidate] = []
+    graph: PlanGraph = PlanGraph([], [])
     skewed: list[SkewCandidate] = []
     settings: dict[str, str] = {}

@@ -16,8 +16,7 @@ from parquetry.data_files import Numbers
 from parquetry.metastore import FileBlock
 from parquetry.prune.needed_rows import FirstRows
 from parquetry.prune.rule import PruningRequest, Remaining
-from parquetry.prune.rules.results.expected_stop import expects_early_stop
-from parquetry.prune.rules.results.likely_rows import likely_rows
+from parquetry.prune.rules.results.estimates import expects_early_stop, likely_rows
 from parquetry.prune.rules.results.matching import condition_columns, fully_matching
 from parquetry.prune.rules.results.sort_keys import refusal, sort_columns
 from parquetry.prune.rules.results.sort_positions import sort_positions
