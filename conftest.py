@@ -15,7 +15,7 @@ collect_ignore = [] if find_spec("pyspark") else ["src/parquetry/spark", "demo"]
 _MEMORY = Path("/dev/shm")
 _ENOUGH = 1 << 30
 
-_SAMPLE = 12
+_SAMPLE = 24
 """How many cases of exhaustive tests exist for each case that is run, unless the environment says it."""
 
 _USUAL = 0.0065

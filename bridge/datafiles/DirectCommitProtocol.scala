@@ -24,11 +24,11 @@ case class WrittenFile(directory: String, slot: Long, path: String, bytes: Long,
  * Writes files where they will stay, under names never used before. No reader sees a file before the
  * metastore's commit names it. So files are never moved, and a failed attempt only has to delete its files.
  *
- * If there are several `places`, the last level of the directory that Spark gives a file, `…=3`, is the
+ * If there are several `slots`, the last level of the directory that Spark gives a file, `…=3`, is the
  * number of its rows' slot. The `SlotDirectory` of this slot gives the file's directory, below its partition
  * or absolute, and the bucket in its name.
  */
-class DirectCommitProtocol(folders: Folders, prefix: String, places: Array[SlotDirectory])
+class DirectCommitProtocol(folders: Folders, prefix: String, slots: Array[SlotDirectory])
   extends FileCommitProtocol with Serializable {
   private case class Begun(directory: String, slot: Long, suffix: String, name: String, path: Path)
   private case class Closed(bytes: Long, footer: Option[Array[Byte]])
@@ -36,7 +36,7 @@ class DirectCommitProtocol(folders: Folders, prefix: String, places: Array[SlotD
   @transient private var files = Seq.empty[WrittenFile]
   @transient private var begun = ArrayBuffer.empty[Begun]
   @transient private var closed = Map.empty[Path, Closed]
-  @transient private var allowance = 0L
+  @transient private var footerBytesLeft = 0L
 
   def committed: Seq[WrittenFile] = files
 
@@ -54,12 +54,12 @@ class DirectCommitProtocol(folders: Folders, prefix: String, places: Array[SlotD
   override def setupTask(task: TaskAttemptContext): Unit = {
     begun = ArrayBuffer.empty
     closed = Map.empty
-    allowance = WrittenFooters.allowance()
+    footerBytesLeft = WrittenFooters.allowance()
   }
 
   override def newTaskTempFile(task: TaskAttemptContext, dir: Option[String], spec: FileNameSpec): String = {
     val id = task.getTaskAttemptID
-    val (directory, slot) = taken(dir.getOrElse(""))
+    val (directory, slot) = splitSlot(dir.getOrElse(""))
     begin(directory, slot, f"$prefix-${id.getTaskID.getId}%05d-${id.getId}", spec.suffix.replaceFirst("^[-.]c\\d+", ""))
   }
   override def newTaskTempFile(task: TaskAttemptContext, dir: Option[String], ext: String): String =
@@ -68,15 +68,15 @@ class DirectCommitProtocol(folders: Folders, prefix: String, places: Array[SlotD
     throw new UnsupportedOperationException("partitions with a location of their own are known to the protocol")
 
   /** Begins the next file for the rows of a file that has become large enough. */
-  def another(path: String): String = {
+  def beginNext(path: String): String = {
     val first = begun.reverseIterator.find(_.path.toString == path).get
     begin(first.directory, first.slot, first.name, first.suffix)
   }
 
   /** Keeps what the task knows of a file that it has closed. */
   def close(path: Path, bytes: Long, footer: Option[Array[Byte]]): Unit = {
-    val sent = footer.filter(_.length <= allowance)
-    allowance -= sent.fold(0)(_.length)
+    val sent = footer.filter(_.length <= footerBytesLeft)
+    footerBytesLeft -= sent.fold(0)(_.length)
     closed += path -> Closed(bytes, sent)
   }
 
@@ -84,15 +84,15 @@ class DirectCommitProtocol(folders: Folders, prefix: String, places: Array[SlotD
    * Splits a directory as Spark names it into the partition's directory and the slot's number, its last
    * level.
    */
-  private def taken(directory: String): (String, Long) =
-    if (places.length < 2) (directory, 0)
+  private def splitSlot(directory: String): (String, Long) =
+    if (slots.length < 2) (directory, 0)
     else {
       val last = directory.lastIndexOf('/')
       (directory.take(last.max(0)), directory.drop(directory.lastIndexOf('=') + 1).toLong)
     }
 
   private def begin(directory: String, slot: Long, name: String, suffix: String): String = {
-    val path = SlotDirectory.find(places, slot).path(folders(directory), slot, f"$name-${begun.size}%04d", suffix)
+    val path = SlotDirectory.find(slots, slot).path(folders(directory), slot, f"$name-${begun.size}%04d", suffix)
     begun += Begun(directory, slot, suffix, name, path)
     path.toString
   }

@@ -75,7 +75,7 @@ class RollingWriter(override val path: String, factory: RollingFactory, open: St
     factory.perByte = bytes.toDouble / inMemory
     inMemory = 0
     estimate = 0
-    writer = open(factory.protocol.another(path))
+    writer = open(factory.protocol.beginNext(path))
   }
 
   private def finish(): Option[Long] = {

@@ -85,7 +85,7 @@ object RuntimeFacts {
      */
     def by(judged: RuntimeVerdict): Option[GatheredFacts] = {
       val candidate = judged.candidate
-      val key = if (judged.verdict.wanted) Some(candidate.source.widened.fold(candidate.source.key)(_._1)) else candidate.sparks.map(_.pruningKey)
+      val key = if (judged.verdict.wanted) Some(candidate.source.widened.fold(candidate.source.key)(_._1)) else candidate.sparksFilter.map(_.pruningKey)
       val (some, none) = others.values.toSeq.collect { case (scan, by, facts) if scan.isVariantOf(candidate.source.scan) && key.exists(by.semanticEquals) => facts }
         .partition(_.values.exists(_ > 0)) // before 4.2, a node may have a filter without values beside (`RuntimeFilteredScan`)
       if (some.length > 1) None else some.headOption.orElse(none.headOption)

@@ -16,7 +16,7 @@ import org.apache.spark.sql.parquetry.scan.{FewerFiles, ParquetryScan}
 case class RuntimeVerdict(candidate: RuntimeCandidate, verdict: VerdictAnswer) {
   /** The ids of the subqueries that give the scan its values, in filters of ours or in Spark's own. */
   def filters: Seq[ExprId] =
-    if (verdict.wanted) candidate.exprIds else candidate.sparks.filter(_ => verdict.how == Outcome.Spark).map(_.exprId).toSeq
+    if (verdict.wanted) candidate.exprIds else candidate.sparksFilter.filter(_ => verdict.how == Outcome.Spark).map(_.exprId).toSeq
 }
 
 /**
@@ -32,8 +32,8 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
   val judged = TreeNodeTag[Seq[RuntimeVerdict]]("parquetry.runtime")
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
-    val found = filtered(plan)
-    found.foreach {
+    val after = filtered(plan)
+    after.foreach {
       case Filter(condition, child) if condition.exists(arrives) => child.foreach {
         case relation: DataSourceV2ScanRelation if condition.references.exists(relation.outputSet.contains) => relation.scan match {
           case scan: ParquetryScan => scan.awaitValues()
@@ -43,7 +43,7 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
       }
       case _ =>
     }
-    found
+    after
   }
 
   /** Whether an expression has a value only when the query runs. */
@@ -65,7 +65,7 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
     val candidates = if (joins.isEmpty) Nil else new RuntimeCandidates(plan, joins).all
     val each = judge(candidates, knownFirst = rounds > 0)
     val known = if (rounds == 0) Nil
-      else each.filter(one => one.verdict.how == Outcome.Known && one.candidate.known.exists(_.tree.isDefined)).map(_.candidate)
+      else each.filter(one => one.verdict.how == Outcome.Known && one.candidate.planTimeValues.exists(_.tree.isDefined)).map(_.candidate)
     if (known.nonEmpty) decided(narrowed(plan, known), rounds - 1)
     else {
       val sparks = RuntimeTuples.sparks(each)
@@ -82,7 +82,7 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
 
   private def narrowed(plan: LogicalPlan, known: Seq[RuntimeCandidate]): LogicalPlan = {
     val fewer = known.map(_.source.scan).distinctBy(System.identityHashCode).map(scan => scan ->
-      known.filter(_.source.scan eq scan).flatMap(_.known).filter(_.tree.isDefined).distinctBy(_.tree).foldLeft(scan)((scan, values) =>
+      known.filter(_.source.scan eq scan).flatMap(_.planTimeValues).filter(_.tree.isDefined).distinctBy(_.tree).foldLeft(scan)((scan, values) =>
         scan.withPlanTimeValues(values.tree.get, values.condition)))
     def replaced(plan: LogicalPlan): LogicalPlan = plan.transform {
       case relation: DataSourceV2ScanRelation =>

@@ -25,8 +25,8 @@ object KeepSharedSubqueryScans extends PredicateHelper {
     if (!SQLConf.get.exchangeReuseEnabled ||
         !plan.containsAllPatterns(TreePattern.SCALAR_SUBQUERY, TreePattern.DYNAMIC_PRUNING_SUBQUERY)) plan
     else {
-      val once = new SharedScans(without(plan, _ => true))
-      val shared = plan.collectLeaves().map(scan => scan -> once.inSubqueries(scan)).filter(_._2.nonEmpty)
+      val sharedScans = new SharedScans(without(plan, _ => true))
+      val shared = plan.collectLeaves().map(scan => scan -> sharedScans.inSubqueries(scan)).filter(_._2.nonEmpty)
       val scans = shared.flatMap { case (scan, others) => scan +: others }
       if (scans.isEmpty) plan
       else {

@@ -15,25 +15,33 @@ import org.apache.spark.sql.parquetry.scan.ParquetryScan
 import org.apache.spark.sql.parquetry.versions.{PruningSubquery, ScanRelation}
 
 /**
+ * A plan whose rows give the values of a runtime filter.
+ *
+ * @param keys expressions of its columns, such as a join's keys on its build side, in order, as a broadcast
+ *   has them; empty if the scan's key is a range
+ * @param keyIndex index in `keys` of the key that gives the values
+ */
+case class ValueSource(build: LogicalPlan, keys: Seq[Expression], keyIndex: Int)
+
+/**
  * A candidate for a runtime filter: a scan of ours, the probe side, and a join's build side, whose values
  * could prune the scan.
  *
  * @param source the scan, and the join key in its columns
- * @param build the plan that gives the values
- * @param keys the join's keys on the build side, in order, as a broadcast has them; empty if the source's key
- *   is a range
- * @param place index in `keys` of the key that gives the values
+ * @param values the join's build side, and its keys
  * @param shared whether Spark will broadcast `build` for the join, and find that broadcast for the filter
- * @param known plan-time values, if there are any
+ * @param planTimeValues plan-time values, if there are any
  * @param valuesOf the only scan of ours that the values come from, if there is one
- * @param sparks Spark's own filter by the same values, if there is one
+ * @param sparksFilter Spark's own filter by the same values, if there is one
  * @param facts for the planner's verdict
  */
 case class RuntimeCandidate(
-    join: Join, source: KeySource, build: LogicalPlan, keys: Seq[Expression], place: Int, shared: Boolean,
-    known: Option[PlanTimeValues], valuesOf: Option[ParquetryScan], sparks: Option[DynamicPruningSubquery], facts: CandidateFacts) {
+    join: Join, source: KeySource, values: ValueSource, shared: Boolean, planTimeValues: Option[PlanTimeValues],
+    valuesOf: Option[ParquetryScan], sparksFilter: Option[DynamicPruningSubquery], facts: CandidateFacts) {
+  def build: LogicalPlan = values.build
+  def keys: Seq[Expression] = values.keys
   /** The key that gives the values. */
-  def buildKey: Expression = keys(place)
+  def buildKey: Expression = keys(values.keyIndex)
   /**
    * Whether values could prune something, since the planner knows something of the column in files. It would
    * refuse all others. It still decides about groups, whose candidates it takes or refuses together, about
@@ -51,36 +59,37 @@ case class RuntimeCandidate(
    * The filter. A plan that runs only for its values reads only their columns, and in one task: Spark takes
    * each distinct value once, and with several tasks it would shuffle for this.
    *
-   * @param alone whether `build` runs only for its values, although there is a broadcast of it
+   * @param runsAlone whether `build` runs only for its values, although there is a broadcast of it
    */
-  def filter(build: LogicalPlan, onlyShared: Boolean, alone: Boolean): Expression = source.widened match {
+  def filter(build: LogicalPlan, onlyShared: Boolean, runsAlone: Boolean): Expression = source.widened match {
     case _ if keys.isEmpty => JoinRanges.filter(source.key, build, exprIds.head)
     case Some((column, back)) =>
       // a value that the column's type does not have becomes NULL, which Spark leaves out
-      val value = Alias(back(keys(place)), "value")()
-      of(column, forValues(Project(Seq(value), build), value.toAttribute), Seq(value.toAttribute), 0, onlyShared = false)
-    case None if shared && !alone => of(source.key, build, keys, place, onlyShared)
+      val value = Alias(back(buildKey), "value")()
+      subquery(column, onlyForValues(Project(Seq(value), build), Seq(value.toAttribute)), onlyShared = false)
+    case None if shared && !runsAlone => subquery(source.key, values.copy(build = build), onlyShared)
     case None =>
       val (key, wanted) = source.key match {
         case tuple: KeyTuple => (tuple.copy(places = tuple.places.indices), tuple.places.map(keys))
-        case one => (one, Seq(keys(place)))
+        case one => (one, Seq(buildKey))
       }
-      of(key, forValues(build, wanted: _*), wanted, 0, onlyShared)
+      subquery(key, onlyForValues(build, wanted), onlyShared)
   }
 
   /** Whether a filter of Spark's own has the same values for the same column. */
-  def isOf(found: DynamicPruningSubquery): Boolean = found.pruningKey.semanticEquals(source.key) &&
-    found.broadcastKeyIndices.map(found.buildKeys).exists(key => keys.lift(place).exists(_.semanticEquals(key)))
+  def isOf(filter: DynamicPruningSubquery): Boolean = filter.pruningKey.semanticEquals(source.key) &&
+    filter.broadcastKeyIndices.map(filter.buildKeys).exists(key => keys.lift(values.keyIndex).exists(_.semanticEquals(key)))
 
   /** The filter by the minimum and maximum of the values in file statistics. */
   def betweenEnds(build: LogicalPlan): Expression =
-    KeyRangeFromFiles.of(keys(place), build).fold[Expression](Literal.TrueLiteral)(ends => PruningSubquery.between(ends.filter(source.key, exprIds)))
+    KeyRangeFromFiles.of(buildKey, build).fold[Expression](Literal.TrueLiteral)(ends => PruningSubquery.between(ends.filter(source.key, exprIds)))
 
-  private def forValues(build: LogicalPlan, keys: Expression*): LogicalPlan =
-    Repartition(1, shuffle = false, PruneBuildColumns.of(build, AttributeSet.fromAttributeSets(keys.map(_.references))))
+  /** A plan that runs only for the values of some keys. */
+  private def onlyForValues(build: LogicalPlan, keys: Seq[Expression]): ValueSource = ValueSource(
+    Repartition(1, shuffle = false, PruneBuildColumns.of(build, AttributeSet.fromAttributeSets(keys.map(_.references)))), keys, 0)
 
-  private def of(key: Expression, plan: LogicalPlan, keys: Seq[Expression], place: Int, onlyShared: Boolean) =
-    PruningSubquery(key, plan, keys, place, onlyShared, exprIds.head)
+  private def subquery(key: Expression, from: ValueSource, onlyShared: Boolean) =
+    PruningSubquery(key, from.build, from.keys, from.keyIndex, onlyShared, exprIds.head)
 }
 
 object RuntimeCandidate extends PredicateHelper {

@@ -17,7 +17,7 @@ import org.apache.spark.sql.parquetry.protocol.{Bridge, CandidateFacts}
  * the facts for the planner's verdict.
  */
 class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHelper {
-  private val found = mutable.ArrayBuffer.empty[RuntimeCandidate]
+  private val candidates = mutable.ArrayBuffer.empty[RuntimeCandidate]
   private val numbers = mutable.ArrayBuffer.empty[AnyRef]
   private val most = Bridge.terms.limits.joinedTables
   private val single: Seq[AnyRef] = plan.collectLeaves().collect { case r: DataSourceV2ScanRelation => r.scan: AnyRef }
@@ -25,7 +25,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
   private lazy val placed = plan.collect { case Filter(condition, _) => condition }
     .flatMap(_.collect { case d: DynamicPruningSubquery => d })
 
-  private lazy val once = new SharedScans(plan)
+  private lazy val sharedScans = new SharedScans(plan)
 
   def all: Seq[RuntimeCandidate] = {
     joins.foreach(direct)
@@ -33,15 +33,15 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
       case filter: Filter => besideOr(filter)
       case _ =>
     }
-    val directly = found.length
+    val directly = candidates.length
     roots(plan).filter(root => joins.exists(_ eq root)).foreach(narrowed)
-    found.toSeq ++ new UnionBuildSides(once, number).of(found.drop(directly).toSeq)
+    candidates.toSeq ++ new UnionBuildSides(sharedScans, number).of(candidates.drop(directly).toSeq)
   }
 
   /** The number of an object in the question to the planner. */
   private def number(of: AnyRef): Int = {
-    val known = numbers.indexWhere(_ eq of)
-    if (known >= 0) known
+    val number = numbers.indexWhere(_ eq of)
+    if (number >= 0) number
     else {
       numbers += of
       numbers.length - 1
@@ -61,12 +61,12 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
     val equal = join match {
       case EquiJoin(left, right, other) =>
         val broadcast = BroadcastSide.find(join).filter(_ => SQLConf.get.exchangeReuseEnabled)
-        val before = found.length
-        for (place <- left.keys.indices) {
-          of(join, "left", left, right, place, broadcast.contains(BuildRight), other.exists(ofNotIn))
-          of(join, "right", right, left, place, broadcast.contains(BuildLeft), other.exists(ofNotIn))
+        val before = candidates.length
+        for (keyIndex <- left.keys.indices) {
+          of(join, "left", left, right, keyIndex, broadcast.contains(BuildRight), other.exists(ofNotIn))
+          of(join, "right", right, left, keyIndex, broadcast.contains(BuildLeft), other.exists(ofNotIn))
         }
-        found ++= RuntimeTuples.known(found.drop(before).filter(_.keys.nonEmpty).toSeq)
+        candidates ++= RuntimeTuples.ofPlanTimeValues(candidates.drop(before).filter(_.keys.nonEmpty).toSeq)
         true
       case _ => false
     }
@@ -116,8 +116,8 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
   private def ofNotIn(e: Expression): Boolean = e.exists { case IsNull(_: EqualTo) => true; case _ => false }
 
   private def of(
-      join: Join, side: String, probed: JoinSide, built: JoinSide, place: Int, shared: Boolean, nullAware: Boolean): Unit = {
-    val (pruned, key) = (probed.plan, probed.keys(place))
+      join: Join, side: String, probed: JoinSide, built: JoinSide, keyIndex: Int, shared: Boolean, nullAware: Boolean): Unit = {
+    val (pruned, key) = (probed.plan, probed.keys(keyIndex))
     val JoinSide(build, keys) = built
     val sources = key match {
       case column: Attribute =>
@@ -127,25 +127,25 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
         val nullSafe = KeyTuple.isNullSafe(computed, probed.keys)
         KeySource.of(computed, pruned).map(_.copy(nullSafe = nullSafe))
     }
-    add(join, side, sources, build, keys, place, LogicalNames.of(keys(place)), shared, nullAware, equality = true, join.joinType)
+    add(join, side, sources, build, keys, keyIndex, LogicalNames.of(keys(keyIndex)), shared, nullAware, equality = true, join.joinType)
   }
 
   private def add(
-      join: Join, side: String, sources: Seq[KeySource], build: LogicalPlan, keys: Seq[Expression], place: Int, key: String,
+      join: Join, side: String, sources: Seq[KeySource], build: LogicalPlan, keys: Seq[Expression], keyIndex: Int, key: String,
       shared: Boolean, nullAware: Boolean, equality: Boolean, joinType: JoinType, from: Option[LogicalPlan] = None): Unit =
     for (source <- sources if single.exists(_ eq source.scan)) {
       val outside = shared && RuntimePlacement.fromOutside(build)
-      val (buildKey, ends) = (keys.lift(place), JoinRanges.extremes(source.key))
+      val (buildKey, ends) = (keys.lift(keyIndex), JoinRanges.extremes(source.key))
       val byScan = source.scan.filterAttributes().map(_.fieldNames().head).toSet
       val filterable = source.key.references.forall(a => byScan(a.name))
       // the build side's partitions are not listed for a scan that its values could not prune
-      val known = buildKey.filter(_ => from.isEmpty && filterable && source.scan.files > 1)
+      val planTimeValues = buildKey.filter(_ => from.isEmpty && filterable && source.scan.files > 1)
         .flatMap(PlanTimeValues.of(source, _, build))
       // file statistics are about columns, not about expressions
-      val told = buildKey.filter(_.dataType == source.key.dataType && source.form == "column" && filterable)
+      val rangeInFiles = buildKey.filter(_.dataType == source.key.dataType && source.form == "column" && filterable)
         .flatMap(KeyRangeFromFiles.of(_, build))
       val statistics = source.scan.estimateStatistics().sizeInBytes()
-      val sparks = buildKey.flatMap(spark(source.key, _))
+      val sparksFilter = buildKey.flatMap(spark(source.key, _))
       val facts = CandidateFacts(
         scan = number(source.relation),
         report = source.scan.reportSoFar,
@@ -161,7 +161,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
         nullAware = nullAware,
         build = RuntimeCandidate.ofBuild(build, buildKey.toSeq ++ ends.map(_.of),
           if (ends.isEmpty) key else ends.map(end => LogicalNames.of(end.of)).distinct.mkString(", "), number)
-          .copy(endsOf = told.map(found => number(found.relation))),
+          .copy(endsOf = rangeInFiles.map(range => number(range.relation))),
         source = number(from.getOrElse(build)),
         plan = equal(build),
         tupleColumn = buildKey.flatMap(_ => KeyTuple.columnOf(source.key).map(_.name)
@@ -169,12 +169,12 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
         narrowed = from.exists(!_.eq(build)),
         shared = shared && !outside,
         outside = outside,
-        readOnce = SQLConf.get.exchangeReuseEnabled && once.broken(source.relation, join),
-        known = known.map(_.facts),
+        readOnce = SQLConf.get.exchangeReuseEnabled && sharedScans.breaksReuse(source.relation, join),
+        known = planTimeValues.map(_.facts),
         held = Some(source).filterNot(_.scan.isEstimated).flatMap(PlanTimeValues.held).map(_.size),
-        placed = sparks.map(d => if (d.onlyInBroadcast) "shared" else "always"))
+        placed = sparksFilter.map(d => if (d.onlyInBroadcast) "shared" else "always"))
       val valuesOf = buildKey.map(KeySource.of(_, build)).collect { case Seq(one) => one.scan }
-      found += RuntimeCandidate(join, source, build, keys, place, shared && !outside, known, valuesOf, sparks, facts)
+      candidates += RuntimeCandidate(join, source, ValueSource(build, keys, keyIndex), shared && !outside, planTimeValues, valuesOf, sparksFilter, facts)
     }
 
   /** Spark's own filter of a column by a key, if there is one. */

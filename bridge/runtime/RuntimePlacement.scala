@@ -53,7 +53,7 @@ class RuntimePlacement(plan: LogicalPlan, wanted: Seq[RuntimeVerdict]) {
     BalancedChains.all(filters.filter(_.candidate.source.scan eq relation.scan)
       .map(w =>
         if (w.verdict.how == Outcome.Ends) w.candidate.betweenEnds(build(w))
-        else w.candidate.filter(build(w), w.verdict.how == Outcome.Shared, alone = withinBroadcast(w))))
+        else w.candidate.filter(build(w), w.verdict.how == Outcome.Shared, runsAlone = withinBroadcast(w))))
       .fold[LogicalPlan](relation)(Filter(_, relation))
 
   /**

@@ -17,7 +17,7 @@ object RuntimeTuples extends PredicateHelper {
       val some = numbered.filter(group(_) == number)
       val (used, evaluated) = usable(some.map(_.candidate.source))
       val members = used.map(some)
-      Option.when(members.nonEmpty)(members).flatMap(together(_, evaluated)).map(members -> _)
+      Option.when(members.nonEmpty)(members).flatMap(asTuple(_, evaluated)).map(members -> _)
     }
     verdicts.filterNot(one => tuples.exists(_._1.exists(_ eq one))) ++ tuples.map(_._2)
   }
@@ -34,7 +34,7 @@ object RuntimeTuples extends PredicateHelper {
   }
 
   /** The tuples of a join's keys that are known in planning, one for each scan that the keys come from. */
-  def known(keyed: Seq[RuntimeCandidate]): Seq[RuntimeCandidate] =
+  def ofPlanTimeValues(keyed: Seq[RuntimeCandidate]): Seq[RuntimeCandidate] =
     keyed.filter(one => one.facts.tupleColumn.isDefined && one.facts.filterable && one.source.scan.files > 1)
       .groupBy(one => (System.identityHashCode(one.source.relation), one.facts.side, one.source.steps.map(_.node))).values.toSeq.flatMap { some =>
         val (used, evaluated) = usable(some.map(_.source))
@@ -42,17 +42,17 @@ object RuntimeTuples extends PredicateHelper {
         val tuple = KeyTuple(members.map(_.source.key), members.indices, evaluated)
         if (tuple.columns.length < 2) None
         else PlanTimeValues.ofTuples(members.head.source, tuple, members.map(_.buildKey), members.head.build)
-          .filter(values => values.complete || values.tree.isDefined).map(ofKnown(members, tuple, _))
+          .filter(values => values.complete || values.tree.isDefined).map(byPlanTimeValues(members, tuple, _))
       }
 
-  private def ofKnown(members: Seq[RuntimeCandidate], tuple: KeyTuple, values: PlanTimeValues): RuntimeCandidate = {
+  private def byPlanTimeValues(members: Seq[RuntimeCandidate], tuple: KeyTuple, values: PlanTimeValues): RuntimeCandidate = {
     val first = members.head
     val steps = members.map(_.source.steps).transpose.map(same => same.head.copy(keyed = same.forall(_.keyed), deterministic = same.forall(_.deterministic)))
     val facts = first.facts.copy(
       column = tuple.sql, form = "tuple", steps = steps, tupleColumn = None, shared = false, known = Some(values.facts), held = None, placed = None,
       build = first.facts.build.copy(key = KeyTuple.text(members.map(one => LogicalNames.of(one.buildKey)))))
-    first.copy(source = first.source.copy(key = tuple, steps = steps), keys = members.map(_.buildKey), place = 0, shared = false,
-      known = Some(values), valuesOf = None, sparks = None, facts = facts)
+    first.copy(source = first.source.copy(key = tuple, steps = steps), values = ValueSource(first.build, members.map(_.buildKey), 0), shared = false,
+      planTimeValues = Some(values), valuesOf = None, sparksFilter = None, facts = facts)
   }
 
   /** The candidates for tuples that Spark has its own filters for, one for each key. */
@@ -63,22 +63,22 @@ object RuntimeTuples extends PredicateHelper {
   def without(plan: LogicalPlan, sparks: Seq[RuntimeCandidate]): LogicalPlan = plan.transform {
     case filter @ Filter(condition, child) if condition.exists(_.isInstanceOf[DynamicPruningSubquery]) =>
       val kept = splitConjunctivePredicates(condition).filter {
-        case found: DynamicPruningSubquery => !sparks.exists(_.isOf(found))
+        case pruning: DynamicPruningSubquery => !sparks.exists(_.isOf(pruning))
         case _ => true
       }
       BalancedChains.all(kept.map(RuntimePlacement.inSparks(_)(without(_, sparks))))
         .fold[LogicalPlan](child)(all => if (all fastEquals condition) filter else filter.copy(condition = all))
   }
 
-  private def together(members: Seq[RuntimeVerdict], evaluated: Boolean): Option[RuntimeVerdict] = {
+  private def asTuple(members: Seq[RuntimeVerdict], evaluated: Boolean): Option[RuntimeVerdict] = {
     val candidates = members.map(_.candidate)
     val first = candidates.head
-    val (keys, places) =
-      if (first.shared) (first.keys, candidates.map(_.place))
-      else (candidates.map(one => one.keys(one.place)), candidates.indices)
-    val tuple = KeyTuple(candidates.map(_.source.key), places, evaluated)
+    val (keys, keyIndices) =
+      if (first.shared) (first.keys, candidates.map(_.values.keyIndex))
+      else (candidates.map(_.buildKey), candidates.indices)
+    val tuple = KeyTuple(candidates.map(_.source.key), keyIndices, evaluated)
     val texts = tuple.columns.map { column =>
-      val key = keys(places(column.at))
+      val key = keys(keyIndices(column.at))
       LogicalNames.of(key match {
         case Coalesce(Seq(of, _: Literal)) if column.flag.isDefined => of
         case other => other
@@ -89,7 +89,7 @@ object RuntimeTuples extends PredicateHelper {
       build = first.facts.build.copy(key = KeyTuple.text(texts)))
     val verdict = Seq(Outcome.Shared, Outcome.Collected).flatMap(how => members.map(_.verdict).find(_.how == how)).headOption
     val candidate = first.copy(
-      source = first.source.copy(key = tuple), keys = keys, place = places.head, known = None, valuesOf = None, facts = facts)
+      source = first.source.copy(key = tuple), values = ValueSource(first.build, keys, keyIndices.head), planTimeValues = None, valuesOf = None, facts = facts)
     verdict.filter(_ => tuple.columns.length > 1).map(RuntimeVerdict(candidate, _))
   }
 }

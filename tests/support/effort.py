@@ -10,18 +10,24 @@ from __future__ import annotations
 import itertools
 import os
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from importlib.metadata import version
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 import pytest
 
+from parquetry.config import SPARK_SERIES, series_of
+
 _SAMPLE = Fraction(os.environ.get("PARQUETRY_TEST_SAMPLE", "1"))
 STEP = max(1, int(_SAMPLE))
+IS_NEWEST = not find_spec("pyspark") or series_of(version("pyspark")) == next(iter(SPARK_SERIES))
+"""Whether the installed series of Spark is the one whose tests are more than the core."""
 FEW = 2
-"""The most values of a parameter, such as a format or a switch, whose values are all among the cases that are
-run.
+"""The most values of a parameter, such as a format or a switch, whose values are all among the cases that a
+file runs.
 """
 _T = TypeVar("_T")
 
@@ -59,9 +65,10 @@ def portion(things: Sequence[_T], one_in: int, case: str) -> Sequence[_T]:
 def left_out(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """Return the cases that are not run where a sample is run.
 
-    Of each test's cases, one of `STEP` is run, at least one, and more until both values of a parameter with
-    two have had their turn. The choice is always the same. A test with the marker `every_case` runs whole,
-    and one with the marker `exhaustive` does not run.
+    Of each test's cases, one of `STEP` is run, and at least one. The tests of a file take turns with the
+    values of a parameter that has two: each test runs the one that the tests before it have run less often.
+    Both values are among the file's cases. The choice is always the same. A test with the marker
+    `every_case` runs whole on the newest series of Spark, and one with the marker `exhaustive` does not run.
     """
     if STEP == 1:
         return []
@@ -70,23 +77,35 @@ def left_out(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     for item in items:
         if item.get_closest_marker("exhaustive"):
             out.append(item)
-        elif hasattr(item, "callspec") and not item.get_closest_marker("every_case"):
+        elif hasattr(item, "callspec") and not (IS_NEWEST and item.get_closest_marker("every_case")):
             of_test[item.nodeid.partition("[")[0]].append(item)
-    return [*out, *(item for cases in of_test.values() for item in _left_out(cases))]
+    turns: defaultdict[str, Counter[tuple[str, int]]] = defaultdict(Counter)
+    for test, cases in of_test.items():
+        out += _left_out(cases, turns[test.partition("::")[0]])
+    return out
 
 
-def _left_out(cases: Sequence[Any]) -> Iterator[Any]:
+def _left_out(cases: Sequence[Any], turns: Counter[tuple[str, int]]) -> Iterator[Any]:
+    """Yield the cases of a test that are not run.
+
+    Args:
+        cases: all cases.
+        turns: how often the tests of the file run each value of a parameter with two, so far.
+    """
     values: defaultdict[str, set[int]] = defaultdict(set)
     for case in cases:
         for name, position in case.callspec.indices.items():
             values[name].add(position)
-    wanted = {(name, each) for name, of_name in values.items() if len(of_name) <= FEW for each in of_name}
+    few = {(name, each) for name, of_name in values.items() if len(of_name) <= FEW for each in of_name}
+    shown = {case: few.intersection(case.callspec.indices.items()) for case in cases}
     number = -(-len(cases) // STEP)
-    for case in sorted(cases, key=lambda case: zlib.crc32(case.name.encode())):
-        shows = wanted.intersection(case.callspec.indices.items())
-        if number > 0 or shows:
+    order = {
+        case: (sum(turns[each] for each in shown[case]), zlib.crc32(case.name.encode())) for case in cases
+    }
+    for case in sorted(cases, key=order.__getitem__):
+        if number > 0 or not all(turns[each] for each in shown[case]):
             number -= 1
-            wanted -= shows
+            turns.update(shown[case])
         else:
             yield case
 

@@ -31,6 +31,8 @@ from tests.support.growth import (
 STATEMENTS_PER_ROUND = 15
 STREAM_EVERY = 5
 """Rounds: a stream takes as long as ten other statements."""
+WARM_UP = 3
+"""Rounds, one of them with a stream. Later ones do nothing for the first time, such as to start a thread."""
 
 
 def one_round(spark: SparkSession, db: str, number: int, checkpoint: Path) -> None:
@@ -101,7 +103,7 @@ def soak(
 
     spark.sql(f"CREATE TABLE {db}.kept (id BIGINT, v BIGINT, p INT) PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {db}.kept SELECT id, id * 2, id % 2 FROM range(10)")
-    tenth = max(STREAM_EVERY + 1, rounds // 10)
+    tenth = max(WARM_UP, rounds // 10)
     moments = {0: counts()}
     for number in range(1, rounds + 1):
         one_round(spark, db, number - 1, folder)

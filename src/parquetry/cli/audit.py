@@ -9,8 +9,8 @@ import msgspec
 import typer
 
 from parquetry.cli import output
-from parquetry.cli.app import ConfOption, JsonOption, StoreOption, WarehouseOption, app
-from parquetry.cli.publish import read_setting
+from parquetry.cli.app import app
+from parquetry.cli.options import JsonOption, SparkOptions
 
 
 @app.command(epilog="Example: parquetry audit /tmp/parquetry-audit/8137.json -w /data/lake")
@@ -18,9 +18,7 @@ def audit(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="The file that an error PARQUETRY_AUDIT named.")
     ],
-    conf: ConfOption = None,
-    warehouse: WarehouseOption = None,
-    store: StoreOption = None,
+    spark: SparkOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Check a claim about rows again that did not hold.
@@ -30,10 +28,9 @@ def audit(
     runs again, in the tables' present versions. The exit code is 1 if the claim is still wrong.
     """
     from parquetry.spark import read_failed_audit, replay_audit
-    from parquetry.warehouse import find_warehouse
 
     failed = read_failed_audit(file)
-    replay = replay_audit(find_warehouse(warehouse, store), failed, dict(map(read_setting, conf or ())))
+    replay = replay_audit(spark.find(), failed, spark.settings())
     if as_json:
         more = {"rules": failed.rules, "statement": failed.statement, "plan": failed.plan}
         output.print_json([msgspec.structs.asdict(replay) | more])

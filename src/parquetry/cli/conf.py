@@ -14,7 +14,8 @@ from typing import Annotated
 import typer
 
 from parquetry.cli import output
-from parquetry.cli.app import JsonOption, StoreOption, WarehouseOption, app
+from parquetry.cli.app import app
+from parquetry.cli.options import JsonOption, WarehouseOptions, option
 
 _PASSWORD_REMEDY = (
     "the store's URL has a password. Set it in a file that only its owner may read (spark-defaults.conf with mode 600), or give "
@@ -24,16 +25,16 @@ _PASSWORD_REMEDY = (
 
 @app.command(epilog="Example: pyspark $(parquetry conf --flags --warehouse /data/lake)")
 def conf(
+    *,
     catalog: Annotated[
         str, typer.Option("--catalog", metavar="NAME", help="Name of the catalog in SQL.")
     ] = "lake",
     spark: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--spark",
-            metavar="VERSION",
-            help="The Spark that gets the settings, such as 4.1; else the one in SPARK_HOME, else the installed PySpark.",
-            show_default=False,
+            "VERSION",
+            "The Spark that gets the settings, such as 4.1; else the one in SPARK_HOME, else the installed PySpark.",
         ),
     ] = None,
     flags: Annotated[
@@ -41,15 +42,13 @@ def conf(
     ] = False,
     write: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--write",
-            metavar="FILE",
-            help="Write them into this file, such as $SPARK_HOME/conf/spark-defaults.conf, and keep what else is in it.",
-            show_default=False,
+            "FILE",
+            "Write them into this file, such as $SPARK_HOME/conf/spark-defaults.conf, and keep what else is in it.",
         ),
     ] = None,
-    warehouse: WarehouseOption = None,
-    store: StoreOption = None,
+    warehouse: WarehouseOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Print or write Spark's settings for a warehouse.
@@ -70,7 +69,7 @@ def conf(
 
     if sum((flags, as_json, write is not None)) > 1:
         raise ConfigurationError("Options --flags, --json and --write exclude each other: give one of them.")
-    settings, hidden = _settings(catalog, spark, warehouse, store)
+    settings, hidden = _settings(catalog, spark, warehouse)
     file = write or defaults_file()
     text = _read(file) if file is not None else ""
     settings = beside_existing({entry.name: entry.value for entry in defaults_entries(text)}, settings)
@@ -85,15 +84,14 @@ def conf(
 
 
 def _settings(
-    catalog: str, spark: str | None, warehouse: str | None, store: str | None
+    catalog: str, spark: str | None, warehouse: WarehouseOptions
 ) -> tuple[dict[str, str], list[str]]:
     """Return the settings, and the names of passwords, which are not printed."""
     import parquetry
     from parquetry.errors import ConfigurationError
     from parquetry.spark import version_in_use
-    from parquetry.warehouse import find_warehouse
 
-    source = find_warehouse(warehouse, store)
+    source = warehouse.find()
     version = spark or version_in_use()
     if version is None:
         raise ConfigurationError(

@@ -9,37 +9,25 @@ import typer
 
 from parquetry import texts
 from parquetry.cli import output
-from parquetry.cli.app import (
-    ConfOption,
-    JsonOption,
-    StoreOption,
-    TableArgument,
-    WarehouseOption,
-    app,
-    open_catalog,
-)
-from parquetry.cli.publish import read_setting
+from parquetry.cli.app import app
+from parquetry.cli.options import DryRunOption, JsonOption, SparkOptions, TableArgument, option
 
 
 @app.command(epilog="Example: parquetry erase sales.orders 'customer = 7' --dry-run")
 def erase(
     table: TableArgument,
     condition: Annotated[str, typer.Argument(metavar="CONDITION", help="The rows, as in DELETE … WHERE.")],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Report what would be done, and change nothing.")
-    ] = False,
+    *,
+    dry_run: DryRunOption = False,
     grace_hours: Annotated[
         int | None,
-        typer.Option(
+        option(
             "--grace-hours",
-            metavar="N",
-            help="The age at which a file that no version lists is deleted, as for vacuum; an hour at least.",
-            show_default=False,
+            "N",
+            "The age at which a file that no version lists is deleted, as for vacuum; an hour at least.",
         ),
     ] = None,
-    conf: ConfOption = None,
-    warehouse: WarehouseOption = None,
-    store: StoreOption = None,
+    spark: SparkOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Erase rows for good.
@@ -47,18 +35,12 @@ def erase(
     Deletes the rows, ends all versions that have them, and removes what statistics, logs for other readers,
     links and the history keep of them. Says what it cannot reach. It starts Spark.
     """
-    import parquetry
-    from parquetry.warehouse import find_warehouse
-
-    settings = dict(map(read_setting, conf or ()))
-    with open_catalog(warehouse, store) as catalog:
-        name = catalog.table(table).name  # fails before Spark is started
-    _ = parquetry.configure  # raises with a remedy if Spark is missing
+    settings, name = spark.settings(), spark.full_name(table)
     from parquetry.spark import call_procedure
 
     arguments = {"table": name, "condition": condition, "dry_run": dry_run}
     arguments |= {} if grace_hours is None else {"grace_hours": grace_hours}
-    records = call_procedure(find_warehouse(warehouse, store), "erase", arguments, settings)
+    records = call_procedure(spark.find(), "erase", arguments, settings)
     if as_json:
         output.print_json(records)
         return

@@ -18,18 +18,8 @@ import typer
 
 from parquetry import texts
 from parquetry.cli import output
-from parquetry.cli.app import (
-    FilterArgument,
-    JsonOption,
-    StorageOption,
-    StoreOption,
-    TableArgument,
-    WarehouseOption,
-    WhereOption,
-    app,
-    one_filter,
-    storage_options,
-)
+from parquetry.cli.app import app
+from parquetry.cli.options import FilterOptions, JsonOption, StorageOptions, TableArgument, keyword
 from parquetry.operations import OPERATIONS, Argument, Operation, Timestamp
 
 if TYPE_CHECKING:
@@ -77,20 +67,10 @@ class _Warehouse:
 
 
 @contextmanager
-def _open_context(
-    warehouse: str | None, store: str | None, storage_option: Sequence[str] | None
-) -> Iterator[_Warehouse]:
-    from parquetry.locations import ArrowFileSystems, use_file_systems
-    from parquetry.metastore import open_metastore
+def _open_context(options: StorageOptions) -> Iterator[_Warehouse]:
     from parquetry.planner import NoEngine
-    from parquetry.warehouse import find_warehouse
 
-    options = storage_options(storage_option)
-    source = find_warehouse(warehouse, store)
-    with (
-        open_metastore(source.location, source.store) as metastore,
-        use_file_systems(ArrowFileSystems(options)),
-    ):
+    with options.file_systems(), options.metastore() as metastore:
         yield _Warehouse(metastore, NoEngine())
 
 
@@ -100,18 +80,11 @@ def _add_command(operation: Operation) -> None:
     assert command is not None
     shown = [argument for argument in operation.arguments if argument.option.of_command]
 
-    def run(
-        *,
-        warehouse: str | None,
-        store: str | None,
-        storage_option: list[str] | None,
-        as_json: bool,
-        **given: Any,
-    ) -> None:
+    def run(*, warehouse: StorageOptions, as_json: bool, **given: Any) -> None:
         arguments = {argument.name: _value(argument, given) for argument in shown}
         if (complaint := command.misuse(arguments)) is not None:
             raise typer.BadParameter(complaint)
-        with _open_context(warehouse, store, storage_option) as context:
+        with _open_context(warehouse) as context:
             records = list(operation.run(context, **arguments))
             sentence = None if as_json else command.sentence(context, records, arguments)
         if sentence is None:
@@ -161,15 +134,9 @@ def _cell(name: str, kind: str, value: Any) -> Any:
 # -- arguments
 
 
-def _parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
-
-
 _COMMON = (
-    _parameter("warehouse", WarehouseOption, None),
-    _parameter("store", StoreOption, None),
-    _parameter("storage_option", StorageOption, None),
-    _parameter("as_json", JsonOption, False),
+    keyword("warehouse", StorageOptions),
+    keyword("as_json", JsonOption, False),
 )
 """The options of every command."""
 _POSITIONAL = ("table", "where")
@@ -179,15 +146,14 @@ def _parameters(argument: Argument) -> Iterator[inspect.Parameter]:
     """Yield the parameters of the command's function for an argument."""
     name, words = argument.name, argument.option.help or _help(argument.comment)
     if name == "table":
-        yield _parameter(name, TableArgument, argument.default)
+        yield keyword(name, TableArgument, argument.default)
     elif name == "where":
-        yield _parameter("condition", FilterArgument, None)
-        yield _parameter(name, WhereOption, None)
+        yield keyword(name, FilterOptions)
     elif argument.kind is bool:
         name = _flag_name(argument)
-        yield _parameter(name, Annotated[bool, typer.Option(_option_name(name), help=words)], False)
+        yield keyword(name, Annotated[bool, typer.Option(_option_name(name), help=words)], False)
     else:
-        yield _parameter(name, _hint(argument, words), argument.default)
+        yield keyword(name, _hint(argument, words), argument.default)
 
 
 def _hint(argument: Argument, words: str) -> Any:
@@ -226,8 +192,8 @@ def _option_name(name: str) -> str:
 def _value(argument: Argument, given: Mapping[str, Any]) -> Any:
     """Return an argument as the operation takes it, from what was given to its command."""
     value = given[_flag_name(argument)]
-    if argument.name == "where":
-        return one_filter(given["condition"], value)
+    if isinstance(value, FilterOptions):
+        return value.text()
     if isinstance(value, datetime):
         moment = value.astimezone() if value.tzinfo is None else value
         return int(moment.timestamp() * 1000) * 1000

@@ -15,18 +15,17 @@ import typer
 
 from parquetry import texts
 from parquetry.cli import output
-from parquetry.cli.app import (
-    ConfOption,
+from parquetry.cli.app import app
+from parquetry.cli.options import (
+    HostOption,
     JsonOption,
-    StorageOption,
-    StoreOption,
+    PortOption,
+    SparkOptions,
+    StorageOptions,
     TableArgument,
-    WarehouseOption,
-    app,
-    open_catalog,
-    storage_options,
+    WarehouseOptions,
+    option,
 )
-from parquetry.errors import ConfigurationError
 
 
 class Format(Enum):
@@ -39,14 +38,9 @@ class Format(Enum):
 @app.command(epilog="Example: parquetry publish sales.orders --as lake.orders")
 def publish(
     table: TableArgument,
+    *,
     hive_table: Annotated[
-        str | None,
-        typer.Option(
-            "--as",
-            metavar="TABLE",
-            help="Its name in Hive, as database.table; else the same.",
-            show_default=False,
-        ),
+        str | None, option("--as", "TABLE", "Its name in Hive, as database.table; else the same.")
     ] = None,
     format: Annotated[
         Format, typer.Option("--format", help="A Hive metastore, or a Delta log in the table's folder.")
@@ -60,9 +54,7 @@ def publish(
             "--read-only", help="Give Hive folders of hard links, in which nobody can write (Hive alone)."
         ),
     ] = False,
-    conf: ConfOption = None,
-    warehouse: WarehouseOption = None,
-    store: StoreOption = None,
+    spark: SparkOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Publish a table to a Hive metastore.
@@ -76,19 +68,12 @@ def publish(
     if format is Format.DELTA or follow:
         if read_only:
             raise typer.BadParameter("--read-only is for Hive: a Delta log is for reading anyway.")
-        _publish_delta(table, hive_table, format, follow, (warehouse, store), as_json)
+        _publish_delta(table, hive_table, format, follow, spark, as_json)
         return
-    import parquetry
-    from parquetry.warehouse import find_warehouse
-
-    settings = dict(map(read_setting, conf or ()))
-    with open_catalog(warehouse, store) as catalog:
-        name = catalog.table(table).name  # fails before Spark is started
-    _ = parquetry.configure  # raises with a remedy if Spark is missing
+    settings, name = spark.settings(), spark.full_name(table)
     from parquetry.spark import publish_table
 
-    source = find_warehouse(warehouse, store)
-    _print_records(publish_table(source, name, hive_table, settings, read_only=read_only), as_json)
+    _print_records(publish_table(spark.find(), name, hive_table, settings, read_only=read_only), as_json)
 
 
 def _print_records(records: Sequence[Mapping[str, Any]], as_json: bool) -> None:
@@ -107,28 +92,20 @@ def _publish_delta(
     hive_table: str | None,
     format: Format,
     follow: bool,
-    source: tuple[str | None, str | None],
+    warehouse: WarehouseOptions,
     as_json: bool,
 ) -> None:
     if format is Format.HIVE:
         raise typer.BadParameter("--follow is for --format delta: publish to Hive again after writing.")
     if hive_table is not None:
         raise typer.BadParameter("--as is for Hive: a Delta log is in the table's folder and has no name.")
-    with open_catalog(*source) as catalog:
+    with warehouse.open() as catalog:
         added = catalog.publish_delta(table, follow=follow)
         folder = f"{catalog.table(table).location}/_delta_log"
     if as_json:
         output.print_json([{"action": "versions added", "count": added, "detail": folder}])
     else:
         print(f"{texts.quantity(added, 'version')} added to {folder}")
-
-
-def read_setting(text: str) -> tuple[str, str]:
-    """Return the name and the value of a setting."""
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise ConfigurationError(f"Option --conf {text!r} is no setting: write KEY=VALUE.")
-    return key, value
 
 
 class Planning(Enum):
@@ -152,10 +129,9 @@ TokenOption = Annotated[
 
 @app.command(epilog="Example: parquetry serve-iceberg -w /data/lake --port 8181")
 def serve_iceberg(
-    host: Annotated[
-        str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", metavar="N", help="The port.", min=1, max=65535)] = 8181,
+    *,
+    host: HostOption = "127.0.0.1",
+    port: PortOption = 8181,
     token: TokenOption = None,
     planning: Annotated[
         Planning,
@@ -166,11 +142,10 @@ def serve_iceberg(
     ] = Planning.SERVER,
     catalog: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--catalog",
-            metavar="NAME",
-            help="The name of the warehouse's catalog in Spark, such as lake: views are served, too, which name their tables by it.",
-            show_default=False,
+            "NAME",
+            "The name of the warehouse's catalog in Spark, such as lake: views are served, too, which name their tables by it.",
         ),
     ] = None,
     workers: Annotated[
@@ -179,9 +154,7 @@ def serve_iceberg(
             "--workers", metavar="N", help="Number of processes that answer, one for each core.", min=1
         ),
     ] = 1,
-    warehouse: WarehouseOption = None,
-    store: StoreOption = None,
-    storage_option: StorageOption = None,
+    warehouse: StorageOptions,
 ) -> None:
     """Serve a warehouse to Iceberg's readers.
 
@@ -191,9 +164,8 @@ def serve_iceberg(
     manifests into the folder `_iceberg` of the table.
     """
     from parquetry.iceberg import ServedWarehouse, serve
-    from parquetry.warehouse import find_warehouse
 
-    source, options = find_warehouse(warehouse, store), storage_options(storage_option)
+    source, options = warehouse.find(), warehouse.storage()
     served = ServedWarehouse(source.location, source.store, options, planning.value, token, catalog)
     announcement = f"Iceberg REST catalog of {served.location()} at http://{host}:{port}"
     serve(served, host, port, workers, lambda: print(announcement, file=sys.stderr))

@@ -6,6 +6,7 @@ import contextlib
 import csv
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,16 +14,14 @@ import typer
 
 from parquetry import texts
 from parquetry.cli import output
-from parquetry.cli.app import (
+from parquetry.cli.app import app
+from parquetry.cli.options import (
+    FilterOptions,
     JsonOption,
-    StorageOption,
-    StoreOption,
+    StorageOptions,
     TableArgument,
-    WarehouseOption,
-    WhereOption,
-    app,
-    one_filter,
-    open_catalog,
+    filter_argument,
+    option,
 )
 
 if TYPE_CHECKING:
@@ -41,74 +40,66 @@ _FORMATS_BY_ENDING: dict[str, Format] = {
 _PLAN_OF_DUCKDB = ["explain_key", "explain_value"]
 """The columns of EXPLAIN, whose second one is a drawing of many lines."""
 
-FormatOption = Annotated[
-    Format | None,
-    typer.Option(
-        "--format",
-        "-f",
-        help="How rows are written; by default a table, or as FILE ends.",
-        show_default=False,
-    ),
-]
-OutputOption = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write the rows to a file.", show_default=False),
-]
-ZoneOption = Annotated[
-    str | None,
-    typer.Option(
-        "--time-zone",
-        metavar="ZONE",
-        help="The zone of timestamps without one in the filter, and of ORC's timestamps, such as UTC.",
-        show_default=False,
-    ),
-]
+
+@dataclass(frozen=True, slots=True)
+class ScanOptions(FilterOptions):
+    """The rows and columns of a table to read."""
+
+    condition: Annotated[str | None, filter_argument("A filter in SQL: only these rows.")] = None
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=0, help="Print at most N rows.")] = (
+        10
+    )
+    column: Annotated[
+        list[str] | None,
+        option("--column", "NAME", "Only this column; may be given several times, or as a,b.", short="-c"),
+    ] = None
+    version: Annotated[int | None, option("--version", "N", "Of this version.")] = None
 
 
-RowFilterArgument = Annotated[
-    str | None, typer.Argument(metavar="FILTER", help="A filter in SQL: only these rows.", show_default=False)
-]
+@dataclass(frozen=True, slots=True)
+class RowOptions:
+    """How rows are written, and where."""
+
+    format: Annotated[
+        Format | None,
+        typer.Option(
+            "--format",
+            "-f",
+            help="How rows are written; by default a table, or as FILE ends.",
+            show_default=False,
+        ),
+    ] = None
+    to: Annotated[Path | None, option("--output", "FILE", "Write the rows to a file.", short="-o")] = None
+    time_zone: Annotated[
+        str | None,
+        option(
+            "--time-zone",
+            "ZONE",
+            "The zone of timestamps without one in the filter, and of ORC's timestamps, such as UTC.",
+        ),
+    ] = None
 
 
 @app.command(epilog="Example: parquetry head sales.orders -n 20 --where \"day >= '2024-01-01'\"")
 def head(
     table: TableArgument,
-    condition: RowFilterArgument = None,
-    where: WhereOption = None,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", metavar="N", min=0, help="Print at most N rows.")
-    ] = 10,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--column",
-            "-c",
-            metavar="NAME",
-            help="Only this column; may be given several times, or as a,b.",
-            show_default=False,
-        ),
-    ] = None,
-    version: Annotated[
-        int | None, typer.Option("--version", metavar="N", help="Of this version.", show_default=False)
-    ] = None,
-    format: FormatOption = None,
-    to: OutputOption = None,
-    time_zone: ZoneOption = None,
-    warehouse: WarehouseOption = None,
-    store: StoreOption = None,
-    storage_option: StorageOption = None,
+    scan: ScanOptions,
+    rows: RowOptions,
+    warehouse: StorageOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Print the first rows of a table or of a filter.
 
     Only so many files are read as needed.
     """
-    with open_catalog(warehouse, store, storage_option) as catalog:
-        names = None if column is None else _split_names(column, catalog.scan(table, version=version).columns)
-        scan = catalog.scan(
-            table, one_filter(condition, where), names, version=version, limit=limit, time_zone=time_zone
+    with warehouse.open() as catalog:
+        names = None
+        if scan.column is not None:
+            names = _split_names(scan.column, catalog.scan(table, version=scan.version).columns)
+        first = catalog.scan(
+            table, scan.text(), names, version=scan.version, limit=scan.limit, time_zone=rows.time_zone
         )
-        write_rows(scan.to_batches(), format, to, as_json=as_json)
+        write_rows(first.to_batches(), rows, as_json=as_json)
 
 
 @app.command(epilog='Example: parquetry query "SELECT count(*) FROM sales.orders" -o n.csv')
@@ -117,12 +108,8 @@ def query(
         str,
         typer.Argument(metavar="SQL", help="A query in DuckDB's SQL, or - to read it from standard input."),
     ],
-    format: FormatOption = None,
-    to: OutputOption = None,
-    time_zone: ZoneOption = None,
-    warehouse: WarehouseOption = None,
-    store: StoreOption = None,
-    storage_option: StorageOption = None,
+    rows: RowOptions,
+    warehouse: StorageOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Run a query by DuckDB over the tables.
@@ -130,10 +117,10 @@ def query(
     Tables are named database.table. DuckDB's conditions and columns choose the files that are read. This
     needs the package duckdb: pip install 'parquetry[duckdb]'.
     """
-    with open_catalog(warehouse, store, storage_option) as catalog:
-        relation = catalog.query(sys.stdin.read() if sql == "-" else sql, time_zone=time_zone)
+    with warehouse.open() as catalog:
+        relation = catalog.query(sys.stdin.read() if sql == "-" else sql, time_zone=rows.time_zone)
         with _duckdb_errors():
-            write_rows(relation.to_arrow_reader(), format, to, as_json=as_json)
+            write_rows(relation.to_arrow_reader(), rows, as_json=as_json)
 
 
 @contextlib.contextmanager
@@ -155,20 +142,18 @@ def _duckdb_errors() -> Iterator[None]:
         raise UnsupportedError(text.strip()) from error
 
 
-def write_rows(
-    rows: pa.RecordBatchReader, format: Format | None, to: Path | None, *, as_json: bool = False
-) -> None:
+def write_rows(rows: pa.RecordBatchReader, options: RowOptions, *, as_json: bool = False) -> None:
     """Write rows to standard output, or to a file.
 
     Args:
         rows: a stream of them.
-        format: how, or None for the format of the file's name, or for a table.
-        to: the file, or None.
+        options: by default, the format is what the file's name ends with, or a table.
         as_json: whether the option --json was given.
 
     Raises:
         typer.BadParameter: the options contradict each other.
     """
+    format, to = options.format, options.to
     if as_json and format not in (None, "json"):
         raise typer.BadParameter(f"--json and --format {format} are given: leave one of them out.")
     chosen = "json" if as_json else format

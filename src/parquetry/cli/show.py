@@ -5,25 +5,23 @@ Imports are in the commands, so that each loads only what it needs. `output` pri
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from parquetry import texts
 from parquetry.cli import output
-from parquetry.cli.app import (
-    FilterArgument,
+from parquetry.cli.app import app
+from parquetry.cli.options import (
+    FilterOptions,
     JsonOption,
     LimitOption,
-    StorageOption,
-    StoreOption,
+    StorageOptions,
     TableArgument,
-    WarehouseOption,
-    WhereOption,
-    app,
-    one_filter,
-    open_catalog,
+    filter_argument,
 )
 
 if TYPE_CHECKING:
@@ -32,15 +30,13 @@ if TYPE_CHECKING:
 
 @app.command(epilog="Example: parquetry databases --json")
 def databases(
-    warehouse: WarehouseOption = None,
-    store: StoreOption = None,
-    storage_option: StorageOption = None,
+    warehouse: StorageOptions,
     as_json: JsonOption = False,
 ) -> None:
     """List the databases, and how many tables each has."""
     from parquetry.identifiers import parse_name
 
-    with open_catalog(warehouse, store, storage_option) as catalog:
+    with warehouse.open() as catalog:
         counts = Counter(parse_name(name)[0] for name in catalog.tables())
         rows = [(name, counts[name]) for name in catalog.databases()]
     if as_json:
@@ -56,16 +52,14 @@ def databases(
 
 @app.command(epilog="Example: parquetry tables --json")
 def tables(
-    warehouse: WarehouseOption = None,
-    store: StoreOption = None,
-    storage_option: StorageOption = None,
+    warehouse: StorageOptions,
     as_json: JsonOption = False,
 ) -> None:
     """List the tables and their sizes."""
     from parquetry.errors import TableNotFoundError
 
     listing = []
-    with open_catalog(warehouse, store, storage_option) as catalog:
+    with warehouse.open() as catalog:
         for name in catalog.tables():
             try:
                 listing.append(catalog.table(name))
@@ -97,15 +91,11 @@ def tables(
 @app.command(epilog="Example: parquetry describe sales.orders")
 def describe(
     table: TableArgument,
-    warehouse: WarehouseOption = None,
-    store: StoreOption = None,
-    storage_option: StorageOption = None,
+    warehouse: StorageOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Show a table's columns, location and totals."""
-    import dataclasses
-
-    with open_catalog(warehouse, store, storage_option) as catalog:
+    with warehouse.open() as catalog:
         info = catalog.table(table)
     if as_json:
         fields = dataclasses.asdict(info)
@@ -137,24 +127,20 @@ def describe(
 @app.command(epilog="Example: parquetry partitions sales.orders \"day >= '2024-01-01'\"")
 def partitions(
     table: TableArgument,
-    condition: FilterArgument = None,
-    where: WhereOption = None,
+    filter: FilterOptions,
+    *,
     limit: LimitOption = None,
-    warehouse: WarehouseOption = None,
-    store: StoreOption = None,
-    storage_option: StorageOption = None,
+    warehouse: StorageOptions,
     as_json: JsonOption = False,
 ) -> None:
     """List the partitions of a table or of a filter.
 
     They are in the order of their values.
     """
-    import dataclasses
-
     from parquetry.locations import path_within
 
-    with open_catalog(warehouse, store, storage_option) as catalog:
-        listing = catalog.partitions(table, one_filter(condition, where), limit)
+    with warehouse.open() as catalog:
+        listing = catalog.partitions(table, filter.text(), limit)
         if as_json:
             output.print_json(
                 {
@@ -186,22 +172,22 @@ def partitions(
         )
 
 
+@dataclass(frozen=True, slots=True)
+class FileFilterOptions(FilterOptions):
+    """The filter of a command that lists files."""
+
+    condition: Annotated[
+        str | None, filter_argument("A filter on any columns, in SQL: only files that can hold rows of it.")
+    ] = None
+
+
 @app.command(epilog='Example: parquetry files sales.orders "customer = 17" --json')
 def files(
     table: TableArgument,
-    condition: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="FILTER",
-            help="A filter on any columns, in SQL: only files that can hold rows of it.",
-            show_default=False,
-        ),
-    ] = None,
-    where: WhereOption = None,
+    filter: FileFilterOptions,
+    *,
     limit: LimitOption = None,
-    warehouse: WarehouseOption = None,
-    store: StoreOption = None,
-    storage_option: StorageOption = None,
+    warehouse: StorageOptions,
     as_json: JsonOption = False,
 ) -> None:
     """List the data files of a table or of a filter.
@@ -211,8 +197,8 @@ def files(
     """
     from parquetry.locations import path_within
 
-    with open_catalog(warehouse, store, storage_option) as catalog:
-        listing = catalog.files(table, one_filter(condition, where), limit)
+    with warehouse.open() as catalog:
+        listing = catalog.files(table, filter.text(), limit)
         if as_json:
             output.print_json(
                 {
@@ -239,17 +225,15 @@ def files(
 @app.command(epilog='Example: parquetry plan sales.orders "hour > 7" --run')
 def plan(
     table: TableArgument,
-    condition: FilterArgument = None,
-    where: WhereOption = None,
+    filter: FilterOptions,
+    *,
     run: Annotated[
         bool,
         typer.Option(
             "--run", help="Also read the partitions, and count them and the examined keys (HBase: returned)."
         ),
     ] = False,
-    warehouse: WarehouseOption = None,
-    store: StoreOption = None,
-    storage_option: StorageOption = None,
+    warehouse: StorageOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Show how the partitions of a filter are found.
@@ -257,10 +241,10 @@ def plan(
     A plan has ranges of keys in the metastore, shown by their values, and conditions to test on these keys.
     With --json a bound is the bytes of a key, hexadecimal.
     """
-    filter_text = one_filter(condition, where)
+    filter_text = filter.text()
     if filter_text is None:
         raise typer.BadParameter("There is no filter to plan: parquetry plan TABLE FILTER.")
-    with open_catalog(warehouse, store, storage_option) as catalog:
+    with warehouse.open() as catalog:
         explanation = catalog.plan(table, filter_text, run=run)
     print(output.json_text(explanation.to_dict()) if as_json else explanation)
 
@@ -268,10 +252,9 @@ def plan(
 @app.command(epilog="Example: parquetry history sales.orders")
 def history(
     table: TableArgument,
+    *,
     limit: LimitOption = None,
-    warehouse: WarehouseOption = None,
-    store: StoreOption = None,
-    storage_option: StorageOption = None,
+    warehouse: StorageOptions,
     as_json: JsonOption = False,
 ) -> None:
     """List the versions of a table, newest first.
@@ -279,9 +262,7 @@ def history(
     VERSION AS OF can read these. Rows, files and bytes are what the version added and removed. --json has
     its totals, notes and application, too.
     """
-    import dataclasses
-
-    with open_catalog(warehouse, store, storage_option) as catalog:
+    with warehouse.open() as catalog:
         commits = catalog.history(table, limit)
         if as_json:
             output.print_json(map(dataclasses.asdict, commits))

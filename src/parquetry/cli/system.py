@@ -13,7 +13,8 @@ import typer
 
 from parquetry import texts
 from parquetry.cli import output
-from parquetry.cli.app import JsonOption, StorageOption, StoreOption, WarehouseOption, app
+from parquetry.cli.app import app
+from parquetry.cli.options import DryRunOption, JsonOption, StorageOptions, WarehouseOptions
 
 if TYPE_CHECKING:
     from parquetry.cli.doctor import InEffect
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 @app.command(epilog="Example: parquetry dump /backup/lake-metastore")
 def dump(
     folder: Annotated[str, typer.Argument(metavar="DIR", help="A directory that is not there yet.")],
-    warehouse: WarehouseOption = None,
-    store: StoreOption = None,
+    warehouse: WarehouseOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Write the metastore into a directory, as text.
@@ -32,12 +32,10 @@ def dump(
     This includes databases, tables and all readable versions. Data files stay where they are. The directory
     appears when all is written. `restore` reads it, into a metastore of any kind.
     """
-    from parquetry.metastore import dump, open_metastore
+    from parquetry.metastore import dump
     from parquetry.progress import progress_bar
-    from parquetry.warehouse import find_warehouse
 
-    source = find_warehouse(warehouse, store)
-    with open_metastore(source.location, source.store) as metastore, progress_bar() as progress:
+    with warehouse.metastore() as metastore, progress_bar() as progress:
         manifest = dump(metastore, folder, progress)
     _print_manifest(manifest, f"written to {folder}", as_json)
 
@@ -45,15 +43,14 @@ def dump(
 @app.command(epilog="Example: parquetry restore /backup/lake-metastore -w /data/lake")
 def restore(
     folder: Annotated[str, typer.Argument(metavar="DIR", help="A directory that `dump` made.")],
+    *,
     claim: Annotated[
         bool,
         typer.Option(
             "--claim", help="Take the warehouse from any metastore, not only from the one that was dumped."
         ),
     ] = False,
-    warehouse: WarehouseOption = None,
-    store: StoreOption = None,
-    storage_option: StorageOption = None,
+    warehouse: StorageOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Fill an empty metastore from a dump.
@@ -68,19 +65,16 @@ def restore(
     """
     from pathlib import Path
 
-    from parquetry.cli.app import storage_options
-    from parquetry.locations import ArrowFileSystems, use_file_systems
-    from parquetry.metastore import follow_commits, look_into, open_metastore, restore
+    from parquetry.metastore import follow_commits, look_into, restore
     from parquetry.progress import progress_bar
     from parquetry.publishing import publish_delta
-    from parquetry.warehouse import find_warehouse
 
     follow_commits("delta", publish_delta)  # the logs of tables that are followed show the restored versions
-    source = find_warehouse(warehouse, store)
+    warehouse.find()
     look_into(Path(folder))  # before a metastore is made that stays empty
     with (
-        use_file_systems(ArrowFileSystems(storage_options(storage_option))),
-        open_metastore(source.location, source.store, create=True) as metastore,
+        warehouse.file_systems(),
+        warehouse.metastore(create=True) as metastore,
         progress_bar() as progress,
     ):
         manifest = restore(metastore, folder, progress, claims=claim)
@@ -94,12 +88,9 @@ def relocate(
         typer.Argument(metavar="FROM", help="The folder's old place, by path or URI."),
     ],
     new: Annotated[str, typer.Argument(metavar="TO", help="Its place now.")],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Report what would be done, and change nothing.")
-    ] = False,
-    warehouse: WarehouseOption = None,
-    store: StoreOption = None,
-    storage_option: StorageOption = None,
+    *,
+    dry_run: DryRunOption = False,
+    warehouse: StorageOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Change locations after a folder was moved.
@@ -111,10 +102,9 @@ def relocate(
     """
     import dataclasses
 
-    from parquetry.cli.app import open_catalog
     from parquetry.progress import progress_bar
 
-    with open_catalog(warehouse, store, storage_option) as catalog, progress_bar() as progress:
+    with warehouse.open() as catalog, progress_bar() as progress:
         moved = catalog.relocate(old, new, dry_run=dry_run, progress=progress)
     if as_json:
         output.print_json(map(dataclasses.asdict, moved))
@@ -142,6 +132,7 @@ def _print_manifest(manifest: Manifest, done: str, as_json: bool) -> None:
 
 @app.command(epilog="Example: parquetry doctor --warehouse /data/lake")
 def doctor(
+    *,
     write: Annotated[
         bool,
         typer.Option(
@@ -151,9 +142,7 @@ def doctor(
     settings: Annotated[
         bool, typer.Option("--settings", help="Also show all settings, with their values and defaults.")
     ] = False,
-    warehouse: WarehouseOption = None,
-    store: StoreOption = None,
-    storage_option: StorageOption = None,
+    warehouse: StorageOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Check the installation and the warehouse.
@@ -169,11 +158,10 @@ def doctor(
 
     The exit code is 1 if a check fails. The remedy is printed beside it.
     """
-    from parquetry.cli.app import storage_options
     from parquetry.cli.doctor import examine, settings_in_effect
 
-    checks = list(examine(warehouse, store, storage_options(storage_option), write=write))
-    shown = list(settings_in_effect(warehouse, store)) if settings else None
+    checks = list(examine(warehouse.warehouse, warehouse.store, warehouse.storage(), write=write))
+    shown = list(settings_in_effect(warehouse.warehouse, warehouse.store)) if settings else None
     (_print_checks_as_json if as_json else _print_checks)(checks, shown)
     if any(c.ok is False for c in checks):
         raise typer.Exit(1)

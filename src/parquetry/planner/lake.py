@@ -156,15 +156,15 @@ class Lake:
         """
         if (staged := self.staged.get(ref.id)) is not None and isinstance(staged.table, Replacement):
             return staged.table.snapshot
-        held = self._snapshots.get(_version(ref)) or self._pinned.get(_version(ref))
-        if held is not None:
-            return held
-        found = self.cache(self.metastore.table(ref.database, ref.table, version=ref.version))
-        if _version(table_ref(found)) != _version(ref):
+        cached = self._snapshots.get(_version(ref)) or self._pinned.get(_version(ref))
+        if cached is not None:
+            return cached
+        loaded = self.cache(self.metastore.table(ref.database, ref.table, version=ref.version))
+        if _version(table_ref(loaded)) != _version(ref):
             raise TableNotFoundError(
                 f"Table {self.name}.{ref.database}.{ref.table} was replaced, or restored from a dump, since this query was planned: run it again."
             )
-        return found
+        return loaded
 
     def pinned(self, ref: TableRef) -> TableSnapshot:
         """Return the version that a question names, and keep it for longer than `snapshot` does.

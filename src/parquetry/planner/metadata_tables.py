@@ -74,7 +74,7 @@ def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
         known = ", ".join(f"{lake.name}.db.t.{known}" for known in _READERS)
         raise TableNotFoundError(f"{full} is not a table; about a table there are {known}.")
     database, table = q.namespace
-    asked = questions.LoadTable(
+    question = questions.LoadTable(
         protocol=q.protocol,
         catalog=q.catalog,
         options=q.options,
@@ -84,7 +84,7 @@ def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
         as_of=q.as_of,
     )
     try:
-        found = load_table(lake, asked)
+        found = load_table(lake, question)
     except NamespaceNotFoundError as error:
         raise TableNotFoundError(error.message) from None
     if name in _ICEBERG_NAMES:
@@ -117,8 +117,8 @@ def read(lake: Lake, q: questions.ReadMetadataTable) -> answers.MetadataPage:
     """
     snapshot = lake.snapshot(q.table)
     wanted = _MetadataScan(snapshot, q.kind, q.predicates)
-    with closing(_READERS[q.kind](wanted, q.after or _FIRST_PAGE)) as found:
-        placed = list(islice(found, ROWS_PER_PAGE))
+    with closing(_READERS[q.kind](wanted, q.after or _FIRST_PAGE)) as pages:
+        placed = list(islice(pages, ROWS_PER_PAGE))
     snapshot.check_kept()
     rows = wire_rows(row for _, _, row in placed)
     after = None
@@ -141,9 +141,9 @@ class _MetadataScan:
         types = dict(zip(metadata.partition_by, metadata.partition_types, strict=True))
         columns = {_VERSION: _LONG} if kind == "history" else types
         filters = [filter_from_json(tree, SparkColumns(columns, columns)) for tree in trees]
-        said = [(filter, on_partitions(filter, frozenset(columns))) for filter in filters]
-        self._filters = [part for _, part in said if part is not None]
-        self.pushed = [str(filter) for filter, part in said if part is not None]
+        parts = [(filter, on_partitions(filter, frozenset(columns))) for filter in filters]
+        self._filters = [part for _, part in parts if part is not None]
+        self.pushed = [str(filter) for filter, part in parts if part is not None]
 
     def partitions(self, after: questions.PageCursor) -> Iterator[PartitionSnapshot]:
         """Yield the partitions that the conditions select, from the cursor's partition on."""
@@ -162,8 +162,8 @@ class _MetadataScan:
         if not self._filters:
             return 0, self.snapshot.version
         every = range(self.snapshot.version + 1)
-        known = KnownValues((_VERSION,), [(version,) for version in every])
-        left = np.flatnonzero(match(Filter.all_of(self._filters), known)).tolist()
+        versions = KnownValues((_VERSION,), [(version,) for version in every])
+        left = np.flatnonzero(match(Filter.all_of(self._filters), versions)).tolist()
         return (left[0], left[-1]) if left else (1, 0)
 
 

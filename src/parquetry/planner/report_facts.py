@@ -133,8 +133,8 @@ class ScanOutcome(msgspec.Struct, frozen=True):
 
 def scan_reports(facts: Iterable[dict[str, Any]]) -> tuple[ScanReport, ...]:
     """Return the reports of the scans that a query read or plans to read, each once."""
-    found = msgspec.convert(list(facts), list[ScanOutcome])
-    return tuple(_report(each) for each in found if each.read != "reused")
+    outcomes = msgspec.convert(list(facts), list[ScanOutcome])
+    return tuple(_report(each) for each in outcomes if each.read != "reused")
 
 
 def _report(facts: ScanOutcome) -> ScanReport:

@@ -294,11 +294,13 @@ def rely_on_search(
     if not inserted:
         return
     metadata = transaction.base.metadata
-    places = [place for place, name in enumerate(metadata.partition_by) if name in searched_by]
-    values = {tuple(row[place] for place in places) for row in inserted}
-    names = [metadata.partition_by[place] for place in places]
+    positions = [position for position, name in enumerate(metadata.partition_by) if name in searched_by]
+    values = {tuple(row[position] for position in positions) for row in inserted}
+    names = [metadata.partition_by[position] for position in positions]
     here = (
-        [any_row(names, [metadata.partition_types[place] for place in places], list(values))] if names else []
+        [any_row(names, [metadata.partition_types[position] for position in positions], list(values))]
+        if names
+        else []
     )
     for version, filters in _conditions_read(lake, transaction, reads):
         transaction.requirements.rely_on(

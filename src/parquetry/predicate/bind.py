@@ -169,10 +169,10 @@ def any_equality(
     name: str, type: ColumnType, equalities: Sequence[Predicate], has_null: bool = False
 ) -> Predicate:
     """Make one IN from the equalities of a column with several literals, as `comparison` returned them."""
-    held = tuple(part.value for part in equalities if isinstance(part, Compare))
-    if equalities and not held:
+    values = tuple(part.value for part in equalities if isinstance(part, Compare))
+    if equalities and not values:
         return NULL if has_null else never(name)
-    return In(name, held, type, has_null)
+    return In(name, values, type, has_null)
 
 
 def tuple_membership(

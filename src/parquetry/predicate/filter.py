@@ -95,8 +95,8 @@ class Filter:
     @classmethod
     def all_of(cls, filters: Iterable[Filter]) -> Filter:
         """Join filters with AND; no filters give `EVERY_ROW`."""
-        given = tuple(filters)
-        return given[0] if len(given) == 1 else cls(conjoin(each.node for each in given))
+        several = tuple(filters)
+        return several[0] if len(several) == 1 else cls(conjoin(each.node for each in several))
 
     def __str__(self) -> str:
         return str(self.node)

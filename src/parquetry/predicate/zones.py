@@ -51,10 +51,10 @@ class Zone:
         else:
             first = bisect_right(self.starts, instant - _AROUND)
             near = self.offsets[first : bisect_right(self.starts, instant + _AROUND) + 1]
-        known = [offset for offset in near if offset is not None]
-        if len(known) < len(near):
+        offsets = [offset for offset in near if offset is not None]
+        if len(offsets) < len(near):
             return -_MOST_OFFSET, _MOST_OFFSET
-        return min(known), max(known)
+        return min(offsets), max(offsets)
 
     def local(self, instant: int, end: int) -> int:
         """Return the earliest (`end` -1) or latest local time of an instant, in microseconds.

@@ -108,11 +108,11 @@ class _GroupedFiles:
                     distinct[group].add(identity((value,)))
             return list(map(len, distinct))
         choose: Callable[..., Value] = min if function == "min" else max
-        found: list[Value] = [None] * self.count
+        results: list[Value] = [None] * self.count
         for group, value in zip(self.groups, values, strict=True):
             if value is not None:
-                found[group] = value if found[group] is None else choose(found[group], value)
-        return found
+                results[group] = value if results[group] is None else choose(results[group], value)
+        return results
 
 
 MAX_SKIPPED_KEYS = 1000
@@ -168,10 +168,10 @@ def answer_whole_table(
     totals = snapshot.totals
     if totals.rows is None or not aggregates or not all(_is_recorded(snapshot, *each) for each in aggregates):
         return None
-    found: dict[str, Value] = {"count": totals.rows}
+    answers: dict[str, Value] = {"count": totals.rows}
     try:
         for function in {function for function, _ in aggregates} - {"count"}:
-            found[function] = _extreme(snapshot, function) if totals.rows else None
+            answers[function] = _extreme(snapshot, function) if totals.rows else None
     except _TooFarError:
         return None
     told = [
@@ -181,7 +181,7 @@ def answer_whole_table(
     if snapshot.metadata.partition_by:
         told.insert(0, Step(PartitionRule.name, totals.partitions, totals.partitions))
     report = steps.unread(ScanReport(table, tuple(told)))
-    return [tuple(found[function] for function, _ in aggregates)], report
+    return [tuple(answers[function] for function, _ in aggregates)], report
 
 
 def _is_recorded(snapshot: TableSnapshot, function: str, name: str | None) -> bool:
@@ -201,11 +201,11 @@ def _extreme(snapshot: TableSnapshot, function: str) -> Value:
     field, examined = snapshot.key_schema.fields[0], _Budget()
     valued = Not(IsNull(field.name))
     if (function == "min") is not field.descending:
-        found = _first_with_rows(snapshot, valued, examined)
+        partition = _first_with_rows(snapshot, valued, examined)
     else:
-        found = _last_with_rows(snapshot, valued, examined)
+        partition = _last_with_rows(snapshot, valued, examined)
     snapshot.check_kept()  # a concurrent vacuum may have deleted the rows of this version
-    return None if found is None else found.values[0]
+    return None if partition is None else partition.values[0]
 
 
 def _first_with_rows(
@@ -233,9 +233,9 @@ def _last_with_rows(
                 raise _TooFarError
         except Exception as error:  # the key is from a time when the table had other partition columns
             raise _TooFarError from error
-        found = _first_with_rows(snapshot, of_value, examined)
-        if found is not None:
-            return found
+        partition = _first_with_rows(snapshot, of_value, examined)
+        if partition is not None:
+            return partition
         below = scan.start
     return None
 

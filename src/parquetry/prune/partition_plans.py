@@ -125,13 +125,13 @@ def find_partitions(
     given = [part for each in filters if (part := on_partitions(each, names)) is not None]
     parts = list(map(coarse, given))
     whole = all(part is old for part, old in zip(parts, given, strict=True))
-    found = None if recent is None else recent.find(snapshot, parts)
-    if found is not None:
-        if found.same:
-            return FoundPartitions(found.partitions, whole, found.seeks)
-        known = partition_knowledge(snapshot.metadata, found.partitions)
-        kept = compress(found.partitions, match(Filter.all_of(given), known).tolist())
-        return FoundPartitions(list(kept), True, found.seeks)
+    recent_plan = None if recent is None else recent.find(snapshot, parts)
+    if recent_plan is not None:
+        if recent_plan.same:
+            return FoundPartitions(recent_plan.partitions, whole, recent_plan.seeks)
+        knowledge = partition_knowledge(snapshot.metadata, recent_plan.partitions)
+        kept = compress(recent_plan.partitions, match(Filter.all_of(given), knowledge).tolist())
+        return FoundPartitions(list(kept), True, recent_plan.seeks)
     plan = partition_plan(snapshot, parts)
     examined = Examined()
     partitions = list(snapshot.partitions(plan, examined=examined))
@@ -157,14 +157,16 @@ def candidates(
 
 
 def _tuple_part(node: TupleIn, names: frozenset[str]) -> Predicate | None:
-    places = [place for place, name in enumerate(node.columns) if name in names]
-    if len(places) == len(node.columns):
+    positions = [position for position, name in enumerate(node.columns) if name in names]
+    if len(positions) == len(node.columns):
         return node
-    if not places:
+    if not positions:
         return None
     # A row with a NULL never makes the condition TRUE.
     rows: dict[tuple[Value, ...], None] = {
-        tuple(row[place] for place in places): None for row in node.rows if None not in row
+        tuple(row[position] for position in positions): None for row in node.rows if None not in row
     }
-    names_kept, types = zip(*((node.columns[place], node.types[place]) for place in places), strict=True)
+    names_kept, types = zip(
+        *((node.columns[position], node.types[position]) for position in positions), strict=True
+    )
     return tuple_membership(TupleIn(names_kept, tuple(rows), types))

@@ -235,8 +235,8 @@ class PartitionCache:
 
 def rejects(predicates: Iterable[Predicate], column: str, value: Value) -> bool:
     """Return whether at least one condition is TRUE for no row with a value, or with NULL, in a column."""
-    known = KnownValues((column,), [(value,)])
-    return any(match(Filter(each), known)[0] == Match.CANNOT for each in predicates)
+    values = KnownValues((column,), [(value,)])
+    return any(match(Filter(each), values)[0] == Match.CANNOT for each in predicates)
 
 
 def rejects_null(predicates: Iterable[Predicate], column: str) -> bool:

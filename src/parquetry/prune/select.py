@@ -229,9 +229,9 @@ def _selected(partitions: Sequence[PartitionSnapshot], block: FileBlock) -> Iter
     """Yield an object for each file of a block."""
     parts = block.parts.tolist()
     chosen = {part: partitions[part] for part in dict.fromkeys(parts)}
-    places = {part: (partition.values, partition.location) for part, partition in chosen.items()}
+    positions = {part: (partition.values, partition.location) for part, partition in chosen.items()}
     for part, file in zip(parts, block.files.records(), strict=True):
-        values, location = places[part]
+        values, location = positions[part]
         yield SelectedFile(values, file, join_location(location, file.path))
 
 

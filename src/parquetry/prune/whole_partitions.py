@@ -62,7 +62,7 @@ def _match_partitions(
     open_ones = np.flatnonzero(answers == Match.MIGHT)
     if not len(open_ones):
         return answers
-    parts = [partitions[place] for place in open_ones.tolist()]
+    parts = [partitions[position] for position in open_ones.tolist()]
     seen = np.zeros((len(parts), len(Match)), np.bool_)
     names = spelled(metadata, columns_of(condition.node))
     for block in file_blocks(snapshot.store, snapshot.id, parts, names):

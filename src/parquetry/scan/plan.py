@@ -178,8 +178,8 @@ class ScanPlan:
 
     def scan_containing(self, key: bytes) -> KeyScan | None:
         """Return the range of `scans` that contains a key, without testing its residual, or None."""
-        place = bisect_right(self.scans, key, key=lambda scan: scan.start)
-        scan = self.scans[place - 1] if place else None
+        position = bisect_right(self.scans, key, key=lambda scan: scan.start)
+        scan = self.scans[position - 1] if position else None
         return scan if scan is not None and (scan.stop is None or key < scan.stop) else None
 
     def reads_key(self, key: bytes) -> bool:

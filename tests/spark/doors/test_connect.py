@@ -263,7 +263,7 @@ said["grown"] = growth(before, process_counts(planner, "planner"))
 
 def test_nothing_grows_in_the_planner(connect: RunningServer) -> None:
     """Each statement is run by a thread of its own. The planner keeps no thread, file or connection."""
-    given = f"ROOT, SERVER, ROUNDS = {str(ROOT)!r}, {connect.process.pid}, {examples(240, 20)}\n"
+    given = f"ROOT, SERVER, ROUNDS = {str(ROOT)!r}, {connect.process.pid}, {examples(240, 12)}\n"
     said = connect_clients.answers(connect.port, connect.folder, {"grows": given + GROWS})["grows"]
     assert said == {"grown": {}}, said
 

@@ -10,6 +10,7 @@ import pytest
 from parquetry.errors import UnsupportedError
 from parquetry.metastore import Transaction, commit
 from parquetry.publishing import publish_delta
+from tests.support.effort import alternating
 from tests.support.other_sparks.session import OtherSpark, OtherSparkError, delta_on_spark
 from tests.support.readers.cases import CASES, NAMES_ALONE
 from tests.support.readers.python_tables import PythonLake
@@ -27,8 +28,9 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OtherSpark]:
 
 
 def test_each_published_table_is_read(session: OtherSpark, tmp_path: Path) -> None:
-    """It reads the rows that our Spark reads, also under a filter."""
+    """It reads the rows that our Spark reads, also under a filter; a sample filters half of the tables."""
     wrong, published = {}, 0
+    filtered = alternating([name for name, case in CASES.items() if case.filter is not None], second=False)
     for number, (name, case) in enumerate(CASES.items()):
         lake = PythonLake(tmp_path / str(number))
         case.make(lake)
@@ -41,7 +43,7 @@ def test_each_published_table_is_read(session: OtherSpark, tmp_path: Path) -> No
         given = comparable(session.rows(f"SELECT * FROM {table}").to_pylist())
         if given != comparable(case.rows or NAMES_ALONE[name]):
             wrong[name] = str(given)
-        if case.filter is not None:
+        if name in filtered and case.filter is not None:
             where, numbers = case.filter
             rows = session.rows(f"SELECT * FROM {table} WHERE {where}").to_pylist()
             if comparable(rows) != comparable([case.rows[n] for n in numbers]):

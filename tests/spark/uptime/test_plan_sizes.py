@@ -20,12 +20,12 @@ from tests.support.effort import STEP
 WHOLE = STEP == 1
 """Whether statements run in their full sizes, as in `make test-all`."""
 PARTITIONS = 5_000
-HEAVY_VALUES = 1_000 if WHOLE else 200
+HEAVY_VALUES = 1_000 if WHOLE else 100
 """A table can name 1,000 at most."""
 COLUMNS = 3_000 if WHOLE else 300
-VERSIONS = 500 if WHOLE else 40
+VERSIONS = 500 if WHOLE else 30
 LITERALS = 20_000 if WHOLE else 2_000
-COMPARISONS = 5_000 if WHOLE else 2_000
+COMPARISONS = 5_000 if WHOLE else 800
 """Spark generates code for each comparison that is no list. Queries of its own tables end without memory at
 20,000 ranges.
 """

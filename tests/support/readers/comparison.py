@@ -28,7 +28,7 @@ from parquetry.iceberg import IcebergCatalog
 from parquetry.locations import library_path
 from parquetry.metastore import TableSnapshot
 from parquetry.publishing import publish_delta
-from tests.support.clients.iceberg import duckdb_of, served
+from tests.support.clients.iceberg import attach, duckdb_for_iceberg, served
 from tests.support.readers.filters import RowFilter, filters_of
 from tests.support.readers.table_readers import READERS, Reader, TableSource
 from tests.support.readers.values import comparable, python_rows
@@ -96,6 +96,19 @@ class Comparison:
         self.refused_filters.update(other.refused_filters)
 
 
+_FREE_CONNECTIONS: list[duckdb.DuckDBPyConnection] = []
+"""Connections of DuckDB's that no warehouse uses now: to load their extensions takes half a second."""
+
+
+def _with_extensions() -> duckdb.DuckDBPyConnection:
+    """Return a new connection of DuckDB's that reads Iceberg's and Delta's tables."""
+    connection = duckdb_for_iceberg()
+    package = Path(str(resources.files("duckdb_extension_delta")))
+    (extension,) = package.glob(f"extensions/v{duckdb.__version__}/delta.duckdb_extension")
+    connection.execute(f"LOAD '{extension}'")
+    return connection
+
+
 class TableReaders:
     """The readers of one warehouse.
 
@@ -116,17 +129,16 @@ class TableReaders:
         self._connection: duckdb.DuckDBPyConnection | None = None
 
     def close(self) -> None:
-        """Close DuckDB's connection."""
+        """Leave DuckDB's connection to other warehouses."""
         if self._connection is not None:
-            self._connection.close()
+            self._connection.execute("DETACH lake")
+            _FREE_CONNECTIONS.append(self._connection)
         self._connection = None
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         if self._connection is None:
-            self._connection = duckdb_of(self._address)
-            package = Path(str(resources.files("duckdb_extension_delta")))
-            (extension,) = package.glob(f"extensions/v{duckdb.__version__}/delta.duckdb_extension")
-            self._connection.execute(f"LOAD '{extension}'")
+            self._connection = _FREE_CONNECTIONS.pop() if _FREE_CONNECTIONS else _with_extensions()
+            attach(self._connection, self._address)
         return self._connection
 
     def compare(self, snapshot: TableSnapshot, expected: pa.Table | None, into: Comparison) -> None:
@@ -196,8 +208,9 @@ class TableReaders:
         except UnsupportedError as error:
             return error.message
         except Exception as error:  # noqa: BLE001 - of any library
-            if isinstance(error, _BROKEN_CONNECTION):
-                self.close()
+            if isinstance(error, _BROKEN_CONNECTION) and self._connection is not None:
+                self._connection.close()
+                self._connection = None
             text = f"{type(error).__name__}: {error}"
             known = _FAILURES.get(name)
             if any(reason in text for reason in _REASONS) or (known is not None and re.search(known, text)):

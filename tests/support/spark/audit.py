@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Sequence
+from typing import Any
 
-import pytest
 from pyspark.sql import SparkSession
 
 from tests.support.costs import METER
 
 _ONE_IN = int(os.environ.get("PARQUETRY_TEST_AUDIT") or 0)
 MARKER = "unaudited"
+_COSTLY = ("storage", "uptime")
+"""Folders that a sample leaves out: HDFS and S3 start for them, or hundreds of statements run."""
 
 
 def is_on() -> bool:
@@ -20,18 +22,27 @@ def is_on() -> bool:
     return _ONE_IN > 0
 
 
-def left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
+def left_out(items: Sequence[Any]) -> set[Any]:
     """Return the tests that do not run with audit on.
 
-    These are the tests outside of the sample, and the tests with a marker that says what an audit changes.
+    These are the tests outside of the sample, and the tests with a marker that says what an audit changes. A
+    test whose programs start sessions of their own would run as without the audit.
     """
     if not is_on():
         return set()
     return {
         item
         for item in items
-        if item.get_closest_marker(MARKER) or zlib.crc32(item.nodeid.encode()) % _ONE_IN
+        if item.get_closest_marker(MARKER)
+        or zlib.crc32(item.nodeid.encode()) % _ONE_IN
+        or "spark" not in item.fixturenames
+        or (_ONE_IN > 1 and _is_costly(item))
     }
+
+
+def _is_costly(item: Any) -> bool:
+    """Return whether a test costs a minute before its first claim: it starts servers, or measures growth."""
+    return item.path.parent.name in _COSTLY
 
 
 def claims(session: SparkSession) -> int:

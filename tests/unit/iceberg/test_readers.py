@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.table import Table
 
 from parquetry.iceberg import IcebergCatalog
-from tests.support.clients.iceberg import duckdb_of, served
+from tests.support.clients.iceberg import attach, duckdb_for_iceberg, served
 from tests.support.readers.cases import CASES, Row
 from tests.support.readers.python_tables import PythonLake
 from tests.support.readers.values import comparable
@@ -46,13 +47,18 @@ def by_polars(override: str) -> Read:
     return read
 
 
+_connection = functools.cache(duckdb_for_iceberg)
+"""The connection of all tests."""
+
+
 def by_duckdb(address: str, where: str | None) -> list[Row]:
-    with duckdb_of(address) as connection:
-        return (
-            connection.sql(f"SELECT * FROM lake.default.t WHERE {where or 'true'}")
-            .to_arrow_table()
-            .to_pylist()
-        )
+    connection = _connection()
+    attach(connection, address)
+    try:
+        rows = connection.sql(f"SELECT * FROM lake.default.t WHERE {where or 'true'}")
+        return rows.to_arrow_table().to_pylist()
+    finally:
+        connection.execute("DETACH lake")
 
 
 READERS: dict[str, Read] = {

@@ -11,8 +11,6 @@ MAX_LINES = 60
 """Lines of a function, including its docstring."""
 MAX_PARAMETERS = 7
 """Beside the object itself."""
-COMMANDS = "cli"
-"""The room whose functions have a parameter for each option of a command."""
 
 
 def test_functions_are_short() -> None:
@@ -28,14 +26,12 @@ def test_functions_are_short() -> None:
 def test_functions_take_few_parameters() -> None:
     """A function takes few parameters; values that belong together are one object.
 
-    Only the options of a command, and so of an operation, are separate parameters.
+    Only an operation has a parameter for each of its arguments.
     """
     many = {
         f"{name}: {_parameters(node)} parameters"
         for name, node in _functions()
-        if _parameters(node) > MAX_PARAMETERS
-        and not name.startswith(f"{COMMANDS}/")
-        and not _is_operation(node)
+        if _parameters(node) > MAX_PARAMETERS and not _is_operation(node)
     }
     assert many == set()
 

@@ -18,12 +18,12 @@ from parquetry.progress import progress_bar
 
 
 def _operation(name: str, catalog: str) -> Operation:
-    found = OPERATIONS.get(name.lower())
-    if found is None:
+    operation = OPERATIONS.get(name.lower())
+    if operation is None:
         known = f"known are {', '.join(sorted(OPERATIONS))}."
         answer = procedure_answer(name, part_text(catalog))
         raise UnsupportedError(f"There is no procedure system.{name}: {answer or known}")
-    return found
+    return operation
 
 
 def listed(_lake: Lake, _q: questions.ListProcedures) -> answers.NameList:

@@ -35,13 +35,13 @@ def reported_order(
     if first is None:
         return None
     remaining = Remaining(selection.partitions, certain=selection.certain)
-    found = file_order(request.scan(tuple(read)), remaining, selection.block)
-    if found is None:
+    order = file_order(request.scan(tuple(read)), remaining, selection.block)
+    if order is None:
         return None
     type_ = None if first.key is None else sort_type(request.snapshot.metadata, first.key)
-    bounds = [[to_wire(type_, value) for value in bound] for bound in found.bounds] if type_ else []
-    column = None if found.nulls_first else _key_column(request, selection, first.key)
-    return answers.ReadingOrder(found.ranks.astype("<i4").tobytes(), bounds, column)
+    bounds = [[to_wire(type_, value) for value in bound] for bound in order.bounds] if type_ else []
+    column = None if order.nulls_first else _key_column(request, selection, first.key)
+    return answers.ReadingOrder(order.ranks.astype("<i4").tobytes(), bounds, column)
 
 
 def _key_column(request: ScanRequest, selection: Selection, key: SortKey | None) -> str | None:

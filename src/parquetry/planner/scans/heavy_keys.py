@@ -106,8 +106,8 @@ def _matching_rows(
         return None
     described = [name for name in columns if name is not None]
     conditions: list[Predicate] = [
-        In(name, tuple(key[place] for key in keys.values), metadata.column(name).column_type)
-        for place, name in enumerate(described)
+        In(name, tuple(key[position] for key in keys.values), metadata.column(name).column_type)
+        for position, name in enumerate(described)
     ]
     estimate = _estimate(lake, other, conditions)
     same = find_heavy_keys(

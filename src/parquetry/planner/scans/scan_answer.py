@@ -235,12 +235,12 @@ def late_scan(request: ScanRequest, q: questions.PlanScan, settings: Settings) -
         return None
     if request.aggregate is not None or (request.first is not None and not request.first.hindrance.reason):
         return None  # no join has values for rows below a LIMIT or an aggregate of all rows
-    found = estimate_from_totals(snapshot, request.pruning, q.columns, table=request.table)
-    if found is None or not has_parts(snapshot.metadata, found.files, found.bytes):
+    estimate = estimate_from_totals(snapshot, request.pruning, q.columns, table=request.table)
+    if estimate is None or not has_parts(snapshot.metadata, estimate.files, estimate.bytes):
         return None
-    sizes = statistics(found.bytes, found.rows, found.files)
-    native = native_scan(snapshot, q, settings, found.files)
-    shown = msgspec.structs.replace(found.report, native=native)
-    answer = answer_without_files(request, settings, found.report, sizes, values, shown=shown)
+    sizes = statistics(estimate.bytes, estimate.rows, estimate.files)
+    native = native_scan(snapshot, q, settings, estimate.files)
+    shown = msgspec.structs.replace(estimate.report, native=native)
+    answer = answer_without_files(request, settings, estimate.report, sizes, values, shown=shown)
     form = None if native is None else answers.FileScan(native.reason)
     return msgspec.structs.replace(answer, late=True, native=form)

@@ -131,12 +131,12 @@ def partition_values(lake: Lake, q: questions.PartitionValues) -> answers.Partit
     by_values = [on_partitions(each, frozenset(metadata.partition_by)) for each in request.filters]
     known = [each for each in by_values if each is not None]
     known += [implied_by(condition, request.types) for condition in q.conditions]
-    places = [[metadata.partition_by.index(name) for name in each["columns"]] for each in q.conditions]
+    positions = [[metadata.partition_by.index(name) for name in each["columns"]] for each in q.conditions]
     found: list[dict[tuple[str | None, ...], None]] = [{} for _ in q.conditions]
     for partition in candidates(request.snapshot, known, lake.recent):
         values = partition.values
         wire = [to_wire(type_, value) for type_, value in zip(metadata.partition_types, values, strict=True)]
-        for rows, at in zip(found, places, strict=True):
+        for rows, at in zip(found, positions, strict=True):
             rows[tuple(wire[i] for i in at)] = None
     return answers.PartitionValueRows([[list(row) for row in rows] for rows in found])
 
@@ -269,8 +269,10 @@ def _values(
     metadata = snapshot.metadata
     types = metadata.partition_types
     names = [metadata.column(name).name for name in columns]
-    places = [metadata.partition_by.index(name) for name in names if name in metadata.partition_by]
-    return [[to_wire(types[i], row[i]) for i in places] for row in PartitionSnapshot.all_values(partitions)]
+    positions = [metadata.partition_by.index(name) for name in names if name in metadata.partition_by]
+    return [
+        [to_wire(types[i], row[i]) for i in positions] for row in PartitionSnapshot.all_values(partitions)
+    ]
 
 
 def _evaluated_again(request: ScanRequest) -> list[bool]:

@@ -105,16 +105,16 @@ class WholeVersion:
     def block(self, start: int, stop: int) -> FileBlock:
         """Return the files with these positions in the order."""
         few = [
-            place
-            for place, partition in enumerate(self.partitions)
-            if self._starts[place] < stop and self._starts[place] + partition.file_count > start
+            position
+            for position, partition in enumerate(self.partitions)
+            if self._starts[position] < stop and self._starts[position] + partition.file_count > start
         ]
         snapshot = self.snapshot
-        blocks = file_blocks(snapshot.store, snapshot.id, [self.partitions[place] for place in few])
-        found = FileBlock.concatenate(list(blocks), None)
+        blocks = file_blocks(snapshot.store, snapshot.id, [self.partitions[position] for position in few])
+        files = FileBlock.concatenate(list(blocks), None)
         begin = self._starts[few[0]] if few else 0
-        found = found.take(np.arange(max(0, start - begin), max(0, stop - begin)))
-        return FileBlock(np.array(few, np.int32)[found.parts], found.files)
+        files = files.take(np.arange(max(0, start - begin), max(0, stop - begin)))
+        return FileBlock(np.array(few, np.int32)[files.parts], files.files)
 
 
 class AddedFiles:

@@ -104,11 +104,11 @@ def plan(lake: Lake, q: questions.PlanBatch) -> answers.PlannedScan:
     for position in (start, end):
         require_same_history(table, position)
     begun = table.begun
-    asked = conditions(begun, q.predicates)
+    filters = conditions(begun, q.predicates)
     until = end.version if end.files else end.version - 1
     # a version that is read to its end needs no count of its files, so partitions may be pruned
     settled = start.version < end.version and not start.files
-    early = [condition.filter for condition in asked] if settled else ()
+    early = [condition.filter for condition in filters] if settled else ()
     partitions: list[PartitionSnapshot] = []
     kept: list[FileBlock] = []
     skips = StreamOptions(q.read_options).skips
@@ -117,7 +117,7 @@ def plan(lake: Lake, q: questions.PlanBatch) -> answers.PlannedScan:
         stop = end.files if version == end.version else piece.count
         if first >= stop:
             continue
-        block = _wanted(begun, asked, piece, piece.block(first, stop))
+        block = _wanted(begun, filters, piece, piece.block(first, stop))
         kept.append(FileBlock((block.parts + len(partitions)).astype(np.int32), block.files))
         partitions += piece.partitions
     return _answer(lake, begun, q.columns, partitions, FileBlock.concatenate(kept, frozenset()), (start, end))
@@ -131,10 +131,10 @@ def _wanted(
         return block
     if _same_names(begun, piece.snapshot):
         block = files_by_arrangement(piece.snapshot, conditions, piece.partitions, block)
-    known = FileKnowledge(begun.metadata, piece.partitions, block)
+    knowledge = FileKnowledge(begun.metadata, piece.partitions, block)
     wanted = np.ones(block.count, np.bool_)
     for condition in conditions:
-        wanted &= match(condition.filter, known).astype(np.bool_)  # CANNOT is 0
+        wanted &= match(condition.filter, knowledge).astype(np.bool_)  # CANNOT is 0
     return block.take(np.flatnonzero(wanted))
 
 
@@ -153,7 +153,7 @@ def _answer(
     span: tuple[Position, Position],
 ) -> answers.PlannedScan:
     metadata = begun.metadata
-    places = [
+    positions = [
         metadata.partition_by.index(column.name)
         for name in columns
         if (column := metadata.column(name)).name in metadata.partition_by
@@ -165,7 +165,7 @@ def _answer(
     first, last = span[0].version, max(span[0].version, span[1].version - (not span[1].files))
     return answers.PlannedScan(
         files=file_list(block.files, numbers, PartitionSnapshot.locations(chosen)),
-        partitions=[[to_wire(types[place], row[place]) for place in places] for row in rows],
+        partitions=[[to_wire(types[position], row[position]) for position in positions] for row in rows],
         statistics=statistics(int(block.files.bytes.sum()), None, block.count),
         metrics=[],
         description=f"{lake.full_name(begun)}, versions {first} to {last}",
@@ -286,12 +286,12 @@ class StreamOptions:
 
 
 def _version(text: str) -> int | str | None:
-    known = text.strip().lower()
-    if known in ("latest", "earliest"):
-        return known
-    if not (known.isascii() and known.isdigit()):
+    lowered = text.strip().lower()
+    if lowered in ("latest", "earliest"):
+        return lowered
+    if not (lowered.isascii() and lowered.isdigit()):
         raise ValueError("not a version, as CALL system.history lists them, nor latest or earliest")
-    return int(known)
+    return int(lowered)
 
 
 def first_position(table: StreamedTable, options: StreamOptions, starting_at: int | None) -> Position:

@@ -174,12 +174,12 @@ def _external_location(
     lake: Lake, database: str, q: questions.CreateTable | questions.StageTable
 ) -> str | None:
     """Return the location of an external table's files, or None for a managed table."""
-    given = q.properties.get("location")
-    if given is None and q.properties.get("external") == "true":
+    location = q.properties.get("location")
+    if location is None and q.properties.get("external") == "true":
         raise UnsupportedError(
             f"External table {database}.{q.name} needs a LOCATION: say where its files are, or leave EXTERNAL out."
         )
-    return None if given is None else lake.locations.external(database, q.name, given)
+    return None if location is None else lake.locations.external(database, q.name, location)
 
 
 def _kept_properties(properties: Mapping[str, str]) -> dict[str, str]:
@@ -266,15 +266,15 @@ def _clustered(
     Raises:
         PropertyError: the statement sets the property, too.
     """
-    asked = next((each for each in partitioning if each.name == CLUSTER_TRANSFORM), None)
-    if asked is None:
+    clustering = next((each for each in partitioning if each.name == CLUSTER_TRANSFORM), None)
+    if clustering is None:
         return metadata
     if SORT_BY in metadata.properties:
         raise PropertyError(
             f"Table {label}: CLUSTER BY and the property {SORT_BY!r}, which is {metadata.properties[SORT_BY]!r}, say the same: "
             "give one."
         )
-    text = translate_cluster_by(label, metadata, asked.columns)
+    text = translate_cluster_by(label, metadata, clustering.columns)
     return msgspec.structs.replace(metadata, properties={**metadata.properties, SORT_BY: text})
 
 
@@ -292,8 +292,8 @@ def _trailing(fields: list[Field], partition_by: Sequence[str]) -> list[Field]:
 
     Polars, DuckDB and Hudi write them into the files, too. Then Spark leaves them where the files have them.
     """
-    places = {name.lower(): place for place, name in enumerate(partition_by)}
-    return sorted(fields, key=lambda field: places.get(field["name"].lower(), -1))
+    positions = {name.lower(): position for position, name in enumerate(partition_by)}
+    return sorted(fields, key=lambda field: positions.get(field["name"].lower(), -1))
 
 
 def new_database(lake: Lake, namespace: list[str], table: str = "") -> str:
@@ -315,7 +315,7 @@ def _check_rules(label: str, q: questions.CreateTable | questions.StageTable) ->
     """
     text = q.properties.get(SKEWED_BY)
     clause = None if text is None or is_not_directories(text) else parse_skewed_by(text)
-    asked = Subject(
+    subject = Subject(
         label=label,
         directories=clause is not None and clause.directories,
         buckets=CLUSTERED_BY in q.properties
@@ -324,9 +324,9 @@ def _check_rules(label: str, q: questions.CreateTable | questions.StageTable) ->
         file_format=_named_format(q.properties),
         relaxed=is_relaxed(q.properties, measured=clause is not None and clause.tuples is None),
     )
-    require_allowed(asked, "define")
+    require_allowed(subject, "define")
     if isinstance(q, questions.StageTable) and q.mode == "create":  # only for CREATE TABLE AS
-        require_allowed(asked, "create as")
+        require_allowed(subject, "create as")
 
 
 def _format(properties: Mapping[str, str]) -> Literal["parquet", "orc"]:

@@ -26,13 +26,13 @@ def skewed(metadata: TableMetadata, lake: Lake, label: str) -> TableMetadata:
         SkewError: the values cannot be used.
         LocationTakenError: the location for one of them belongs to another, managed table.
     """
-    found, of_partition = record_skew(metadata, lambda: lake.engine.time_zone)
+    skew, of_partition = record_skew(metadata, lambda: lake.engine.time_zone)
     if of_partition is not None:
         raise PropertyError(
             f"Table property {SKEWED_LOCATIONS!r} names a partition, and a new table has none: leave PARTITION out."
         )
-    lake.locations.require_free_cells(label, found.arrangement)
-    return found
+    lake.locations.require_free_cells(label, skew.arrangement)
+    return skew
 
 
 def bucketed(
@@ -44,14 +44,14 @@ def bucketed(
         BucketError: the buckets cannot be used, or are given twice.
         PropertyError: a property about them cannot be used.
     """
-    asked = [each for each in partitioning if each.name in BUCKET_TRANSFORMS]
-    said = [each.text for each in asked] + ["CLUSTERED BY"] * (CLUSTERED_BY in metadata.properties)
+    transforms = [each for each in partitioning if each.name in BUCKET_TRANSFORMS]
+    said = [each.text for each in transforms] + ["CLUSTERED BY"] * (CLUSTERED_BY in metadata.properties)
     if len(said) > 1:
         raise BucketError(
             f"The buckets of table {label} are said more than once: {', '.join(said)}. Give one."
         )
-    if asked:
-        metadata = bucketing.declare_buckets(metadata, _clustered_by(asked[0]))
+    if transforms:
+        metadata = bucketing.declare_buckets(metadata, _clustered_by(transforms[0]))
     return bucketing.record_buckets(label, metadata)
 
 

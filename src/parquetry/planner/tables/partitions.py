@@ -81,9 +81,9 @@ def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
         files: list[Any] = []
         if _is_folder(filesystem, path):
             (part,) = discover(filesystem, path, columns=columns)
-            found = [file.path for file in part.files if not is_own(file.path, snapshot.id)]
+            foreign = [file.path for file in part.files if not is_own(file.path, snapshot.id)]
             visitor = FooterVisitor()
-            files = read_records(lake.engine, metadata, location, found, visitor)
+            files = read_records(lake.engine, metadata, location, foreign, visitor)
             for reason in visitor.broken.values():
                 raise errors.FileCorruptError(reason)
         adopted, unfit = adopt_files(snapshot, values, location, files, metadata.arrangement)
@@ -167,8 +167,8 @@ def load(lake: Lake, q: questions.LoadPartition) -> answers.Properties:
         "bytes": str(partition.bytes),
     }
     rows = {} if partition.rows is None else {"rows": str(partition.rows)}
-    place = _truncated(snapshot, partition.location)
-    arranged = partition.arrangement.describe(snapshot.metadata.data_columns, place)
+    location = _truncated(snapshot, partition.location)
+    arranged = partition.arrangement.describe(snapshot.metadata.data_columns, location)
     return answers.Properties({**known, **rows, **dict(arranged)})
 
 

@@ -48,8 +48,8 @@ def implied(op: str, expression: Expression, value: Value, literal: ColumnType) 
         return None
     if kind(expression.type) != kind(literal):
         return None
-    if op in ("=", "<=>") and (found := _only_argument(expression, value)) is not None:
-        return found
+    if op in ("=", "<=>") and (argument := _only_argument(expression, value)) is not None:
+        return argument
     if isinstance(value, str) and (begins := _beginning(op, expression, value)) is not None:
         return begins
     return _within(op, expression, value)
@@ -68,14 +68,14 @@ def implied_by_any(
     if len(literals) > most:
         ordered = sorted(literals, key=lambda each: order_key(each[0]))
         ends = (implied(">=", expression, *ordered[0]), implied("<=", expression, *ordered[-1]))
-        known = [end for end in ends if end is not None]
-        return all_of(known) if known else None
+        finite = [end for end in ends if end is not None]
+        return all_of(finite) if finite else None
     parts = [implied("=", expression, value, type) for value, type in literals]
-    known = [part for part in parts if part is not None]
-    if not known or len(known) < len(parts):
+    preimages = [part for part in parts if part is not None]
+    if not preimages or len(preimages) < len(parts):
         return None
     # values with an unknown result are part of each
-    flat = (each for part in known for each in (part.children if isinstance(part, Or) else (part,)))
+    flat = (each for part in preimages for each in (part.children if isinstance(part, Or) else (part,)))
     return any_of(dict.fromkeys(flat))
 
 
@@ -90,7 +90,7 @@ def direction_in(expression: Expression) -> tuple[ColumnReference, int] | None:
     """
     direction = 1
     while isinstance(expression, FunctionCall):
-        others = [place for place, each in enumerate(expression.args) if not isinstance(each, Constant)]
+        others = [position for position, each in enumerate(expression.args) if not isinstance(each, Constant)]
         if len(others) != 1 or any(
             isinstance(each, Constant) and each.value is None for each in expression.args
         ):
@@ -195,10 +195,10 @@ def _domain(expression: Expression, type: ColumnType) -> _Domain | None:
         least = -greatest
     else:
         return None
-    found = direction_in(expression)
-    if found is None:
+    direction = direction_in(expression)
+    if direction is None:
         return None
-    name = found[0].name
+    name = direction[0].name
     inside = next((each for each in (0, 1, 19_000) if _is_known(expression, name, value, each)), None)
     if inside is None or not least <= inside <= greatest:
         return None
@@ -255,10 +255,10 @@ def _only_argument(expression: Expression, value: Value) -> Predicate | None:
 
 def _without_constants(call: FunctionCall, value: str) -> Predicate | None:
     """Return the condition on the only argument of a CONCAT that is no constant."""
-    others = [place for place, each in enumerate(call.args) if not isinstance(each, Constant)]
+    others = [position for position, each in enumerate(call.args) if not isinstance(each, Constant)]
     if len(others) != 1:
         return None
-    constants = [call.constant(place) for place in range(len(call.args))]
+    constants = [call.constant(position) for position in range(len(call.args))]
     texts = [each if isinstance(each, str) else "" for each in constants]
     before, after = "".join(texts[: others[0]]), "".join(texts[others[0] + 1 :])
     inner = call.args[others[0]]
@@ -277,8 +277,8 @@ def _beginning(op: str, expression: Expression, text: str) -> Predicate | None:
     name, type, length = expression.args[0].name, expression.args[0].type, _first_characters(expression)
     if length is None or not type.unpadded:
         return None
-    found = like.starts_with(name, text[:length])
-    begins = Like(found.column, found.pattern, found.escape, type)
+    beginning = like.starts_with(name, text[:length])
+    begins = Like(beginning.column, beginning.pattern, beginning.escape, type)
     if op in ("=", "<=>"):
         return begins
     if op in (">", ">="):

@@ -28,7 +28,7 @@ def common_beginning(one: str, other: str) -> str:
     'ab'
     """
     pairs = enumerate(zip(one, other, strict=False))
-    length = next((place for place, (here, there) in pairs if here != there), min(len(one), len(other)))
+    length = next((position for position, (here, there) in pairs if here != there), min(len(one), len(other)))
     return one[:length]
 
 
@@ -72,10 +72,10 @@ def _substring(call: FunctionCall, ranges: Sequence[Range]) -> Range:
     length, start = max(length, 0), max(start, 1) - 1
     if start == 0:
         return Range(low[:length], None if high is None else high[:length], each.nulls)
-    found = common[start : start + length]
-    if len(found) == length:
-        return Range(found, found, each.nulls)
-    return beginning_range(found, each.nulls)
+    shared = common[start : start + length]
+    if len(shared) == length:
+        return Range(shared, shared, each.nulls)
+    return beginning_range(shared, each.nulls)
 
 
 def _first_characters(call: FunctionCall, ranges: Sequence[Range]) -> Range:
@@ -97,7 +97,7 @@ def _letter_case(upper: bool) -> Rule:
         except OutOfRangeError:
             return UNKNOWN
         known = next(
-            (place for place, character in enumerate(common) if not character.isascii()), len(common)
+            (position for position, character in enumerate(common) if not character.isascii()), len(common)
         )
         changed = common[:known].upper() if upper else common[:known].lower()
         if each.low is not None and each.low == each.high == common[:known]:

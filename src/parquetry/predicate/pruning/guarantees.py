@@ -57,13 +57,13 @@ def allowed_values(node: Predicate, columns: Sequence[str], limit: int) -> froze
     >>> allowed_values(node, ('a', 'b'), 1), allowed_values(node, ('a', 'c'), 10)
     (None, None)
     """
-    found = _joined(_facts(node, frozenset(columns), limit), limit)
-    if found.impossible:
+    fact = _joined(_facts(node, frozenset(columns), limit), limit)
+    if fact.impossible:
         return frozenset()
-    if len(found.names) < len(columns):
+    if len(fact.names) < len(columns):
         return None
-    places = [found.names.index(name) for name in columns]
-    return frozenset(tuple(row[place] for place in places) for row in found.rows.values())
+    positions = [fact.names.index(name) for name in columns]
+    return frozenset(tuple(row[position] for position in positions) for row in fact.rows.values())
 
 
 _Key: TypeAlias = tuple[Any, ...]
@@ -137,9 +137,11 @@ def _rows_of(node: In) -> dict[_Key, Row]:
 
 def _fact(names: Sequence[str], rows: Sequence[Row], wanted: frozenset[str]) -> list[_Fact]:
     """Return the fact that the wanted columns among `names` have one of the rows' combinations."""
-    kept = [place for place, name in enumerate(names) if name in wanted and name not in names[:place]]
-    found = (tuple(row[place] for place in kept) for row in rows)
-    return [_Fact(tuple(names[place] for place in kept), {_key(row): row for row in found})]
+    kept = [
+        position for position, name in enumerate(names) if name in wanted and name not in names[:position]
+    ]
+    projected = (tuple(row[position] for position in kept) for row in rows)
+    return [_Fact(tuple(names[position] for position in kept), {_key(row): row for row in projected})]
 
 
 def _joined(facts: Iterable[_Fact], limit: int) -> _Fact:
@@ -157,18 +159,18 @@ def _both(left: _Fact, right: _Fact, limit: int) -> _Fact | None:
     shared = [name for name in right.names if name in left.names]
     left_places = [left.names.index(name) for name in shared]
     right_places = [right.names.index(name) for name in shared]
-    added = [place for place, name in enumerate(right.names) if name not in shared]
+    added = [position for position, name in enumerate(right.names) if name not in shared]
     partners: dict[_Key, list[Row]] = {}
     for key, row in right.rows.items():
-        partners.setdefault(tuple(key[place] for place in right_places), []).append(row)
+        partners.setdefault(tuple(key[position] for position in right_places), []).append(row)
     rows: dict[_Key, Row] = {}
     for key, row in left.rows.items():
-        for partner in partners.get(tuple(key[place] for place in left_places), ()):
-            whole = (*row, *(partner[place] for place in added))
+        for partner in partners.get(tuple(key[position] for position in left_places), ()):
+            whole = (*row, *(partner[position] for position in added))
             rows[_key(whole)] = whole
             if len(rows) > limit:
                 return None
-    return _Fact((*left.names, *(right.names[place] for place in added)), rows)
+    return _Fact((*left.names, *(right.names[position] for position in added)), rows)
 
 
 def _either(facts: Sequence[_Fact]) -> _Fact:
@@ -179,9 +181,9 @@ def _either(facts: Sequence[_Fact]) -> _Fact:
     names = tuple(name for name in possible[0].names if all(name in fact.names for fact in possible))
     rows: dict[_Key, Row] = {}
     for fact in possible:
-        places = [fact.names.index(name) for name in names]
+        positions = [fact.names.index(name) for name in names]
         for row in fact.rows.values():
-            kept = tuple(row[place] for place in places)
+            kept = tuple(row[position] for position in positions)
             rows[_key(kept)] = kept
     return _Fact(names, rows)
 

@@ -55,8 +55,8 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
         Bounds(least=['eu', LOWEST], greatest=['eu', LOWEST], nulls=[0, 2], shared=True, doubts=None)
         """
         kind = next((value.__class__ for value in values if value is not None), object)
-        held = value_array(values, kind, lowest=True)
-        return cls(held, held, codes([ONLY_NULL if value is None else NO_NULL for value in values]), True)
+        array = value_array(values, kind, lowest=True)
+        return cls(array, array, codes([ONLY_NULL if value is None else NO_NULL for value in values]), True)
 
     @classmethod
     def from_statistics(

@@ -46,13 +46,13 @@ def formula_outcomes(formula: Expression, knowledge: Knowledge, outcomes: Codes)
     [1, 2, 4]
     """
     columns = {column.name: column.type for column in columns_in(formula)}
-    known = {name: knowledge.bounds(name) for name in columns}
+    bounds_of = {name: knowledge.bounds(name) for name in columns}
     ranges = {
-        name: _ColumnRanges(bounds, columns[name]) for name, bounds in known.items() if bounds is not None
+        name: _ColumnRanges(bounds, columns[name]) for name, bounds in bounds_of.items() if bounds is not None
     }
     unknown = {
         name: Range(nulls=SOME_NULL, nan=columns[name].floating)
-        for name, bounds in known.items()
+        for name, bounds in bounds_of.items()
         if bounds is None
     }
     evaluator = _FormulaEvaluator(formula, ranges, unknown, as_list(outcomes))

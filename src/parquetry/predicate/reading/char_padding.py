@@ -56,8 +56,8 @@ def padded_column(tree: Mapping[str, Any], columns: Mapping[str, ColumnType]) ->
     >>> padded_column(tree, {'c': ColumnType('char', length=2)}) is None
     True
     """
-    found = _padded(tree, columns)
-    return found[0] if found is not None and found[1] == found[2] else None
+    padding = _padded(tree, columns)
+    return padding[0] if padding is not None and padding[1] == padding[2] else None
 
 
 def as_stored(name: str, type: ColumnType, columns: Mapping[str, ColumnType]) -> bool:
@@ -89,10 +89,10 @@ def comparison(op: str, name: str, type: ColumnType, text: str) -> Predicate:
 
 def begins_like(tree: Mapping[str, Any], text: str, columns: Mapping[str, ColumnType]) -> Predicate | None:
     """Return the condition on a char that its padded text implies, or None if `tree` pads no char."""
-    found = _padded(tree, columns)
-    if found is None:
+    padding = _padded(tree, columns)
+    if padding is None:
         return None
-    name, type = bind.resolve(found[0]["col"][0], columns)
+    name, type = bind.resolve(padding[0]["col"][0], columns)
     begins = like.starts_with(name, text.rstrip(" "))
     return Like(begins.column, begins.pattern, begins.escape, type)
 

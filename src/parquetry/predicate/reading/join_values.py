@@ -90,11 +90,13 @@ def tuples(arguments: Sequence[Any], columns: Mapping[str, ColumnType]) -> Predi
         return FALSE  # there are none
     rows = list(dict.fromkeys(zip(*map(_values, arguments), strict=True)))
     plain = [
-        _Column(place, *column_of(tree, columns), literal_reader(tree["type"])[0])
-        for place, tree in enumerate(arguments)
+        _Column(position, *column_of(tree, columns), literal_reader(tree["type"])[0])
+        for position, tree in enumerate(arguments)
         if "of" not in tree
     ]
-    computed = [(place, _Key.read(tree, columns)) for place, tree in enumerate(arguments) if "of" in tree]
+    computed = [
+        (position, _Key.read(tree, columns)) for position, tree in enumerate(arguments) if "of" in tree
+    ]
     return _any_tuple(plain, computed, rows, MAX_TUPLE_GROUPS)
 
 
@@ -149,10 +151,10 @@ def read_key(tree: Any, columns: Mapping[str, ColumnType]) -> Expression | None:
         columns: the types of the table's columns by name.
     """
     try:
-        found = ExpressionReader(columns, read_literal).read(tree)
+        expression = ExpressionReader(columns, read_literal).read(tree)
     except UNREADABLE:
         return None
-    return None if found is None or casts_text(found) else found
+    return None if expression is None or casts_text(expression) else expression
 
 
 def _values(tree: Any) -> list[Value]:
@@ -176,17 +178,17 @@ def _any_tuple(
     """
     if not computed:
         return _any_row(plain, rows)
-    (place, key), *others = computed
+    (position, key), *others = computed
     by_value: dict[Any, list[tuple[Value, ...]]] = {}
     for row in rows:
-        by_value.setdefault(order_key(row[place]), []).append(row)
+        by_value.setdefault(order_key(row[position]), []).append(row)
     keys = sorted(by_value)
     size = -(-len(keys) // groups)
     parts = []
     for first in range(0, len(keys), size):
         some = [row for each in keys[first : first + size] for row in by_value[each]]
         rest = _any_tuple(plain, others, some, max(1, groups * size // len(keys)))
-        parts.append(And((key.membership((row[place] for row in some), most=1), rest)))
+        parts.append(And((key.membership((row[position] for row in some), most=1), rest)))
     return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
 
@@ -265,8 +267,8 @@ def packed_values(type: ColumnType, tree: Mapping[str, Any]) -> list[Value]:
     if "lengths" not in tree:
         numbers = np.sort(np.frombuffer(data, "<f8" if type.floating else "<i8"))
         fresh = numbers[1:] != numbers[:-1]  # takes a tenth of the time of np.unique
-        found: list[Value] = numbers[np.concatenate(([True], fresh))].tolist() if len(numbers) else []
-        return found
+        values: list[Value] = numbers[np.concatenate(([True], fresh))].tolist() if len(numbers) else []
+        return values
     lengths = np.frombuffer(base64.b64decode(tree["lengths"]), "<i4").tolist()
     parts = {data[start:end] for start, end in pairwise(accumulate(lengths, initial=0))}
     return [*sorted(parts)] if type.name == "binary" else [*sorted(part.decode() for part in parts)]
@@ -322,8 +324,8 @@ def _least_and_greatest(types: Sequence[str], rows: Sequence[_Row]) -> list[tupl
     if len(rows) == 1:
         return [(text, text) for text in rows[0]]
     found: list[tuple[str | None, str | None]] = []
-    for place, type in enumerate(types):
-        texts = [row[place] for row in rows if row[place] is not None]
+    for position, type in enumerate(types):
+        texts = [row[position] for row in rows if row[position] is not None]
         keys = {text: order_key(read_literal({"lit": text, "type": type})[0]) for text in texts}
         found.append(
             (min(keys, key=keys.__getitem__), max(keys, key=keys.__getitem__)) if keys else (None, None)

@@ -90,9 +90,9 @@ def from_json(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
     'a < 10'
     """
     try:
-        found = _node(tree, columns)
-        if depth(found) <= MAX_CONDITION_DEPTH:
-            return found
+        node = _node(tree, columns)
+        if depth(node) <= MAX_CONDITION_DEPTH:
+            return node
         reason = "nested too deeply"
     except NotUnderstoodError as unknown:
         reason = unknown.reason
@@ -298,5 +298,5 @@ def _text_test(function: str, arguments: Sequence[Any], columns: Mapping[str, Co
         raise NotUnderstoodError(f"{function} on a column that is not text")
     if "col" in arguments[0] and char_padding.as_stored(name, type, columns):
         raise NotUnderstoodError(char_padding.AS_STORED_REASON)
-    found = _TEXT_TESTS[function](name, text)
-    return Like(found.column, found.pattern, found.escape, type)
+    test = _TEXT_TESTS[function](name, text)
+    return Like(test.column, test.pattern, test.escape, type)

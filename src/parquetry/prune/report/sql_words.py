@@ -119,10 +119,10 @@ def key_of_not_in(condition: str, column: str) -> str:
     >>> key_of_not_in("((x = (y + 1)) OR ((x = (y + 1)) IS NULL))", "x"), key_of_not_in("k", "x")
     ('(y + 1)', 'k')
     """
-    found = _NOT_IN.fullmatch(condition)
-    if found is None:
+    match = _NOT_IN.fullmatch(condition)
+    if match is None:
         return condition
-    return found["right"] if found["left"] == column else found["left"]
+    return match["right"] if match["left"] == column else match["left"]
 
 
 def _unquoted(name: str) -> str:

@@ -155,7 +155,7 @@ class _BucketEvaluator:
         numbers = []
         for part in parts.tolist():
             own = partitions[part].values
-            key = tuple(order_key(own[place]) for place in values.positions)
+            key = tuple(order_key(own[position]) for position in values.positions)
             if key not in values.of_partitions:
                 key = ()  # partitions that allow no value share one judgement
             if key not in found:

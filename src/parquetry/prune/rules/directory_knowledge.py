@@ -95,13 +95,13 @@ class HeavyTuples:
 
     def numbers(self, maps: Numbers, cells: Numbers) -> Numbers:
         """Return the positions in `rows` of cells, by the numbers of their maps and of the cells within."""
-        found: Numbers = self._flat[self._starts[maps] + cells]
-        return found
+        rows: Numbers = self._flat[self._starts[maps] + cells]
+        return rows
 
     def map_rows(self, number: int) -> list[Row]:
         """Return the cells of a map, given its number."""
         start = self._starts[number]
-        return [self.rows[place] for place in self._flat[start : start + self.sizes[number]].tolist()]
+        return [self.rows[position] for position in self._flat[start : start + self.sizes[number]].tolist()]
 
     def first_cells(self, rows: Collection[Row]) -> Numbers:
         """Return for each map how many of its first cells are needed to contain all of some distinct tuples.
@@ -114,15 +114,15 @@ class HeavyTuples:
         if len(wanted) < len(keys):
             return never
         of_map = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        place = np.arange(len(self._flat)) - np.repeat(self._starts, self.sizes)
+        position = np.arange(len(self._flat)) - np.repeat(self._starts, self.sizes)
         there = np.isin(self._flat, wanted)
         # two cells that once differed by blanks, say, may be one tuple now; its rows may be in either cell
         needed = np.zeros(len(self.sizes), np.int64)
-        np.maximum.at(needed, of_map[there], place[there] + 1)
+        np.maximum.at(needed, of_map[there], position[there] + 1)
         pairs = np.unique(of_map[there] * len(self.rows) + self._flat[there])
         counts = np.bincount(pairs // max(len(self.rows), 1), minlength=len(self.sizes))
-        found: Numbers = np.where(counts == len(wanted), needed, never)
-        return found
+        cells: Numbers = np.where(counts == len(wanted), needed, never)
+        return cells
 
 
 def heavy_tuples(
@@ -134,17 +134,17 @@ def heavy_tuples(
     """
     columns = {column.physical: column for column in metadata.data_columns}
     groups: dict[tuple[str, ...], list[list[Row]]] = {}
-    places: list[tuple[int, int] | None] = []
+    positions: list[tuple[int, int] | None] = []
     for skew in maps:
         rows = _rows(columns, skew)
         if rows is None:
-            places.append(None)
+            positions.append(None)
             continue
         names = tuple(columns[name].name for name in skew.columns)
         group = groups.setdefault(names, [])
-        places.append((list(groups).index(names), len(group)))
+        positions.append((list(groups).index(names), len(group)))
         group.append(rows)
-    return [HeavyTuples(names, group) for names, group in groups.items()], places
+    return [HeavyTuples(names, group) for names, group in groups.items()], positions
 
 
 def _rows(columns: Mapping[str, TableColumn], skew: SkewMap) -> list[Row] | None:
@@ -178,8 +178,8 @@ class WithinPartitions(Knowledge):
         """Return the values of a partition column."""
         if column not in self._partition_by:
             return None
-        place = self._partition_by.index(column)
-        values = [self._partitions[part].values[place] for part in self._used.tolist()]
+        position = self._partition_by.index(column)
+        values = [self._partitions[part].values[position] for part in self._used.tolist()]
         return Bounds.from_values(values).take(self._places)
 
 
@@ -200,9 +200,9 @@ class CellKnowledge(Knowledge):
 
     def bounds(self, column: str) -> Bounds | None:
         """Return the values of a skewed or a partition column."""
-        found = self._heavy.bounds.get(column)
-        if found is not None:
-            return found.take(self._numbers)
+        bounds = self._heavy.bounds.get(column)
+        if bounds is not None:
+            return bounds.take(self._numbers)
         return None if self._within is None else self._within.bounds(column)
 
 
@@ -287,7 +287,7 @@ def directory_values(
     if maps is None:
         return [[] for _ in conditions]
     partition_by = snapshot.metadata.partition_by
-    heavy, places = heavy_tuples(snapshot.metadata, maps.distinct)
+    heavy, positions = heavy_tuples(snapshot.metadata, maps.distinct)
     numbers = maps.numbers.tolist()
 
     def values(names: Collection[str], group: int) -> DirectoryValues | None:
@@ -298,11 +298,13 @@ def directory_values(
             return None
         # partitions with the same map and the same values have the same rows
         different = {
-            (places[number], row)
+            (positions[number], row)
             for number, row in zip(numbers, _partition_values(partitions, partition_by, by), strict=True)
             if number >= 0
         }
-        numbered = ((place[1], row) for place, row in different if place is not None and place[0] == group)
+        numbered = (
+            (position[1], row) for position, row in different if position is not None and position[0] == group
+        )
         rows = _rows_of_values(tuples, own, numbered)
         return None if rows is None else DirectoryValues((*by, *own), rows)
 
@@ -318,8 +320,10 @@ def _partition_values(
     """Return the values of some partition columns for each partition."""
     if not names:
         return ((),) * len(partitions)
-    places = [partition_by.index(name) for name in names]
-    return [tuple(row[place] for place in places) for row in PartitionSnapshot.all_values(partitions)]
+    positions = [partition_by.index(name) for name in names]
+    return [
+        tuple(row[position] for position in positions) for row in PartitionSnapshot.all_values(partitions)
+    ]
 
 
 def _rows_of_values(
@@ -332,11 +336,11 @@ def _rows_of_values(
         own: the wanted columns of the cells.
         numbered: pairs of a map's number and the values of partitions that have it.
     """
-    places = [tuples.names.index(name) for name in own]
+    positions = [tuples.names.index(name) for name in own]
     rows: dict[tuple[object, ...], Row] = {}
     for number, values in numbered:
         for cell in tuples.map_rows(number):
-            heavy = tuple(cell[place] for place in places)
+            heavy = tuple(cell[position] for position in positions)
             if any(isinstance(value, float) and value == 0 for value in heavy):
                 continue  # the directory has rows with 0.0 and with -0.0, which functions distinguish
             row = (*values, *heavy)

@@ -101,6 +101,6 @@ def _partitions(scan: PruningRequest, tally: Tally) -> tuple[Sequence[PartitionS
     ]
     if not again:
         return partitions, seeks
-    known = partition_knowledge(snapshot.metadata, partitions)
-    answers = tally.combine(again, [match(condition.filter, known) for condition in again])
+    knowledge = partition_knowledge(snapshot.metadata, partitions)
+    answers = tally.combine(again, [match(condition.filter, knowledge) for condition in again])
     return list(compress(partitions, answers.tolist())), seeks

@@ -101,7 +101,7 @@ def _reason(scan: PruningRequest, wanted: WholeAggregate, matching: Flags, exact
 
 def _combined(function: str, values: Sequence[Any], known: Flags) -> Value:
     """Return a function's value over the files whose values are known."""
-    chosen = [values[place] for place in np.flatnonzero(known).tolist()]
+    chosen = [values[position] for position in np.flatnonzero(known).tolist()]
     if function == "count":
         return int(sum(chosen))
     there = [value for value in chosen if value is not None]

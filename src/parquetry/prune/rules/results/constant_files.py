@@ -74,12 +74,12 @@ def constant_files(
     counts = block.files.rows
     rows = np.where(counts == UNKNOWN, OPENED, counts)
     nothing: list[Row] = [()]
-    found: ConstantFiles | None = ConstantFiles(data, rows, nothing, np.zeros(len(rows), np.int64))
+    constant: ConstantFiles | None = ConstantFiles(data, rows, nothing, np.zeros(len(rows), np.int64))
     if data:
-        found = (
+        constant = (
             _in_directories(snapshot, partitions, block, data, rows) if _are_kept(metadata, data) else None
         )
-    return found if found is not None and found.file_count else None
+    return constant if constant is not None and constant.file_count else None
 
 
 def _are_kept(metadata: TableMetadata, data: Sequence[str]) -> bool:
@@ -109,6 +109,6 @@ def _in_directories(
         numbers = np.array([n if at == group else -1 for at, n in (each or (-1, -1) for each in positions)])
         mine = np.flatnonzero((map_of >= 0) & (cells > REST) & (numbers[map_of] >= 0))
         of_files[mine] = len(values) + tuples.numbers(numbers[map_of[mine]], cells[mine])
-        values += [tuple(row[place] for place in places) for row in tuples.rows]
+        values += [tuple(row[position] for position in places) for row in tuples.rows]
     known = of_files != OPENED
     return ConstantFiles(data, np.where(known, rows, OPENED), values, np.where(known, of_files, 0))

@@ -142,10 +142,10 @@ def _shares(
     if found.descending:
         values = -values[::-1]
     step = 1.0 if isinstance(found.values[0], int | np.integer) else 0.0  # between one value and the next
-    places = np.concatenate([values, [np.inf, -np.inf]])  # of NULL after all values, and before them
+    positions = np.concatenate([values, [np.inf, -np.inf]])  # of NULL after all values, and before them
     starts = np.where(starts == ANYWHERE, len(values), starts)
     with np.errstate(invalid="ignore", divide="ignore"):
-        least, greatest, end = places[starts], places[ends], places[limit]
+        least, greatest, end = positions[starts], positions[ends], positions[limit]
         before = np.clip((end - least + (0 if ties else step)) / (greatest - least + step), 0, 1)
     # a file has one value, or some NULLs first, or a last value that is not known, as a float may be NaN
     at_start = (least == greatest) | (starts == -1) | ~np.isfinite(greatest)

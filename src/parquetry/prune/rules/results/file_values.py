@@ -55,14 +55,14 @@ def values_in_files(
         ]
     if not names_identify_columns(metadata):
         return [NOT_EXACT] * len(rows)
-    found = list_bounds_in_files(column, block.files)
+    bounds = list_bounds_in_files(column, block.files)
     if function == "count":
-        return [_not_null(number, each) for number, each in zip(rows, found, strict=True)]
+        return [_not_null(number, each) for number, each in zip(rows, bounds, strict=True)]
     if function not in ("min", "max") or not column.column_type.facts.plain:
         return [NOT_EXACT] * len(rows)
     return [
         _extreme(column.column_type, each, function) if number else None
-        for number, each in zip(rows, found, strict=True)
+        for number, each in zip(rows, bounds, strict=True)
     ]
 
 

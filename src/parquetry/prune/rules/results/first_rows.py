@@ -117,12 +117,12 @@ class _MatchingFiles:
         flags = np.concatenate(self._flags)
         rows = np.concatenate([block.files.rows for block in self._blocks])
         sizes = np.concatenate([block.files.bytes for block in self._blocks])
-        places = fewest_files(np.where(flags, rows, 0), sizes, wanted)
+        positions = fewest_files(np.where(flags, rows, 0), sizes, wanted)
         starts = np.cumsum([0, *(block.count for block in self._blocks)])
         return [
             block.project(mine - start, self._scan.projected)
             for block, start, end in zip(self._blocks, starts[:-1], starts[1:], strict=True)
-            if len(mine := places[(places >= start) & (places < end)])
+            if len(mine := positions[(positions >= start) & (positions < end)])
         ]
 
 

@@ -185,13 +185,13 @@ def _exact_ends(
     column = None if key.column is None else metadata.column(key.column)
     if column is None or column.name in metadata.partition_by or not column.column_type.facts.plain:
         return none, none
-    known = list_bounds_in_files(column, block.files.take(files))
+    bounds = list_bounds_in_files(column, block.files.take(files))
     return (
         files[
-            [each is not None and each.proof and each.min is not None and each.min_exact for each in known]
+            [each is not None and each.proof and each.min is not None and each.min_exact for each in bounds]
         ],
         files[
-            [each is not None and each.proof and each.max is not None and each.max_exact for each in known]
+            [each is not None and each.proof and each.max is not None and each.max_exact for each in bounds]
         ],
     )
 
@@ -205,8 +205,8 @@ def _null_counts(metadata: TableMetadata, block: FileBlock, key: SortKey, files:
     source = None if expression is None else direction_in(expression)
     if not len(files) or source is None or not names_identify_columns(metadata):
         return np.full(len(files), -1, np.int64)
-    known = list_bounds_in_files(metadata.column(source[0].name), block.files.take(files))
-    return np.array([-1 if each is None or each.nulls is None else each.nulls for each in known], np.int64)
+    bounds = list_bounds_in_files(metadata.column(source[0].name), block.files.take(files))
+    return np.array([-1 if each is None or each.nulls is None else each.nulls for each in bounds], np.int64)
 
 
 def _ranks(bounds: KeyBounds) -> tuple[NDArray[Any], Numbers, Numbers]:
