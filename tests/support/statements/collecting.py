@@ -33,25 +33,28 @@ class StatementFile(pytest.Module):
         module = ModuleType(self.path.stem)
         try:
             for section in read(self.path):
-                setattr(module, section.name, _test(section))
+                setattr(module, section.name, make_test(section))
         except FormError as error:
             raise self.CollectError(str(error)) from error
         return module
 
 
-def _test(section: Section) -> Callable[..., None]:
+def make_test(section: Section) -> Callable[..., None]:
     """Return a section as a function that pytest collects; the variables of loops are its parameters."""
 
     def test(request: pytest.FixtureRequest, spark: SparkSession, db: str, **loops: str) -> None:
+        failure = ""
         try:
             run(section, request, spark, db, loops)
         except (RecordError, FormError) as error:
-            pytest.fail(str(error), pytrace=False)
+            failure = str(error)
+        if failure:
+            pytest.fail(failure, pytrace=False)
 
     test.__name__ = test.__qualname__ = section.name
     test.__doc__ = section.claim
     test.__test__ = True  # type: ignore[attr-defined]
-    arguments = ["request", "spark", "db", *section.loops]
+    arguments = ["request", "spark", "db", *(name for loop in section.loops for name in loop.names)]
     test.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in arguments]
     )
@@ -61,8 +64,11 @@ def _test(section: Section) -> Callable[..., None]:
         *(_tag(each, section) for each in section.tags),
     ]:
         made = mark(made)
-    for name, values in section.loops.items():
-        made = pytest.mark.parametrize(name, values)(made)
+    for loop in section.loops:
+        turns = loop.turns if len(loop.names) > 1 else [turn[0] for turn in loop.turns]
+        made = pytest.mark.parametrize(",".join(loop.names), turns, ids=[turn[0] for turn in loop.turns])(
+            made
+        )
     return made
 
 
@@ -76,14 +82,14 @@ def _requirement(words: str, section: Section) -> pytest.MarkDecorator:
         series.has(words)
     except KeyError:
         raise FormError(
-            f"Section {section.name}: no feature is called {words!r}; config/spark_versions.py lists them."
+            f"{section.location}: no feature is called {words!r}; config/spark_versions.py lists them."
         ) from None
     return pytest.mark.needs(words)
 
 
 def _tag(tag: str, section: Section) -> pytest.MarkDecorator:
     if tag not in _TAGS:
-        raise FormError(f"Section {section.name}: {tag!r} is no tag; there are {', '.join(_TAGS)}.")
+        raise FormError(f"{section.location}: {tag!r} is no tag; there are {', '.join(_TAGS)}.")
     return getattr(pytest.mark, tag)(_WHY) if tag == "unaudited" else getattr(pytest.mark, tag)
 
 
@@ -99,13 +105,15 @@ def run(
         sessions.append(SparkRecords(session))
         return sessions[-1]
 
-    text = "".join(record.sql + "".join(record.expected or ()) for record in section.records)
-    variables = {"db": db, "name": db.partition(".")[2], **loops}
+    text = repr(section)
+    variables = {"db": db, "name": db.partition(".")[2]}
     for variable, fixture in (("folder", "tmp_path"), ("stock", "stock"), ("warehouse", "warehouse")):
-        if f"${{{variable}}}" in text:
+        if f"${{{variable}" in text:
             variables[variable] = str(request.getfixturevalue(fixture))
+    if "stock" in variables:
+        variables["stock_name"] = variables["stock"].partition(".")[2]
     try:
-        Runner(open_session, labels(), variables).run(section.records)
+        Runner(open_session, labels(), variables, loops).run(section.records)
     finally:
         for session in sessions:
             session.restore()

@@ -6,7 +6,6 @@ CONTRIBUTING.md ("Files of statements") describes the form. This module knows ne
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +13,14 @@ from pathlib import Path
 SORTS = ("nosort", "rowsort", "valuesort")
 _IGNORED = ("hash-threshold", "mode", "load")
 _VARIABLE = re.compile(r"\$\{([\w ]*)\}")
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Names of variables, and their values for each turn."""
+
+    names: tuple[str, ...]
+    turns: tuple[tuple[str, ...], ...]
 
 
 class FormError(Exception):
@@ -26,12 +33,12 @@ class Record:
 
     Args:
         line: its number in the file, from 1.
-        kind: `ok`, `error`, or `query`.
+        kind: `ok`, `error`, `query`, or `let`.
         sql: its text, with variables in it.
         message: the regular expression that an error's text has to contain.
         types: a letter for each column of a query.
         sort: how rows are sorted before they are compared.
-        label: queries with the same label have the same answer.
+        label: queries with the same label have the same answer; of `let`, the variable that gets the answer.
         expected: the lines of the answer, or None if only a label says what it is.
         answer_lines: the numbers of the first line of the answer and of the line after its last.
         conditions: `onlyif` and `skipif` with their labels.
@@ -67,7 +74,7 @@ class Section:
         name: the name behind `subtest`, or the file's without its ending.
         claim: the comment below that line.
         line: its number.
-        loops: each variable of the loops around the section, with its values.
+        loops: the loops around the section.
         requires: what the lines `require` say, of the file and of the section.
         tags: likewise.
         records: those at the beginning of the file, and its own.
@@ -76,10 +83,15 @@ class Section:
     name: str
     claim: str
     line: int
-    loops: Mapping[str, tuple[str, ...]]
+    loops: tuple[Loop, ...]
     requires: tuple[str, ...]
     tags: tuple[str, ...]
     records: tuple[Record, ...]
+
+    @property
+    def location(self) -> str:
+        """Where it is: the file and the line."""
+        return f"{self.records[-1].path}:{self.line}"
 
 
 def substitute(text: str, variables: Mapping[str, str], location: str) -> str:
@@ -126,10 +138,10 @@ class Reader:
         self._at = 0
         self._sections: list[Section] = []
         self._head: Section | None = None
-        self._loops: list[tuple[str, tuple[str, ...], int]] = []
+        self._loops: list[tuple[Loop, int]] = []
         self._conditions: list[tuple[str, str]] = []
         self._connection = ""
-        self._within: list[tuple[str, tuple[str, ...], int, int]] = []
+        self._within: list[tuple[Loop, int, int]] = []
         self._directives: dict[str, Callable[[list[str]], bool | None]] = {
             "subtest": self._subtest,
             "require": lambda words: self._note("requires", (" ".join(words),)),
@@ -143,12 +155,13 @@ class Reader:
             "include": self._include,
             "statement": self._statement,
             "query": self._query,
+            "let": self._let,
             "halt": lambda words: True,
         }
 
     def sections(self) -> list[Section]:
         """Return the file's sections."""
-        self._section = Section(self._path.stem, "", 1, {}, (), (), ())
+        self._section = Section(self._path.stem, "", 1, (), (), (), ())
         self._section = replace(self._section, claim=self._comment())
         while self._at < len(self._lines):
             words = self._lines[self._at].split()
@@ -160,7 +173,7 @@ class Reader:
             if self._directives[words[0]](words[1:]):
                 break
         if self._loops or self._within:
-            line = self._loops[-1][2] if self._loops else self._within[-1][2]
+            line = self._loops[-1][1] if self._loops else self._within[-1][1]
             raise FormError(f"{self._path}:{line}: no endloop ends this loop.")
         if self._conditions:
             raise self._error(f"no record follows {' '.join(self._conditions[-1])}")
@@ -187,7 +200,7 @@ class Reader:
         self._end_section()
         if any(each.name == words[0] for each in self._sections):
             raise self._error(f"two subtests are called {words[0]}")
-        loops = {name: values for name, values, _ in self._loops}
+        loops = tuple(loop for loop, _ in self._loops)
         head = self._head
         assert head is not None
         self._section = Section(
@@ -211,31 +224,45 @@ class Reader:
         self._section = replace(self._section, **{name: (*getattr(self._section, name), *words)})
 
     def _foreach(self, words: list[str]) -> None:
-        name, *values = shlex.split(" ".join(words)) or [""]
-        if not name.isidentifier() or not values:
-            raise self._error("foreach has a name, and values after it")
-        self._begin_loop(name, tuple(values))
+        """Begin a loop over the words behind its name, or over the indented lines below its names."""
+        names, turns = tuple(words[:1]), tuple((word,) for word in words[1:])
+        line = self._at
+        if not turns or turns[0] == ("|",):
+            names = tuple(name.strip() for name in " ".join(words).split("|"))
+            turns = tuple(tuple(map(str.strip, row.split(" | "))) for row in self._indented())
+        if not turns or not all(map(str.isidentifier, names)) or {*map(len, turns)} != {len(names)}:
+            self._at = line
+            raise self._error("foreach has a name and values, or names and below them a line for each turn")
+        self._begin_loop(Loop(names, turns))
+
+    def _indented(self) -> Iterator[str]:
+        while self._at < len(self._lines) and self._lines[self._at].startswith("  "):
+            yield self._lines[self._at]
+            self._at += 1
 
     def _loop(self, words: list[str]) -> None:
-        if len(words) != 3 or not words[0].isidentifier():
+        if len(words) != 3 or not words[0].isidentifier() or not all(map(str.isdigit, words[1:])):
             raise self._error("loop has a name, the first number, and the number after the last")
-        self._begin_loop(words[0], tuple(map(str, range(int(words[1]), int(words[2])))))
+        turns = tuple((str(number),) for number in range(int(words[1]), int(words[2])))
+        self._begin_loop(Loop((words[0],), turns))
 
-    def _begin_loop(self, name: str, values: tuple[str, ...]) -> None:
+    def _begin_loop(self, loop: Loop) -> None:
         """Begin a loop: around sections if a `subtest` comes before the next record, else within one."""
         following = (line.split()[0] for line in self._lines[self._at :] if line.split())
         around = next((word for word in following if word in ("subtest", "statement", "query")), "")
         if around == "subtest" and not self._within:
-            self._loops.append((name, values, self._at))
+            self._loops.append((loop, self._at))
         else:
-            self._within.append((name, values, self._at, len(self._section.records)))
+            self._within.append((loop, self._at, len(self._section.records)))
 
     def _endloop(self, words: list[str]) -> None:
         if self._within:
-            name, values, _, start = self._within.pop()
+            loop, _, start = self._within.pop()
             before, inside = self._section.records[:start], self._section.records[start:]
             turns = [
-                replace(record, loops={**record.loops, name: value}) for value in values for record in inside
+                replace(record, loops={**dict(zip(loop.names, values, strict=True)), **record.loops})
+                for values in loop.turns
+                for record in inside
             ]
             self._section = replace(self._section, records=(*before, *turns))
         elif self._loops:
@@ -305,6 +332,12 @@ class Reader:
                 raise self._error("an answer belongs to a query, or to an error without an expression")
             message = "\n".join(map(_message, text))
         self._add(replace(record, sql=sql, message=_compiled(message, self._error)))
+
+    def _let(self, words: list[str]) -> None:
+        record = self._record("let")
+        if len(words) != 1 or not words[0].isidentifier():
+            raise self._error("let has the name of a variable, and a query below")
+        self._add(replace(record, sql=self._block(), label=words[0]))
 
     def _query(self, words: list[str]) -> None:
         record = self._record("query")

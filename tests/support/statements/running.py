@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tests.support.goldens import UPDATE
-from tests.support.statements.answers import ANY_ROWS, difference, lines_of
+from tests.support.statements.answers import ANY_ROWS, difference, lines_of, text_of
 from tests.support.statements.records import Record, lines_with, statements, substitute
 
 
@@ -54,16 +54,22 @@ class Runner:
         open_session: opens a session.
         labels: for `onlyif` and `skipif`.
         variables: with their values.
+        patterns: variables, too, whose values may be parts of regular expressions.
     """
 
     def __init__(
-        self, open_session: Callable[[str], Session], labels: Collection[str], variables: Mapping[str, str]
+        self,
+        open_session: Callable[[str], Session],
+        labels: Collection[str],
+        variables: Mapping[str, str],
+        patterns: Mapping[str, str],
     ) -> None:
         self._open = open_session
         self._sessions: dict[str, Session] = {}
         self._labels = labels
-        self._variables = variables
-        self._answers: dict[str, tuple[Record, list[str]]] = {}
+        self._variables = dict(variables)
+        self._patterns = patterns
+        self._answers: dict[tuple[str, ...], tuple[Record, list[str]]] = {}
 
     def run(self, records: Sequence[Record]) -> None:
         """Run records, one after another.
@@ -80,17 +86,23 @@ class Runner:
         if record.connection not in self._sessions:
             self._sessions[record.connection] = self._open(record.connection)
         session = self._sessions[record.connection]
-        variables = {**self._variables, **record.loops}
+        variables = _with_loops({**self._variables, **self._patterns}, record)
         *before, last = statements(substitute(record.sql, variables, record.location))
         for sql in before:
             self._run_ok(record, session, sql, fetch=False)
         if record.kind == "error":
-            pattern = substitute(record.message, {**variables, **_escaped(variables)}, record.location)
+            escaped = {name: re.escape(value) for name, value in self._variables.items()}
+            parts = _with_loops({**escaped, **self._patterns}, record)
+            pattern = substitute(record.message, parts, record.location)
             self._run_error(record, session, last, pattern)
         else:
-            answer = self._run_ok(record, session, last, fetch=record.kind == "query")
+            answer = self._run_ok(record, session, last, fetch=record.kind != "ok")
             if record.kind == "query":
                 self._compare(record, last, answer, variables)
+            elif record.kind == "let":
+                if [len(row) for row in answer.rows] != [1]:
+                    raise _failed(record, last, "it has not one value", lines_of(answer.rows, "nosort"))
+                self._variables[record.label] = str(answer.rows[0][0])
 
     def _run_ok(self, record: Record, session: Session, sql: str, *, fetch: bool) -> Answer:
         try:
@@ -117,22 +129,26 @@ class Runner:
                 [f"-{record.types}", f"+{answer.types}"],
             )
         if record.label:
-            other, lines = self._answers.setdefault(
-                record.label, (record, lines_of(answer.rows, record.sort))
-            )
+            turn = (record.label, *record.loops.values())
+            other, lines = self._answers.setdefault(turn, (record, lines_of(answer.rows, record.sort)))
             if diff := difference(lines, answer.rows, record.sort):
                 raise _failed(record, sql, f"its answer is not that of line {other.line}", diff)
         if record.expected is None:
             return
-        expected = [substitute(line, variables, record.location) for line in record.expected]
+        texts = {name: text_of(value) for name, value in variables.items()}
+        expected = [substitute(line, texts, record.location) for line in record.expected]
         if diff := difference(expected, answer.rows, record.sort):
             if os.environ.get(UPDATE) == "1" and rewrite(record, lines_of(answer.rows, record.sort)):
                 return
             raise _failed(record, sql, "its answer is another", diff)
 
 
-def _escaped(variables: Mapping[str, str]) -> dict[str, str]:
-    return {name: re.escape(value) for name, value in variables.items()}
+def _with_loops(variables: Mapping[str, str], record: Record) -> dict[str, str]:
+    """Return variables, and the variables of a record's loops, whose values may have variables, too."""
+    known = dict(variables)
+    for name, value in record.loops.items():
+        known[name] = substitute(value, known, record.location)
+    return known
 
 
 def _fits(wanted: str, got: str) -> bool:

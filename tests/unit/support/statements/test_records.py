@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.statements.records import FormError, Section, read, statements
+from tests.support.statements.records import FormError, Loop, Section, read, statements
 
 FILE = """# A file.
 require views
@@ -59,14 +59,14 @@ def test_a_file(tmp_path: Path) -> None:
     """A section has the records before the first one, a claim, loops and tags; a record has its line."""
     written, refused = sections(tmp_path, FILE)
     assert (written.name, written.claim) == ("written", "Rows come back, in each format.")
-    assert dict(written.loops) == {"format": ("parquet", "orc")}
+    assert written.loops == (Loop(("format",), (("parquet",), ("orc",))),)
     assert (written.requires, written.tags) == (("views",), ("core",))
     create, query = written.records
     assert create.sql == "CREATE TABLE t (a INT)"
     assert (query.line, query.types, query.sort, query.label) == (16, "IT", "rowsort", "first")
     assert query.expected == ("1\tx", "2\tNULL")
     assert (query.connection, query.conditions) == ("other", (("skipif", "sqlite"),))
-    assert (refused.requires, refused.tags, dict(refused.loops)) == (("views",), (), {})
+    assert (refused.requires, refused.tags, refused.loops) == (("views",), (), ())
     assert [record.loops.get("i") for record in refused.records] == [None, None, "0", "1"]
     assert refused.records[1].message == "no such table: .*"
 
@@ -115,13 +115,17 @@ def test_included_records(tmp_path: Path) -> None:
         ("subtest a\n# A.\n\nsubtest b\n# B.\n\nstatement ok\nX\n", "1: a has no record"),
         ("subtest a\n# A.\n\nstatement ok\nX\n\nsubtest a\n# A.\n\nstatement ok\nX\n", "7: two subtests"),
         ("subtest a b\n", "1: the name of a subtest is one word"),
-        ("foreach x\n", "1: foreach has a name, and values"),
+        ("foreach x\n", "1: foreach has a name and values"),
+        ("foreach x | y\n  1 | 2\n  3\n\nstatement ok\nX\n", "1: foreach has a name and values"),
+        ("foreach 1 2\n", "1: foreach has a name and values"),
         ("foreach x 1\n\nstatement ok\nX\n", "1: no endloop ends this loop"),
         ("loop i 0\n", "1: loop has a name"),
         ("endloop\n", "1: no loop is open"),
         ("require\n", "1: a word is missing"),
         ("onlyif\n", "1: a label is missing"),
         ("statement ok\nX\n\nonlyif spark\n", "no record follows onlyif spark"),
+        ("let ${x}\nSELECT 1\n", "1: let has the name of a variable"),
+        ("let x\n\nSELECT 1\n", "1: a record has no SQL"),
         ("include nothing.part\n", "1: no file"),
     ],
 )

@@ -49,7 +49,7 @@ def run(path: Path, text: str, /, **variables: str) -> None:
         return sessions[-1]
 
     try:
-        Runner(open_session, {"sqlite"}, variables).run(section.records)
+        Runner(open_session, {"sqlite"}, variables, {"like": "no.*"}).run(section.records)
     finally:
         for session in sessions:
             session._connection.close()
@@ -75,6 +75,10 @@ def run(path: Path, text: str, /, **variables: str) -> None:
         "statement error no such table: u\nSELECT * FROM u\n",
         "statement error\nSELECT * FROM u\n----\nno such table: u\n",
         "statement error no such column: ${v}$\nSELECT ${v} FROM t\n",
+        "statement error ${like} table: u\nSELECT * FROM u\n",
+        "foreach name | says\n  u | no such table: u\n  t.x | no such.*x$\n\nstatement error ${says}\nSELECT * FROM ${name}\n\nendloop\n",
+        "foreach x\n  1 + 1\n\nquery I nosort same\nSELECT ${x}\n\nquery I nosort same\nSELECT 2\n\nendloop\n",
+        "let text\nSELECT b FROM t WHERE a = 2\n\nquery T\nSELECT 'x${text}'\n----\nx${text}\n",
         "connection other\nstatement error no such table\nSELECT * FROM t\n",
         "onlyif spark\nstatement ok\nnonsense\n\nskipif sqlite\nstatement ok\nnonsense\n",
         "foreach x 1 2\n\nquery I\nSELECT a FROM t WHERE a = ${x}\n----\n${x}\n\nendloop\n",
@@ -103,6 +107,8 @@ def test_right(tmp_path: Path, record: str) -> None:
         ("query T\nSELECT a FROM t\n----\n2\n1\n3\n", r"its columns have other types.*-T\n\+I"),
         ("query II\nSELECT a FROM t\n----\n2\n1\n3\n", r"its columns have other types.*-II\n\+I"),
         ("query I nosort same\nSELECT 1\n\nquery I nosort same\nSELECT 2\n", r"8: its answer is not that of line 5.*-1\n\+2"),
+        ("let text\nSELECT b FROM t\n", "5: it has not one value"),
+        ("let text\nSELECT a, b FROM t LIMIT 1\n", "5: it has not one value"),
         ("statement ok\nSELECT * FROM u\n", r"5: it was refused\nSELECT \* FROM u\nno such table: u"),
         ("statement ok\nSELECT * FROM u;\nSELECT 1\n", r"5: it was refused\nSELECT \* FROM u\nno such"),
         ("query I\nSELECT * FROM u\n----\n1\n", "5: it was refused"),
@@ -120,7 +126,9 @@ def test_wrong(tmp_path: Path, record: str, says: str) -> None:
 
 def test_an_unknown_variable(tmp_path: Path) -> None:
     """A misspelt variable is an error that lists the existing ones."""
-    with pytest.raises(FormError, match=r"file\.test:1: no variable is called 'foldr'; there are folder\."):
+    with pytest.raises(
+        FormError, match=r"file\.test:1: no variable is called 'foldr'; there are folder, like\."
+    ):
         run(tmp_path, "statement ok\nSELECT '${foldr}'\n", folder="x")
 
 
