@@ -1,5 +1,5 @@
-"""Delta's statements work on our tables if a procedure exists; for others, the error names the
-alternative.
+"""Delta's statements and formats work on our tables if a procedure exists. Statements without one are in
+`statements.test`.
 """
 
 from __future__ import annotations
@@ -68,75 +68,6 @@ def test_statements_that_procedures_do(spark: SparkSession, table: str, rows: Ro
         assert len(rows("DESCRIBE HISTORY t LIMIT 1")) == 1
     finally:
         spark.sql("USE spark_catalog.default")
-
-
-@pytest.mark.parametrize(
-    ("statement", "says"),
-    [
-        ("OPTIMIZE {} ZORDER BY (id)", "CLUSTER BY .*CALL lake.system.compact.*Leave ZORDER BY out"),
-        ("OPTIMIZE {} WHERE p = 1 ZORDER BY (id)", "CLUSTER BY"),
-        (
-            "VACUUM {} LITE",
-            r"always looks at all files of the table: say VACUUM .* \[DRY RUN\], without LITE",
-        ),
-        ("VACUUM {} RETAIN 7 DAYS DRY RUN", "counts in hours: say RETAIN 168 HOURS for 7 days"),
-        ("RESTORE {} TO TIMESTAMP AS OF '2020-01-01'", "has no version as of"),
-        ("SELECT * FROM {}.snapshots", r"t\.snapshots does not exist here: read lake\..*t\.history"),
-    ],
-)
-def test_what_no_procedure_does(spark: SparkSession, table: str, statement: str, says: str) -> None:
-    """The error says what does it."""
-    with pytest.raises(AnalysisException, match=says):
-        spark.sql(statement.format(table))
-
-
-@pytest.mark.parametrize(
-    ("statement", "says"),
-    [
-        ("ALTER TABLE {} ADD PARTITION FIELD id", "one partitioning"),
-        ("ALTER TABLE {} WRITE ORDERED BY id", r"CLUSTER BY \(…\)"),
-        ("ALTER TABLE {} SET IDENTIFIER FIELDS id", "no counterpart"),
-        ("ALTER TABLE {} CREATE BRANCH b", "neither branches nor tags"),
-        ("ALTER TABLE {} COMPACT 'major'", "CALL lake.system.compact"),
-        ("CREATE TABLE {}2 SHALLOW CLONE {}", "AS SELECT"),
-        ("CONVERT TO DELTA parquet.`/tmp/x`", "CALL lake.system.sync"),
-        ("REORG TABLE {} APPLY (PURGE)", "CALL lake.system.compact"),
-        ("CREATE TABLE {}2 (a INT, b INT GENERATED ALWAYS AS (a + 1))", "expression in the SELECT"),
-        ("CREATE TABLE {}2 (a BIGINT GENERATED ALWAYS AS IDENTITY, b INT)", "uuid"),
-        ("SELECT * FROM table_changes('{}', 1)", "startingVersion"),
-        ("CREATE INDEX i ON {} (p)", "create_partition_index"),
-        ("CALL lake.system.rewrite_data_files('{}')", "CALL lake.system.compact"),
-        (
-            "CALL lake.system.expire_snapshots(table => '{}', older_than => TIMESTAMP '2026-01-01 00:00:00')",
-            "CALL lake.system.vacuum",
-        ),
-        ("CALL lake.show_commits(table => '{}')", "CALL lake.system.history"),
-        ("CALL lake.system.frobnicate()", "known are claim, "),
-        ("SELECT * FROM {}.position_deletes", r"\.files"),
-        ("SELECT * FROM {}.branch_audit", "neither branches nor tags"),
-        ("OPTIMIZE {} FULL", "CALL lake.system.compact"),
-    ],
-)
-def test_habits_from_other_products(spark: SparkSession, table: str, statement: str, says: str) -> None:
-    """Whether Spark parses them or not, they are answered with the counterpart, or that there is none, in a
-    condition of ours.
-    """
-    with pytest.raises(AnalysisException, match=says) as raised:
-        spark.sql(statement.format(table, table))
-    assert raised.value.getCondition() == "PARQUETRY_UNSUPPORTED"
-
-
-def test_words_that_no_product_has_stay_sparks(spark: SparkSession, table: str) -> None:
-    """A mistake is reported by Spark's parser, with its place, also where it has the words of a habit."""
-    for statement in (
-        f"ALTER TABLE {table} ADD PARTITION FIELDS",
-        f"SELCT * FROM {table}",
-        "ALTER TABLE a.b.c.d CREATE BRANCH",
-    ):
-        with pytest.raises(AnalysisException, match="PARSE_SYNTAX_ERROR"):
-            spark.sql(statement)
-    with pytest.raises(AnalysisException, match="PARSE_SYNTAX_ERROR"):
-        spark.sql("ALTER TABLE spark_catalog.default.t CREATE BRANCH b")
 
 
 def test_formats_of_others(spark: SparkSession, table: str, tmp_path: Path) -> None:
