@@ -8,18 +8,12 @@ from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException
-from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
 from parquetry.locations.uri import take_apart
 
 Rows = Callable[..., list[tuple[Any, ...]]]
 FORMATS = pytest.mark.parametrize("file_format", ["parquet", "orc"])
-
-
-def location(rows: Rows, table: str) -> Path:
-    """Return the folder of a table."""
-    return Path(detail(rows, table)["Location"].removeprefix("file:"))
 
 
 def detail(rows: Rows, table: str) -> dict[str, str]:
@@ -75,41 +69,6 @@ def test_a_location_is_taken_apart_as_hadoop_does(spark: SparkSession, db: str, 
 
 
 # -- dropping, renaming, replacing
-
-
-@pytest.mark.parametrize("purge", ["", " PURGE"])
-def test_drop_table(spark: SparkSession, rows: Rows, db: str, purge: str) -> None:
-    """DROP [PURGE] removes a managed table and its folder; without IF EXISTS, a missing table is an error."""
-    spark.sql(f"CREATE TABLE {db}.t PARTITIONED BY (p) AS SELECT 1 AS a, 2 AS p")
-    folder = location(rows, f"{db}.t")
-    assert len(files(folder)) == 1
-    spark.sql(f"DROP TABLE {db}.t{purge}")
-    assert not folder.exists()
-    with pytest.raises(AnalysisException, match=r"`t`") as caught:
-        spark.sql(f"DROP TABLE {db}.t{purge}")
-    assert caught.value.getCondition() == "TABLE_OR_VIEW_NOT_FOUND"
-    spark.sql(f"DROP TABLE IF EXISTS {db}.t{purge}")
-
-
-@FORMATS
-def test_a_replacement_that_fails_leaves_the_old_table(
-    spark: SparkSession, rows: Rows, db: str, file_format: str
-) -> None:
-    """If the query of [CREATE OR] REPLACE fails, the old table is unchanged, and no file of the new one
-    remains.
-    """
-    spark.sql(f"CREATE TABLE {db}.t USING {file_format} AS SELECT id FROM range(4)")
-    before = files(location(rows, f"{db}.t").parent)
-    for statement in ("CREATE OR REPLACE", "REPLACE"):
-        with pytest.raises(PySparkException, match="USER_RAISED_EXCEPTION"):
-            spark.sql(
-                f"{statement} TABLE {db}.t AS SELECT id, IF(id < 90, 1, raise_error('90')) AS x FROM range(100)"
-            )
-        with pytest.raises(AnalysisException, match="PARQUETRY_PROPERTY"):
-            spark.sql(f"{statement} TABLE {db}.t TBLPROPERTIES ('compression'='x') AS SELECT 1 AS a")
-    assert sorted(rows(f"SELECT id FROM {db}.t")) == [(0,), (1,), (2,), (3,)]
-    assert files(location(rows, f"{db}.t").parent) == before
-    assert len(list(location(rows, f"{db}.t").parent.iterdir())) == 1
 
 
 # -- versions of a table within a session
