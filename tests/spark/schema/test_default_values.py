@@ -140,27 +140,6 @@ def test_defaults_that_sparks_readers_of_batches_cannot_give(
     assert rows(f"SELECT DISTINCT {texts} FROM {table} WHERE a < 5000") == wanted
 
 
-def test_adopted_files_without_the_column(
-    spark: SparkSession, db: str, stock: str, rows: Rows, tmp_path: Any
-) -> None:
-    """Foreign files without a column have the default that it was made with, as in Spark's own table over the
-    same folder.
-    """
-    spark.range(3).selectExpr("cast(id AS INT) AS a").coalesce(1).write.parquet(str(tmp_path / "p=1"))
-    for schema in (db, stock):
-        spark.sql(
-            f"CREATE TABLE {schema}.t (a INT, b INT DEFAULT 5, p INT) USING parquet PARTITIONED BY (p) LOCATION '{tmp_path}'"
-        )
-        spark.sql(f"MSCK REPAIR TABLE {schema}.t")
-    for query in (
-        "SELECT * FROM {}.t ORDER BY a",
-        "SELECT count(b), min(b) FROM {}.t",
-        "SELECT a FROM {}.t WHERE b = 5 ORDER BY a",
-    ):
-        assert rows(query.format(db)) == rows(query.format(stock))
-    assert rows(f"SELECT sum(b) FROM {db}.t") == [(15,)]
-
-
 @pytest.mark.needs("create table like")
 @pytest.mark.needs("left-out columns")
 def test_shown_copied_and_dumped(
