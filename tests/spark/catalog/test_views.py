@@ -4,13 +4,11 @@ about views are in `views.test`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 import parquetry
@@ -93,16 +91,3 @@ def test_others_see_it(
         view = each.table(database, "v", kind="view").metadata.view
         assert view is not None
         assert (view.text, view.query_columns) == (f"SELECT id, p FROM {table} WHERE p = 3", ("id", "p"))
-
-
-def test_what_cannot_be_kept_is_refused(spark: SparkSession, db: str, table: str, rows: Rows) -> None:
-    """Views over what only this session has, and metric views, with a sentence that says what else."""
-    spark.sql("CREATE OR REPLACE TEMP VIEW of_this_session AS SELECT 1 AS one")
-    with pytest.raises(AnalysisException, match="INVALID_TEMP_OBJ_REFERENCE"):
-        spark.sql(f"CREATE VIEW {db}.v AS SELECT * FROM of_this_session")
-    measures = "dimensions:\n  - name: p\n    expr: p\nmeasures:\n  - name: n\n    expr: count(1)\n"
-    with pytest.raises(Exception, match=re.escape("would be a metric view, and views here are queries")):
-        spark.sql(
-            f"CREATE VIEW {db}.v WITH METRICS LANGUAGE YAML AS $$\nversion: '0.1'\nsource: {table}\n{measures}$$"
-        )
-    assert rows(f"SHOW VIEWS IN {db}") == []
