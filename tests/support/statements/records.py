@@ -229,7 +229,7 @@ class Reader:
         line = self._at
         if not turns or turns[0] == ("|",):
             names = tuple(name.strip() for name in " ".join(words).split("|"))
-            turns = tuple(tuple(map(str.strip, row.split(" | "))) for row in self._indented())
+            turns = tuple(tuple(map(str.strip, re.split(r" \|(?: |$)", row))) for row in self._indented())
         if not turns or not all(map(str.isidentifier, names)) or {*map(len, turns)} != {len(names)}:
             self._at = line
             raise self._error("foreach has a name and values, or names and below them a line for each turn")

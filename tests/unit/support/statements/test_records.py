@@ -117,6 +117,7 @@ def test_included_records(tmp_path: Path) -> None:
         ("subtest a b\n", "1: the name of a subtest is one word"),
         ("foreach x\n", "1: foreach has a name and values"),
         ("foreach x | y\n  1 | 2\n  3\n\nstatement ok\nX\n", "1: foreach has a name and values"),
+        ("foreach x | y\n  1 |2\n\nstatement ok\nX\n\nendloop\n", "1: foreach has a name and values"),
         ("foreach 1 2\n", "1: foreach has a name and values"),
         ("foreach x 1\n\nstatement ok\nX\n", "1: no endloop ends this loop"),
         ("loop i 0\n", "1: loop has a name"),
