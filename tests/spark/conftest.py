@@ -23,6 +23,7 @@ from tests.support.jvm.savings import remember_missing_classes, set_permissions_
 from tests.support.readers.sweep import watch_drops
 from tests.support.s3.launcher import s3a_jars
 from tests.support.spark import audit, series
+from tests.support.statements.collecting import SUFFIX, StatementFile
 
 _NUMBERS = itertools.count()
 _SETTINGS: dict[str, str] = {}
@@ -43,6 +44,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if series_of(pyspark.__version__) == "4.0":
         for item in items:
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> StatementFile | None:
+    """Collect files of statements."""
+    return StatementFile.from_parent(parent, path=file_path) if file_path.suffix == SUFFIX else None
 
 
 @pytest.fixture(scope="session", autouse=True)

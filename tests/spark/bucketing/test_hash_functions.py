@@ -12,7 +12,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyarrow import compute, parquet
-from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession, functions as sf
 
 from parquetry.hashing.bucket_hash import bucket_ids, hive_hash
@@ -194,34 +193,6 @@ def test_the_functions_stand_wherever_an_expression_may(spark: SparkSession, tab
     text = spark._jvm.org.apache.spark.sql.execution.debug.package.codegenString(plan)
     assert "HiveHashCode2.hashLong(" in text
     assert "produceResult" not in text
-
-
-def test_what_is_no_call_of_the_functions_is_refused_with_the_reason(spark: SparkSession, rows: Rows) -> None:
-    """An error names the reason if the version or the number of buckets is no constant, or a type has no
-    hash.
-    """
-    wrong = {
-        f"{HASH}(3, 5L)": r"hive_hash: the version is 3: give 1, 2 or 'spark'",
-        f"{HASH}(id, id)": r"the version is id, which is no constant",
-        f"{HASH}(NULL, id)": r"the version is null",
-        f"{HASH}(2)": r"it needs more arguments, hive_hash\(version, a \[, b …\]\)",
-        f"{BUCKET}(2, 4)": r"hive_bucket\(version, n, a \[, b …\]\)",
-        f"{BUCKET}(2, 0, id)": r"the number of buckets is 0: give 1 or more",
-        f"{BUCKET}(2, 1.5, id)": r"the number of buckets is 1.5",
-        f"{HASH}(2, INTERVAL 3 DAYS)": r"values of type INTERVAL DAY have no hash",
-        f"{HASH}(2, array('a' COLLATE UTF8_LCASE))": r"have no hash",
-        f"{HASH}('spark', map(1, 2))": r"MAP",
-        "lake.system.hive_hashes(1, 2)": r"Cannot resolve routine",
-        "lake.default.hive_hash(1, 2)": r"Cannot resolve routine",
-    }
-    for call, reason in wrong.items():
-        with pytest.raises(AnalysisException, match=reason):
-            spark.sql(f"SELECT {call} FROM range(1)")
-    assert rows("SHOW USER FUNCTIONS IN lake.system") == [
-        ("lake.system.hive_bucket",),
-        ("lake.system.hive_hash",),
-    ]
-    assert rows("SHOW USER FUNCTIONS IN lake.default") == []
 
 
 def test_the_functions_are_right_where_our_rules_are_not(spark: SparkSession) -> None:

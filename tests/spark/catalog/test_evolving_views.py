@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
@@ -53,39 +52,3 @@ def test_views_follow_their_tables(
             answer = str(rows(READ[how].format(v=f"{each}.v")))
             found.append([answer, *state(spark, rows, f"{each}.v"), *state(spark, rows, f"{each}.v_of")])
         assert found[0] == found[1], change
-
-
-def test_a_view_is_written_when_its_columns_changed_and_only_then(
-    spark: SparkSession, db: str, rows: Rows
-) -> None:
-    """Reading makes no new version of a view that agrees with its table. A view that changes keeps comment,
-    owner and properties.
-    """
-    spark.sql(f"CREATE TABLE {db}.t (a INT COMMENT 'number', b STRING) USING parquet")
-    for mode in ("EVOLUTION", "TYPE EVOLUTION", "COMPENSATION", "BINDING"):
-        spark.sql(
-            f"CREATE OR REPLACE VIEW {db}.v COMMENT 'kept' TBLPROPERTIES ('x' = 'y') WITH SCHEMA {mode} AS SELECT * FROM {db}.t"
-        )
-        before = rows(f"SHOW CREATE TABLE {db}.v")
-        rows(f"SELECT * FROM {db}.v")
-        assert rows(f"SHOW CREATE TABLE {db}.v") == before
-    spark.sql(
-        f"CREATE OR REPLACE VIEW {db}.v COMMENT 'kept' TBLPROPERTIES ('x' = 'y') WITH SCHEMA EVOLUTION AS SELECT * FROM {db}.t"
-    )
-    spark.sql(f"ALTER TABLE {db}.t ADD COLUMN c INT")
-    assert rows(f"SELECT * FROM {db}.v") == []
-    assert [row[0] for row in rows(f"DESCRIBE {db}.v")] == ["a", "b", "c"]
-    (text,) = rows(f"SHOW CREATE TABLE {db}.v")[0]
-    assert "COMMENT 'kept'" in text
-    assert "'x' = 'y'" in text
-    assert "WITH SCHEMA EVOLUTION" in text
-
-
-def test_a_view_that_cannot_follow_is_refused(spark: SparkSession, db: str, rows: Rows) -> None:
-    """Without the column that it names, a view fails as it does in Spark, and stays what it was."""
-    spark.sql(f"CREATE TABLE {db}.t (a INT, b STRING) USING parquet")
-    spark.sql(f"CREATE VIEW {db}.v WITH SCHEMA TYPE EVOLUTION AS SELECT a, b FROM {db}.t")
-    spark.sql(f"ALTER TABLE {db}.t DROP COLUMN b")
-    with pytest.raises(AnalysisException, match=r"UNRESOLVED_COLUMN|INCOMPATIBLE_VIEW"):
-        rows(f"SELECT * FROM {db}.v")
-    assert [row[0] for row in rows(f"DESCRIBE {db}.v")] == ["a", "b"]

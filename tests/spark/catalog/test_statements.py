@@ -1,5 +1,5 @@
-"""Statements about whole tables and catalogs that Spark supports only in its own catalog, and
-`spark.catalog`.
+"""Folders that statements adopt, functions, and `spark.catalog`. Other statements that Spark supports only in
+its own catalog are in `statements.test`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
-KEPT = "Every commit keeps the statistics: nothing was to be computed."
 
 
 @pytest.fixture
@@ -24,39 +23,6 @@ def table(spark: SparkSession, db: str) -> str:
     spark.sql(f"CREATE TABLE {db}.t (id INT, day STRING, r INT) USING parquet PARTITIONED BY (day, r)")
     spark.sql(f"INSERT INTO {db}.t VALUES (1, 'a', 1), (2, 'a', 2), (3, 'b', 1), (4, NULL, 1)")
     return f"{db}.t"
-
-
-def test_drop_partitions_by_some_columns(spark: SparkSession, table: str, rows: Rows) -> None:
-    """All partitions that agree are dropped in one commit, also if two specifications agree with one
-    partition.
-
-    If none agrees, the statement fails unless it says IF EXISTS.
-    """
-    for statement in ("DROP PARTITION (r = 9)", "DROP PARTITION (day = 'a'), PARTITION (day = 'c')"):
-        with pytest.raises(AnalysisException, match="PARTITIONS_NOT_FOUND"):
-            spark.sql(f"ALTER TABLE {table} {statement}")
-    with pytest.raises(AnalysisException, match="PARTITIONS_NOT_FOUND"):
-        spark.sql(f"ALTER TABLE {table} DROP PARTITION (id = 1)")
-    for statement, says in (
-        (f"{table}.files DROP PARTITION (r = 1)", "(?i)partition"),
-        (f"{table}_nope DROP PARTITION (r = 1)", "TABLE_OR_VIEW_NOT_FOUND"),
-    ):
-        with pytest.raises(AnalysisException, match=says):
-            spark.sql(f"ALTER TABLE {statement}")
-    spark.sql(f"ALTER TABLE {table} DROP IF EXISTS PARTITION (r = 9)")
-    assert rows(f"SELECT count(*) FROM {table}") == [(4,)]
-    spark.sql(f"CACHE TABLE {table}")
-    spark.sql(f"ALTER TABLE {table} DROP PARTITION (day = 'a'), PARTITION (day = 'a', r = 2)")
-    assert rows(f"SELECT id FROM {table} ORDER BY id") == [(3,), (4,)]
-    assert [row[2] for row in rows(f"CALL lake.system.history(table => '{table}')")] == [
-        "drop partitions",
-        "append",
-        "create",
-    ]
-    spark.sql(f"ALTER TABLE {table} DROP PARTITION (day = NULL)")
-    assert rows(f"SHOW PARTITIONS {table}") == [("day=b/r=1",)]
-    spark.sql(f"ALTER TABLE {table} DROP IF EXISTS PARTITION (r = 1), PARTITION (day = 'b') PURGE")
-    assert rows(f"SELECT * FROM {table}") == []
 
 
 def test_recover_partitions(spark: SparkSession, table: str, rows: Rows) -> None:
@@ -85,45 +51,8 @@ def test_recover_partitions(spark: SparkSession, table: str, rows: Rows) -> None
     assert ("day=d/r=1",) in rows(f"SHOW PARTITIONS {table}")
 
 
-def test_analyze(spark: SparkSession, db: str, table: str, rows: Rows) -> None:
-    """There is nothing to compute, and it says so; names that are none are errors, and no version is made."""
-    known = rows(f"ANALYZE TABLE {table} COMPUTE STATISTICS")
-    assert known == [(table, 4, 4, 4, known[0][4], KEPT)]
-    assert known[0][4] > 0
-    for statement in (
-        f"TABLE {table} COMPUTE STATISTICS NOSCAN",
-        f"TABLE {table} COMPUTE STATISTICS FOR COLUMNS id, DAY",
-        f"TABLE {table} COMPUTE STATISTICS FOR ALL COLUMNS",
-        f"TABLE {table} COMPUTE STATISTICS FOR COLUMNS",
-        f"TABLE {table} PARTITION (day = 'a') COMPUTE STATISTICS",
-        f"TABLES IN {db} COMPUTE STATISTICS",
-    ):
-        assert rows(f"ANALYZE {statement}") == known
-    for statement, says in (
-        (f"TABLE {table} COMPUTE STATISTICS FOR COLUMNS nope", "Column 'nope' is not in the table"),
-        (
-            f"TABLE {table} PARTITION (id = 1) COMPUTE STATISTICS",
-            "id is no partition column; those are day, r",
-        ),
-        (f"TABLE {db}.nope COMPUTE STATISTICS", "TABLE_OR_VIEW_NOT_FOUND"),
-    ):
-        with pytest.raises(AnalysisException, match=says):
-            spark.sql(f"ANALYZE {statement}")
-    assert len(rows(f"CALL lake.system.history(table => '{table}')")) == 2
-
-
-def test_show_functions(spark: SparkSession, db: str, rows: Rows) -> None:
-    """Spark's own, which can be called in any catalog, and the catalog's by their full names."""
-    spark.catalog.setCurrentCatalog("spark_catalog")
-    own = rows("SHOW SYSTEM FUNCTIONS")
-    ours = [("lake.system.hive_bucket",), ("lake.system.hive_hash",)]
-    assert rows(f"SHOW FUNCTIONS IN {db}") == own
-    assert rows(f"SHOW USER FUNCTIONS IN {db}") == []
-    assert rows("SHOW USER FUNCTIONS IN lake") == ours
-    assert rows("SHOW USER FUNCTIONS IN lake.system LIKE '*hash'") == ours[1:]
-    spark.sql(f"USE {db}")
-    assert rows("SHOW FUNCTIONS") == [*own, *ours]
-    assert rows("SHOW SYSTEM FUNCTIONS LIKE 'abs'") == [("abs",)]
+def test_functions_of_spark_catalog(spark: SparkSession) -> None:
+    """`spark.catalog` lists Spark's own functions and the catalog's."""
     listed = {function.name for function in spark.catalog.listFunctions("lake.system")}
     assert {"abs", "hive_hash", "hive_bucket"} <= listed
     assert spark.catalog.functionExists("lake.system.hive_hash")

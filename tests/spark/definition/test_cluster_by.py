@@ -7,8 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException
-from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import Row, SparkSession, functions as sf
 
 import parquetry
@@ -69,34 +67,6 @@ def test_rows_are_sorted_by_fields(spark: SparkSession, db: str, fmt: str) -> No
     assert len(stored) == 500
 
 
-def test_the_clause_makes_the_same_table_again(spark: SparkSession, rows: Rows, db: str) -> None:
-    """SHOW CREATE TABLE shows CLUSTER BY instead of the property, whether SQL, ALTER TABLE or a DataFrame set
-    it.
-    """
-    table = f"{db}.t"
-    spark.sql(f"CREATE TABLE {table} {NESTED} TBLPROPERTIES ('sort-by' = 'ID, s.`B c`.d, `x.y`')")
-    [[text]] = rows(f"SHOW CREATE TABLE {table}")
-    assert "CLUSTER BY (id, s.`b c`.d, `x.y`)" in text
-    assert "sort-by" not in text
-    described = rows(f"DESCRIBE {table}")
-    assert described[3:] == [
-        ("# Clustering Information", "", ""), ("# col_name", "data_type", "comment"),
-        ("id", "int", None), ("s.`b c`.d", "int", None), ("`x.y`", "int", None),
-    ]  # fmt: skip
-    spark.sql(f"DROP TABLE {table}")
-    spark.sql(text)
-    assert rows(f"SHOW CREATE TABLE {table}") == [(text,)]
-    assert rows(f"DESCRIBE {table}") == described
-    if series.has("create table like"):
-        spark.sql(f"CREATE TABLE {db}.u LIKE {table}")
-        assert partitioning(spark, f"{db}.u") == ["cluster_by(id, s.`b c`.d, `x.y`)"]
-    spark.sql(f"ALTER TABLE {table} CLUSTER BY NONE")
-    assert rows(f"DESCRIBE {table}") == described[:3]
-    assert "CLUSTER BY" not in rows(f"SHOW CREATE TABLE {table}")[0][0]
-    spark.sql(f"ALTER TABLE {table} CLUSTER BY (`x.y`)")
-    assert ("sort-by", "`x.y`") in rows(f"SHOW TBLPROPERTIES {table}")
-
-
 def test_whatever_makes_a_table_takes_the_clause(spark: SparkSession, db: str) -> None:
     """Queries, REPLACE, and DataFrames of both kinds; a later append keeps to it."""
     spark.sql(f"CREATE TABLE {db}.a CLUSTER BY (v) AS SELECT id, -id AS v FROM range(0, 10, 1, 3)")
@@ -120,30 +90,6 @@ def test_whatever_makes_a_table_takes_the_clause(spark: SparkSession, db: str) -
         assert spark.table(table).count() == 0
     spark.sql(f"REPLACE TABLE {db}.a (id INT, w INT) CLUSTER BY (w)")
     assert partitioning(spark, f"{db}.a") == ["cluster_by(w)"]
-
-
-def test_what_cannot_be_clustered(spark: SparkSession, rows: Rows, db: str) -> None:
-    """The error names an unknown column.
-
-    Spark has no clause beside PARTITIONED BY: for a partitioned table, CLUSTER BY sets the property
-    `sort-by`.
-    """
-    spark.sql(f"CREATE TABLE {db}.t (a INT, p INT) PARTITIONED BY (p)")
-    with pytest.raises(
-        AnalysisException, match=r"CLUSTER BY of table .*t: Column 'nope' is not in the table"
-    ):
-        spark.sql(f"ALTER TABLE {db}.t CLUSTER BY (nope)")
-    with pytest.raises(PySparkException, match="Cannot specify both CLUSTER BY and PARTITIONED BY"):
-        spark.sql(f"CREATE TABLE {db}.u (a INT, p INT) PARTITIONED BY (p) CLUSTER BY (a)")
-    described = rows(f"DESCRIBE {db}.t")
-    spark.sql(f"ALTER TABLE {db}.t CLUSTER BY (a)")
-    assert partitioning(spark, f"{db}.t") == ["identity(p)"]
-    assert rows(f"DESCRIBE {db}.t") == described
-    [[text]] = rows(f"SHOW CREATE TABLE {db}.t")
-    assert "'sort-by' = 'a'" in text
-    spark.sql(f"DROP TABLE {db}.t")
-    spark.sql(text)
-    assert ("sort-by", "a") in rows(f"SHOW TBLPROPERTIES {db}.t")
 
 
 BUCKETED = "(a INT, b STRING, p INT) USING parquet PARTITIONED BY (p) CLUSTERED BY (a, b) SORTED BY (b) INTO 4 BUCKETS"

@@ -1,6 +1,4 @@
-"""Every statement that writes obeys CHECK; Spark sees keys; SHOW CREATE TABLE prints both, and its text makes
-them again.
-"""
+"""Every way to write obeys CHECK. Statements about constraints are in `constraints.test`."""
 
 from __future__ import annotations
 
@@ -10,13 +8,11 @@ from typing import Any
 
 import pyspark
 import pytest
-from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
 from parquetry.config import series_of
 from parquetry.metastore import Metastore
-from tests.support.spark import series
 from tests.support.spark.asked_lake import BridgeLake
 
 Rows = Callable[..., list[tuple[Any, ...]]]
@@ -111,81 +107,6 @@ def test_a_check_of_another_session_holds(
     assert sorted(rows(f"SELECT id, v, s.a, p FROM {table}")) == KEPT
     spark.sql(f"DELETE FROM {table} WHERE v + id = 2")
     assert rows(f"SELECT id FROM {table}") == [(2,)]
-
-
-@pytest.mark.needs("constraints")
-def test_rows_that_are_there_are_tested(spark: SparkSession, rows: Rows, table: str) -> None:
-    """A constraint that some row violates is not added. One that all rows satisfy is added, and holds until
-    it is dropped.
-    """
-    with pytest.raises(PySparkException, match="NEW_CHECK_CONSTRAINT_VIOLATION"):
-        spark.sql(f"ALTER TABLE {table} ADD CONSTRAINT few CHECK (id < 2)")
-    spark.sql(f"INSERT INTO {table} VALUES (7, 7, struct(0), 1)")
-    spark.sql(f"ALTER TABLE {table} ADD CONSTRAINT few CHECK (id < 10)")
-    with pytest.raises(PySparkException, match="few"):
-        spark.sql(f"INSERT INTO {table} VALUES (10, 1, struct(0), 1)")
-    with pytest.raises(AnalysisException, match=r"Constraint few is already there in table .*t"):
-        spark.sql(f"ALTER TABLE {table} ADD CONSTRAINT FEW CHECK (id < 20)")
-    spark.sql(f"ALTER TABLE {table} DROP CONSTRAINT few")
-    spark.sql(f"INSERT INTO {table} VALUES (10, 1, struct(0), 1)")
-    assert rows(f"SELECT count(*) FROM {table}") == [(4,)]
-    with pytest.raises(AnalysisException, match=r"has no constraint few; there are: positive"):
-        spark.sql(f"ALTER TABLE {table} DROP CONSTRAINT few")
-    spark.sql(f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS few")
-
-
-@pytest.mark.needs("constraints")
-def test_they_are_shown_and_made_again(spark: SparkSession, rows: Rows, db: str) -> None:
-    """SHOW CREATE TABLE and DESCRIBE EXTENDED show CHECK, keys of all kinds and RELY, also for a clustered
-    table.
-    """
-    spark.sql(f"CREATE TABLE {db}.o (k INT PRIMARY KEY)")
-    spark.sql(
-        f"CREATE TABLE {db}.t (a INT, b STRING, CONSTRAINT pk PRIMARY KEY (a), CONSTRAINT fk FOREIGN KEY (a) REFERENCES {db}.o (k) RELY, "
-        "CONSTRAINT uk UNIQUE (b, a), CONSTRAINT c CHECK (b <> 'it''s') RELY) CLUSTER BY (a)"
-    )
-    [[text]] = rows(f"SHOW CREATE TABLE {db}.t")
-    described = rows(f"DESCRIBE EXTENDED {db}.t")
-    at = described.index(("# Constraints", "", ""))
-    unreliable = "" if series.is_before("4.2") else " NORELY"
-    assert [(name, text) for name, text, _ in described[at + 1 :]] == [
-        ("pk", f"PRIMARY KEY (a) NOT ENFORCED{unreliable}"),
-        ("fk", f"FOREIGN KEY (a) REFERENCES {db}.o (k) NOT ENFORCED RELY"),
-        ("uk", f"UNIQUE (b, a) NOT ENFORCED{unreliable}"),
-        ("c", "CHECK (b <> 'it''s') ENFORCED RELY"),
-    ]
-    spark.sql(f"DROP TABLE {db}.t")
-    spark.sql(text)
-    assert rows(f"SHOW CREATE TABLE {db}.t") == [(text,)]
-    with pytest.raises(PySparkException, match="CHECK_CONSTRAINT_VIOLATION"):
-        spark.sql(f"INSERT INTO {db}.t VALUES (1, 'it''s')")
-    spark.sql(f"REPLACE TABLE {db}.t (a INT)")
-    assert "CHECK" not in rows(f"SHOW CREATE TABLE {db}.t")[0][0]
-
-
-@pytest.mark.needs("constraints")
-def test_columns_that_a_check_names_stay(spark: SparkSession, rows: Rows, table: str) -> None:
-    """The text would mean another column or none; others are renamed, and types widen."""
-    for statement in ("RENAME COLUMN v TO w", "DROP COLUMN v", "RENAME COLUMN s.a TO b", "DROP COLUMN s"):
-        with pytest.raises(AnalysisException, match=r"as constraint .* of table .*t names it"):
-            spark.sql(f"ALTER TABLE {table} {statement}")
-    spark.sql(f"ALTER TABLE {table} RENAME COLUMN id TO n")
-    spark.sql(f"ALTER TABLE {table} ALTER COLUMN v TYPE BIGINT")
-    with pytest.raises(PySparkException, match="positive"):
-        spark.sql(f"INSERT INTO {table} VALUES (3, -3000000000, struct(0), 1)")
-
-
-@pytest.mark.needs("constraints")
-def test_a_rollback_takes_its_constraints_along(spark: SparkSession, rows: Rows, table: str) -> None:
-    """A rollback to a version before a CHECK drops it, as no statement has tested the rows of
-    that version.
-    """
-    [[version]] = rows(f"SELECT max(version) FROM {table}.history")
-    spark.sql(f"ALTER TABLE {table} ADD CONSTRAINT few CHECK (id < 10)")
-    spark.sql(f"CALL lake.system.rollback('{table.removeprefix('lake.')}', {version})")
-    spark.sql(f"INSERT INTO {table} VALUES (10, 1, struct(0), 1)")
-    with pytest.raises(PySparkException, match="positive"):
-        spark.sql(f"INSERT INTO {table} VALUES (10, -1, struct(0), 1)")
 
 
 @pytest.mark.needs("constraints")

@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 _TYPES = {
@@ -58,24 +57,3 @@ def test_least_greatest_and_nulls_are_those_of_sparks_own_table(
         assert not differing, name
     strings = _told(spark, f"DESCRIBE TABLE EXTENDED {db}.t s")
     assert (strings["min"], strings["max"], strings["num_nulls"]) == ("abc", "x", "1")
-
-
-def test_what_is_not_known_is_null(spark: SparkSession, db: str) -> None:
-    """Without rows a minimum is NULL. A value that files do not store exactly, such as the maximum of long
-    strings, is not guessed.
-    """
-    spark.sql(f"CREATE TABLE {db}.t (i INT, s STRING) USING parquet")
-    assert _told(spark, f"DESCRIBE EXTENDED {db}.t i") == _told(spark, f"DESCRIBE {db}.t i")
-    spark.sql(f"INSERT INTO {db}.t VALUES (1, repeat('x', 5000)), (NULL, 'a')")
-    long = _told(spark, f"DESCRIBE EXTENDED {db}.t s")
-    assert (long["max"], long["num_nulls"]) == ("NULL", "0")
-    assert _told(spark, f"DESCRIBE EXTENDED {db}.t i")["num_nulls"] == "1"
-
-
-def test_without_extended_and_wrong_names_are_as_in_spark(spark: SparkSession, db: str) -> None:
-    """Only EXTENDED shows statistics of values; a missing column causes Spark's own error."""
-    spark.sql(f"CREATE TABLE {db}.t (i INT COMMENT 'a number', s STRUCT<a: INT>) USING parquet")
-    assert _told(spark, f"DESCRIBE {db}.t i") == {"col_name": "i", "data_type": "int", "comment": "a number"}
-    assert _told(spark, f"DESCRIBE EXTENDED {db}.t s").keys() == {"col_name", "data_type", "comment"}
-    with pytest.raises(AnalysisException, match="UNRESOLVED_COLUMN"):
-        spark.sql(f"DESCRIBE EXTENDED {db}.t nothing").collect()

@@ -1,5 +1,5 @@
 """Secondary indexes in SQL: tables and procedures make them, writes maintain them, scans use them, and
-reports show them.
+reports show them. Calls that are refused are in `indexes.test`.
 """
 
 from __future__ import annotations
@@ -84,30 +84,3 @@ def test_a_property_makes_it_with_the_table(
         assert catalog.table(table.removeprefix("lake.")).indexes == {"region": ("land",)}
     with pytest.raises(AnalysisException, match="partition-indexes"):
         spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('partition-indexes' = 'day')")
-
-
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        ("create_partition_index('{0}', array('v'))", "PARTQ"),
-        ("create_partition_index('{0}', array('day'))", "of no use"),
-        ("create_partition_index('{0}', array())", "name one or more"),
-        ("create_partition_index('{0}', array('region', CAST(NULL AS STRING)))", "NULL"),
-        ("drop_partition_index('{0}')", "Say which index"),
-        ("drop_partition_index('{0}', name => 'nope')", "no index 'nope'"),
-        ("rebuild_partition_index('{0}', array('region'))", "no index"),
-    ],
-)
-def test_calls_that_make_no_sense(spark: SparkSession, db: str, rows: Rows, call: str, text: str) -> None:
-    """Each wrong call is an error in one sentence, and makes no version."""
-    table = f"{db}.t"
-    spark.sql(f"CREATE TABLE {table} (v int, day int, region string) PARTITIONED BY (day, region)")
-    name = table.removeprefix("lake.")
-    with pytest.raises(AnalysisException, match=text.replace("PARTQ", "not a partition column")):
-        spark.sql(f"CALL lake.system.{call.format(name)}")
-    assert len(rows(f"CALL lake.system.history('{name}')")) == 1
-    with pytest.raises(AnalysisException, match="nope"):
-        spark.sql(
-            f"CREATE TABLE {db}.u (v int, day int) PARTITIONED BY (day) TBLPROPERTIES ('partition-indexes' = 'nope')"
-        )
-    assert rows(f"SHOW TABLES IN {db} LIKE 'u'") == []

@@ -84,21 +84,6 @@ def test_a_table_called_as_a_databases_folder(
     spark.sql(f"DROP DATABASE lake.{later} CASCADE")
 
 
-def test_where_a_database_may_lie(spark: SparkSession, rows: Rows, db: str, warehouse: Path) -> None:
-    """`..` is resolved, and above the root is the root."""
-    for given, expected in (
-        ("x/../../outside", f"file:{warehouse}/outside"),
-        ("file:///a//b/./c/../d/", "file:/a/b/d"),
-        ("../" * 50, "file:/"),
-        ("../" * 50 + "t", "file:/t"),
-        ("s3://bucket/a/../b", "s3://bucket/b"),
-    ):
-        spark.sql(f"CREATE NAMESPACE {db}_dots LOCATION '{given}'")
-        described = dict(rows(f"DESCRIBE NAMESPACE {db}_dots"))
-        spark.sql(f"DROP NAMESPACE {db}_dots")
-        assert described["Location"] == expected
-
-
 def test_places_that_are_taken(spark: SparkSession, rows: Rows, db: str, tmp_path: Path) -> None:
     """A managed table's folder, in any spelling, is refused to tables and partitions; no folder is made, and
     no file is lost.

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
 from tests.support.hive import publishing
@@ -150,7 +148,7 @@ def test_buckets_that_spark_wrote_for_hive(found: dict[str, Any]) -> None:
     assert [(row[0], "Spark" in row[5]) for row in varchars["verified"]] == [("not judged", True)]
 
 
-@pytest.mark.exhaustive("test_a_session_without_hive has the error of the procedure")
+@pytest.mark.exhaustive("publishing_without_hive in statements.test has the error of the procedure")
 def test_publish_where_no_metastore_is_named(tmp_path: Path) -> None:
     """The command line says what to give, and makes no metastore in the working directory."""
     with ms.open_metastore(str(tmp_path / "lake"), create=True) as metastore:
@@ -161,10 +159,3 @@ def test_publish_where_no_metastore_is_named(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "parquetry.cli.main", "publish", "t", "-w", f"{tmp_path}/lake"]
     assert "parquetry: No Hive metastore is named" in run(command, here)
     assert list(here.iterdir()) == []
-
-
-def test_a_session_without_hive(spark: SparkSession, db: str) -> None:
-    """The error says how to have one."""
-    spark.sql(f"CREATE TABLE {db}.t AS SELECT 1 AS a")
-    with pytest.raises(AnalysisException, match="enableHiveSupport"):
-        spark.sql(f"CALL lake.system.publish('{db.removeprefix('lake.')}.t')")

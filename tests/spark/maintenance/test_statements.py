@@ -1,19 +1,14 @@
-"""Delta's statements work on our tables if a procedure exists; for others, the error names the
-alternative.
+"""Delta's statements and formats work on our tables if a procedure exists. Statements without one are in
+`statements.test`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException
-from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
-
-Rows = Callable[[str], list[tuple[Any, ...]]]
 
 
 @pytest.fixture
@@ -25,118 +20,12 @@ def table(spark: SparkSession, db: str) -> str:
     return f"{db}.t"
 
 
-def test_statements_that_procedures_do(spark: SparkSession, table: str, rows: Rows) -> None:
-    """OPTIMIZE compacts, RESTORE rolls back, VACUUM deletes, and history and details are shown, with the
-    procedures' rows.
-    """
-    assert rows(f"OPTIMIZE {table} WHERE p = 2") == []
-    ((partition, before, after, *_),) = rows(f"OPTIMIZE {table} WHERE p = 1")
-    assert (partition, before, after) == ("p=1", 2, 1)
-    assert [row[2] for row in rows(f"DESCRIBE HISTORY {table}")] == ["compact", "append", "append", "create"]
-    assert rows(f"DESC HISTORY {table} LIMIT 1") == rows(f"CALL lake.system.history('{table}')")[:1]
-    assert rows(f"RESTORE TABLE {table} TO VERSION AS OF 1") == [(3, 4)]
-    assert rows(f"SELECT id FROM {table}") == [(1,)]
-    spark.sql(f"INSERT OVERWRITE {table} VALUES (3, 1)")
-    for statement in (
-        f"VACUUM {table}",
-        f"VACUUM {table} FULL RETAIN 168 HOURS",
-        f"VACUUM {table} RETAIN 167 HOURS",
-    ):
-        ((kind, _, count, held, detail),) = rows(statement)
-        assert (kind, count, detail.partition(",")[0]) == ("kept versions", 5, "versions 0 to 4")
-        assert held > 0
-    assert [row[0] for row in rows(f"VACUUM {table} RETAIN 0 HOURS DRY RUN")].count("data file") >= 2
-    call = f"CALL lake.system.vacuum('{table.removeprefix('lake.')}', current_timestamp())"
-    for statement in (f"VACUUM {table} RETAIN 0 HOURS", call):
-        with pytest.raises(
-            PySparkException,
-            match=rf"versions 0 to 4.*ALTER TABLE {table} SET TBLPROPERTIES \('vacuum-retention-check' = 'false'\)",
-        ):
-            spark.sql(statement)
-    with pytest.raises(PySparkException, match=r"2036-01-01 .*give a time that is past"):
-        spark.sql(call.replace("current_timestamp()", "TIMESTAMP '2036-01-01 00:00:00'"))
-    assert rows(f"SELECT count(*) FROM {table} VERSION AS OF 2") == [(2,)]
+def test_details(spark: SparkSession, table: str) -> None:
+    """DESCRIBE DETAIL has Delta's columns, with the table's format, files and properties."""
     spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('vacuum-retention-check' = 'false')")
-    would = rows(f"VACUUM {table} RETAIN 0 HOURS DRY RUN")
-    assert rows(f"VACUUM {table} RETAIN 0 HOURS") == would
     detail = spark.sql(f"DESCRIBE DETAIL {table}").first()
-    assert (detail.format, detail.numFiles > 0, detail.sizeInBytes > 0) == ("parquet", True, True)
+    assert (detail.format, detail.numFiles, detail.sizeInBytes > 0) == ("parquet", 2, True)
     assert "vacuum-retention-check" in detail.properties
-    assert len(rows(f"ANALYZE TABLE {table} COMPUTE STATISTICS FOR COLUMNS")) == 1
-    spark.sql(f"USE {table.rpartition('.')[0]}")
-    try:
-        assert len(rows("DESCRIBE HISTORY t LIMIT 1")) == 1
-    finally:
-        spark.sql("USE spark_catalog.default")
-
-
-@pytest.mark.parametrize(
-    ("statement", "says"),
-    [
-        ("OPTIMIZE {} ZORDER BY (id)", "CLUSTER BY .*CALL lake.system.compact.*Leave ZORDER BY out"),
-        ("OPTIMIZE {} WHERE p = 1 ZORDER BY (id)", "CLUSTER BY"),
-        (
-            "VACUUM {} LITE",
-            r"always looks at all files of the table: say VACUUM .* \[DRY RUN\], without LITE",
-        ),
-        ("VACUUM {} RETAIN 7 DAYS DRY RUN", "counts in hours: say RETAIN 168 HOURS for 7 days"),
-        ("RESTORE {} TO TIMESTAMP AS OF '2020-01-01'", "has no version as of"),
-        ("SELECT * FROM {}.snapshots", r"t\.snapshots does not exist here: read lake\..*t\.history"),
-    ],
-)
-def test_what_no_procedure_does(spark: SparkSession, table: str, statement: str, says: str) -> None:
-    """The error says what does it."""
-    with pytest.raises(AnalysisException, match=says):
-        spark.sql(statement.format(table))
-
-
-@pytest.mark.parametrize(
-    ("statement", "says"),
-    [
-        ("ALTER TABLE {} ADD PARTITION FIELD id", "one partitioning"),
-        ("ALTER TABLE {} WRITE ORDERED BY id", r"CLUSTER BY \(…\)"),
-        ("ALTER TABLE {} SET IDENTIFIER FIELDS id", "no counterpart"),
-        ("ALTER TABLE {} CREATE BRANCH b", "neither branches nor tags"),
-        ("ALTER TABLE {} COMPACT 'major'", "CALL lake.system.compact"),
-        ("CREATE TABLE {}2 SHALLOW CLONE {}", "AS SELECT"),
-        ("CONVERT TO DELTA parquet.`/tmp/x`", "CALL lake.system.sync"),
-        ("REORG TABLE {} APPLY (PURGE)", "CALL lake.system.compact"),
-        ("CREATE TABLE {}2 (a INT, b INT GENERATED ALWAYS AS (a + 1))", "expression in the SELECT"),
-        ("CREATE TABLE {}2 (a BIGINT GENERATED ALWAYS AS IDENTITY, b INT)", "uuid"),
-        ("SELECT * FROM table_changes('{}', 1)", "startingVersion"),
-        ("CREATE INDEX i ON {} (p)", "create_partition_index"),
-        ("CALL lake.system.rewrite_data_files('{}')", "CALL lake.system.compact"),
-        (
-            "CALL lake.system.expire_snapshots(table => '{}', older_than => TIMESTAMP '2026-01-01 00:00:00')",
-            "CALL lake.system.vacuum",
-        ),
-        ("CALL lake.show_commits(table => '{}')", "CALL lake.system.history"),
-        ("CALL lake.system.frobnicate()", "known are claim, "),
-        ("SELECT * FROM {}.position_deletes", r"\.files"),
-        ("SELECT * FROM {}.branch_audit", "neither branches nor tags"),
-        ("OPTIMIZE {} FULL", "CALL lake.system.compact"),
-    ],
-)
-def test_habits_from_other_products(spark: SparkSession, table: str, statement: str, says: str) -> None:
-    """Whether Spark parses them or not, they are answered with the counterpart, or that there is none, in a
-    condition of ours.
-    """
-    with pytest.raises(AnalysisException, match=says) as raised:
-        spark.sql(statement.format(table, table))
-    assert raised.value.getCondition() == "PARQUETRY_UNSUPPORTED"
-
-
-def test_words_that_no_product_has_stay_sparks(spark: SparkSession, table: str) -> None:
-    """A mistake is reported by Spark's parser, with its place, also where it has the words of a habit."""
-    for statement in (
-        f"ALTER TABLE {table} ADD PARTITION FIELDS",
-        f"SELCT * FROM {table}",
-        "ALTER TABLE a.b.c.d CREATE BRANCH",
-    ):
-        with pytest.raises(AnalysisException, match="PARSE_SYNTAX_ERROR"):
-            spark.sql(statement)
-    with pytest.raises(AnalysisException, match="PARSE_SYNTAX_ERROR"):
-        spark.sql("ALTER TABLE spark_catalog.default.t CREATE BRANCH b")
 
 
 def test_formats_of_others(spark: SparkSession, table: str, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ own tables do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import date
 from itertools import product
 from typing import Any
 
@@ -432,98 +431,8 @@ class TestStatements:
         )
         return name
 
-    @pytest.mark.parametrize(
-        ("condition", "left"),
-        [
-            ("substr(ds, 1, 7) = '2026-02'", [0, 1, 2, 6, 7, 8]),
-            ("month(ds) >= 2 AND upper(region) = 'EU'", [0, 1, 2, 4, 5, 7, 8]),
-            ("coalesce(region, 'x') = 'x'", [0, 1, 3, 4, 6, 7]),
-            ("(ds, region) IN (('2026-01-15', 'eu'), ('2026-03-15', 'Us'))", [1, 2, 3, 4, 5, 6, 8]),
-            ("coalesce(region, ds) < ds", [0, 1, 2, 3, 4, 5, 6, 7, 8]),
-            ("concat(ds, coalesce(region, '')) = '2026-02-15'", [0, 1, 2, 3, 4, 6, 7, 8]),
-            ("NOT (month(ds) = 2) AND ds > '2026-02'", [0, 1, 2, 3, 4, 5]),
-            ("MONTH(DS) = 2 AND upper(REGION) = 'EU' AND Ds LIKE '2026%'", [0, 1, 2, 4, 5, 6, 7, 8]),
-            ("region = ds", [0, 1, 2, 3, 4, 5, 6, 7, 8]),
-            ("region <=> ds", [0, 1, 2, 3, 4, 5, 6, 7, 8]),
-            ("NOT (region < ds)", [2, 5, 8]),
-            ("region IN (ds, 'eu')", [1, 2, 4, 5, 7, 8]),
-            ("upper(region) BETWEEN 'EA' AND 'EZ'", [1, 2, 4, 5, 7, 8]),
-            ("length(region) = 3 AND CAST(region AS INT) = 1", [0, 1, 2, 3, 4, 5, 6, 7, 8]),
-        ],
-    )
-    def test_delete(
-        self, spark: SparkSession, rows: Rows, table: str, condition: str, left: list[int]
-    ) -> None:
-        """DELETE drops the partitions that satisfy the condition in Spark's evaluation."""
-        spark.sql(f"DELETE FROM {table} WHERE {condition}")
-        assert rows(f"SELECT id FROM {table} ORDER BY id") == [(i,) for i in left]
-
-    def test_delete_beside_chars(self, spark: SparkSession, rows: Rows, db: str) -> None:
-        """Spark pads a CHAR between statement and table; conditions go by the padded text."""
-        spark.sql(
-            f"CREATE TABLE {db}.c (id INT, v CHAR(3), k CHAR(3), d DATE) USING parquet PARTITIONED BY (k, d)"
-        )
-        spark.sql(
-            f"INSERT INTO {db}.c SELECT id, 'x', IF(id % 2 = 0, 'ab', NULL), date_add(DATE'2025-12-30', id) FROM "
-            "(SELECT CAST(id AS INT) AS id FROM range(6))"
-        )
-        for condition, left in (
-            ("year(d) BETWEEN 1 AND 2025 AND k = 'ab'", [1, 2, 3, 4, 5]),
-            ("length(k) = 2", [1, 2, 3, 4, 5]),
-            ("upper(k) = 'AB ' AND day(d) = 1", [1, 3, 4, 5]),
-            ("k = 'ab'", [1, 3, 5]),
-            ("coalesce(k, 'no') = 'no' AND D >= DATE'2026-01-03'", [1, 3]),
-        ):
-            spark.sql(f"DELETE FROM {db}.c WHERE {condition}")
-            assert rows(f"SELECT id FROM {db}.c ORDER BY id") == [(i,) for i in left]
-
-    def test_condition_that_fails(self, spark: SparkSession, rows: Rows, table: str) -> None:
-        """If Spark cannot evaluate the condition for a partition, the error is Spark's own, and the table
-        does not change.
-        """
-        for statement in (f"DELETE FROM {table} WHERE", f"INSERT INTO {table} REPLACE WHERE"):
-            with pytest.raises(Exception, match="CAST_INVALID_INPUT"):
-                spark.sql(
-                    f"{statement} CAST(Region AS INT) = 1 AND month(ds) = 2"
-                    + (" SELECT 50, '2026-02-01', '1'" if "REPLACE" in statement else "")
-                )
-        assert rows(f"SELECT count(*) FROM {table}") == [(9,)]
-
-    def test_delete_of_some_rows(self, spark: SparkSession, rows: Rows, table: str) -> None:
-        """A condition on rows beside it takes those rows alone."""
-        spark.sql(f"INSERT INTO {table} VALUES (100, '2026-02-15', 'eu')")
-        spark.sql(f"DELETE FROM {table} WHERE month(ds) = 2 AND id > 50")
-        assert rows(f"SELECT count(*), max(id) FROM {table}") == [(9, 8)]
-
-    def test_replace_where(self, spark: SparkSession, rows: Rows, table: str) -> None:
-        """Replaces them, and takes rows for a partition that was not there."""
-        spark.sql(f"INSERT INTO {table} REPLACE WHERE month(ds) = 2 SELECT 50, '2026-02-28', 'as'")
-        assert rows(f"SELECT id FROM {table} ORDER BY id") == [(i,) for i in (0, 1, 2, 6, 7, 8, 50)]
-
-    def test_rows_outside_of_replace_where(self, spark: SparkSession, rows: Rows, table: str) -> None:
-        """A row whose condition is false or NULL is refused, and no row is written."""
-        for outside, told in (("'2026-03-28', 'as'", "ds = 2026-03-28"), ("NULL, 'as'", "ds = NULL")):
-            with pytest.raises(Exception, match="PARQUETRY_OUTSIDE_CONDITION") as refused:
-                spark.sql(
-                    f"INSERT INTO {table} REPLACE WHERE month(ds) = 2 SELECT 50, '2026-02-01', 'eu' "
-                    f"UNION ALL SELECT 51, {outside}"
-                )
-            assert told in str(refused.value)
-            assert "month(CAST(ds AS DATE)) = 2" in str(refused.value)
-        assert rows(f"SELECT count(*) FROM {table}") == [(9,)]
-
     def test_replace_where_by_dataframe(self, spark: SparkSession, rows: Rows, table: str) -> None:
         """The same through writeTo."""
         frame = spark.createDataFrame([(51, "2026-03-01", None)], "id BIGINT, ds STRING, region STRING")
         frame.writeTo(table).overwrite(sf.month("ds") >= 2)
         assert rows(f"SELECT id FROM {table} ORDER BY id") == [(i,) for i in (0, 1, 2, 51)]
-
-    def test_dates_are_not_confused(self, spark: SparkSession, db: str, rows: Rows) -> None:
-        """DELETE works with dates and NULL as values, and with a condition that no partition satisfies."""
-        spark.sql(f"CREATE TABLE {db}.d (id INT, d DATE) USING parquet PARTITIONED BY (d)")
-        spark.createDataFrame(
-            [(1, date(2025, 12, 31)), (2, date(2026, 1, 1)), (3, None)], "id INT, d DATE"
-        ).writeTo(f"{db}.d").append()
-        spark.sql(f"DELETE FROM {db}.d WHERE year(d) = 1999")
-        spark.sql(f"DELETE FROM {db}.d WHERE coalesce(year(d), 2025) = 2025")
-        assert rows(f"SELECT id FROM {db}.d") == [(2,)]

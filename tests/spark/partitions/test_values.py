@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import parquetry
 from tests.support.tables import filtered
-
-Rows = Callable[[str], list[tuple[Any, ...]]]
 
 # type → SQL literals of distinct values; NULL is added to each
 TYPES: dict[str, list[str]] = {
@@ -109,83 +105,6 @@ def test_directories_are_spark_s(spark: SparkSession, db: str, tmp_path: Path, t
     # as text: Python has no years beyond 9999
     ours_as_text, own_as_text = (sorted(each.selectExpr("i", "string(p)").collect()) for each in (ours, own))
     assert ours_as_text == own_as_text
-
-
-def test_two_instants_of_one_local_time_stay_two(
-    spark: SparkSession, db: str, berlin: None, rows: Rows
-) -> None:
-    """The hour that comes twice at the end of summer time keeps two partitions, named in UTC."""
-    name = f"{db}.dst"
-    spark.sql(f"CREATE TABLE {name} (i INT, at TIMESTAMP) PARTITIONED BY (at)")
-    spark.sql(
-        f"INSERT INTO {name} VALUES (1, timestamp_micros(1761438600000000)), (2, timestamp_micros(1761442200000000))"
-    )
-    assert rows(f"SELECT i, string(at), unix_micros(at) FROM {name} ORDER BY i") == [
-        (1, "2025-10-26 02:30:00", 1761438600000000),
-        (2, "2025-10-26 02:30:00", 1761442200000000),
-    ]
-    assert [p for (p,) in rows(f"SHOW PARTITIONS {name}")] == [
-        "at=2025-10-26 00%3A30%3A00",
-        "at=2025-10-26 01%3A30%3A00",
-    ]
-    spark.sql(f"INSERT OVERWRITE {name} PARTITION (at = '2025-10-26 01:30:00 UTC') SELECT 3")
-    assert rows(f"SELECT i FROM {name} ORDER BY i") == [(1,), (3,)]
-
-
-@pytest.mark.parametrize("fmt", ["parquet", "orc"])
-def test_zero_is_one_partition_and_keeps_its_sign_nowhere(
-    spark: SparkSession, db: str, rows: Rows, fmt: str
-) -> None:
-    """0.0 and -0.0 are equal in SQL, so they are one partition and, of one write, in one file."""
-    name = f"{db}.zero"
-    spark.sql(f"CREATE TABLE {name} (i INT, p DOUBLE) USING {fmt} PARTITIONED BY (p)")
-    spark.sql(f"INSERT INTO {name} VALUES (1, 0.0D), (2, -0.0D)")
-    spark.sql(f"INSERT INTO {name} VALUES (3, -0.0D)")
-    with opened(spark) as catalog:
-        (partition,) = catalog.partitions(name.removeprefix("lake."))
-    assert (partition.rows, partition.files) == (3, 2)
-    conditions = ["p = 0.0D", "p = -0.0D", "p >= 0.0D", "p <=> -0.0D", "p IN (0.0D, 1.0D)", "true"]
-    assert filtered.found(spark, name, conditions, "i") == [[1, 2, 3]] * len(conditions)
-    spark.sql(f"INSERT OVERWRITE {name} PARTITION (p = 0.0) SELECT 4")
-    assert rows(f"SELECT i FROM {name}") == [(4,)]
-
-
-def test_the_empty_text_is_null(spark: SparkSession, db: str, rows: Rows, tmp_path: Path) -> None:
-    """'' and NULL share __HIVE_DEFAULT_PARTITION__, as in Spark's own tables; in data columns '' stays ''."""
-    name = f"{db}.nothing"
-    spark.sql(
-        f"CREATE TABLE {name} (i INT, d STRING, p STRING, b BINARY) PARTITIONED BY (p, b) LOCATION '{tmp_path}/n'"
-    )
-    spark.sql(f"INSERT INTO {name} VALUES (1, '', '', X''), (2, NULL, NULL, NULL), (3, 'x', '', NULL)")
-    assert directories(tmp_path / "n") == [
-        "p=__HIVE_DEFAULT_PARTITION__",
-        "p=__HIVE_DEFAULT_PARTITION__/b=__HIVE_DEFAULT_PARTITION__",
-    ]
-    assert rows(f"SELECT * FROM {name} ORDER BY i") == [
-        (1, "", None, None),
-        (2, None, None, None),
-        (3, "x", None, None),
-    ]
-    spark.sql(f"INSERT OVERWRITE {name} PARTITION (p = NULL, b) SELECT 4, 'y', NULL")
-    assert rows(f"SELECT * FROM {name}") == [(4, "y", None, None)]
-
-
-@pytest.mark.parametrize("type_", ["BINARY", "STRING"])
-def test_bytes_that_are_no_text_are_refused(spark: SparkSession, db: str, rows: Rows, type_: str) -> None:
-    """Bytes that cannot be stored in a directory's name would be read as other bytes: an error names the
-    remedy, and no row is written.
-    """
-    name = f"{db}.bytes"
-    spark.sql(f"CREATE TABLE {name} (i INT, p {type_}) PARTITIONED BY (p)")
-    for odd in ("X'FF'", "X'410042'", "X'00'"):
-        with pytest.raises(
-            PySparkException, match=r"what partition column p is given: bytes that.*hex"
-        ) as caught:
-            spark.sql(
-                f"INSERT INTO {name} SELECT i, CAST(p AS {type_}) FROM VALUES (1, X'41'), (2, {odd}) AS v (i, p)"
-            )
-        assert caught.value.getCondition() == "PARQUETRY_VALUE_TYPE"
-    assert rows(f"SELECT * FROM {name}") == []
 
 
 @pytest.mark.parametrize("fmt", ["parquet", "orc"])

@@ -4,7 +4,6 @@ without the column.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -83,43 +82,6 @@ def test_as_sparks_own_tables(spark: SparkSession, db: str, stock: str, rows: Ro
     assert (step.kept, step.of) == (3, 7)
 
 
-@pytest.mark.parametrize("vectorized", ["true", "false"])
-def test_either_reader(spark: SparkSession, db: str, rows: Rows, vectorized: str) -> None:
-    """With each of Spark's readers, rows of old files have the default, also under a renamed column."""
-    spark.conf.set("spark.sql.parquet.enableVectorizedReader", vectorized)
-    table = f"{db}.t"
-    spark.sql(f"CREATE TABLE {table} (a INT) USING parquet")
-    spark.sql(f"INSERT INTO {table} VALUES (1)")
-    spark.sql(f"ALTER TABLE {table} ADD COLUMNS (c INT DEFAULT 7, l ARRAY<INT> DEFAULT array(1, 2))")
-    spark.sql(f"ALTER TABLE {table} RENAME COLUMN c TO e")
-    spark.sql(f"ALTER TABLE {table} ALTER COLUMN e TYPE BIGINT")
-    spark.sql(f"ALTER TABLE {table} ADD COLUMN c INT DEFAULT 9")
-    assert rows(f"SELECT a, e, l, c FROM {table}") == [(1, 7, [1, 2], 9)]
-    assert rows(f"SELECT a FROM {table} WHERE e = 7 AND c = 9") == [(1,)]
-    assert rows(f"SELECT a FROM {table} VERSION AS OF 1") == [(1,)]
-    spark.conf.set("spark.sql.parquet.enableVectorizedReader", "true")
-
-
-@pytest.mark.parametrize("setting", ["enableVectorizedReader", "enableNestedColumnVectorizedReader"])
-def test_columns_that_files_lack_before_others(
-    spark: SparkSession, db: str, rows: Rows, setting: str
-) -> None:
-    """A column before others that a file has gets its own values: no default replaces a value, and no NULL
-    replaces a default.
-    """
-    spark.conf.set(f"spark.sql.parquet.{setting}", "false")
-    table = f"{db}.t"
-    spark.sql(f"CREATE TABLE {table} (a INT, l ARRAY<INT>, b INT DEFAULT 5) USING parquet")
-    spark.sql(f"INSERT INTO {table} VALUES (1, array(1), 6)")
-    spark.sql(f"ALTER TABLE {table} ADD COLUMN m INT FIRST")
-    assert rows(f"SELECT * FROM {table}") == [(None, 1, [1], 6)]
-    assert rows(f"SELECT a, l FROM {table} WHERE b = 6 AND m IS NULL") == [(1, [1])]
-    spark.sql(f"ALTER TABLE {table} ADD COLUMN d STRING DEFAULT 'x' FIRST")
-    assert rows(f"SELECT * FROM {table}") == [("x", None, 1, [1], 6)]
-    assert rows(f"SELECT a, l FROM {table} WHERE d = 'x'") == [(1, [1])]
-    spark.conf.set(f"spark.sql.parquet.{setting}", "true")
-
-
 _SPOILED = {
     "b": ("BINARY", "X'6162'"),
     "m": ("MAP<STRING, INT>", "map('x', 1, 'y', 2)"),
@@ -176,85 +138,6 @@ def test_defaults_that_sparks_readers_of_batches_cannot_give(
     spark.conf.unset("spark.sql.codegen.maxFields")
     spark.sql(f"UPDATE {table} SET b = DEFAULT, a = -a WHERE a = 4999")
     assert rows(f"SELECT DISTINCT {texts} FROM {table} WHERE a < 5000") == wanted
-
-
-_TEXTS = {
-    "c": ("CHAR(4)", "'ab'"),
-    "v": ("VARCHAR(4)", "'ab'"),
-    "l": ("ARRAY<CHAR(3)>", "array('a', NULL)"),
-    "st": ("STRUCT<x: CHAR(3), y: VARCHAR(3)>", "named_struct('x', 'a', 'y', 'b')"),
-}
-
-
-@pytest.mark.needs("left-out columns")
-@pytest.mark.parametrize("format", ["parquet", "orc"])
-def test_defaults_of_chars_with_and_without_generated_code(
-    spark: SparkSession, db: str, rows: Rows, format: str
-) -> None:
-    """A CHAR or VARCHAR with a default, also within arrays and structs, is the same with each way to read in
-    Spark.
-    """
-    table = f"{db}.t"
-    spark.sql(f"CREATE TABLE {table} (a INT) USING {format}")
-    spark.sql(f"INSERT INTO {table} VALUES (1)")
-    for n, (type, default) in _TEXTS.items():
-        spark.sql(f"ALTER TABLE {table} ADD COLUMN {n} {type} DEFAULT {default}")
-    spark.sql(f"INSERT INTO {table} VALUES (2, 'x', 'y', array('z'), named_struct('x', 'p', 'y', 'q'))")
-    wanted = [("ab  ", "ab", ["a  ", None], "a  ", "b", 1), ("x   ", "y", ["z  "], "p  ", "q", 2)]
-    reader = f"spark.sql.{format}.enableVectorizedReader"
-    ways = itertools.product(("true", "false"), (("true", "FALLBACK"), ("false", "NO_CODEGEN")))
-    for batches, (stages, mode) in ways:
-        way = {reader: batches, "spark.sql.codegen.wholeStage": stages, "spark.sql.codegen.factoryMode": mode}
-        with settings(spark, way):
-            assert rows(f"SELECT c, v, l, st.x, st.y, a FROM {table} ORDER BY a") == wanted
-            assert rows(f"SELECT a FROM {table} WHERE c = 'ab' AND v = 'ab' AND st.y = 'b'") == [(1,)]
-
-
-@pytest.mark.needs("left-out columns")
-@pytest.mark.parametrize("format", ["parquet", "orc"])
-def test_changing_rows(spark: SparkSession, db: str, rows: Rows, format: str) -> None:
-    """UPDATE and MERGE support the word DEFAULT, and rewritten rows keep the old default if the statement
-    sets no other.
-    """
-    table = f"{db}.t"
-    spark.sql(f"CREATE TABLE {table} (a INT, b INT DEFAULT 5) USING {format}")
-    spark.sql(f"INSERT INTO {table} VALUES (1, 10), (2, 20)")
-    spark.sql(f"ALTER TABLE {table} ADD COLUMN c INT DEFAULT 7")
-    spark.sql(f"ALTER TABLE {table} ALTER COLUMN c SET DEFAULT 8")
-    spark.sql(f"UPDATE {table} SET b = DEFAULT WHERE a = 1")
-    assert rows(f"SELECT * FROM {table} ORDER BY a") == [(1, 5, 7), (2, 20, 7)]
-    spark.sql(
-        f"MERGE INTO {table} t USING (SELECT explode(array(2, 3)) AS a) n ON t.a = n.a "
-        "WHEN MATCHED THEN UPDATE SET c = DEFAULT WHEN NOT MATCHED THEN INSERT (a, b) VALUES (n.a, DEFAULT)"
-    )
-    assert rows(f"SELECT * FROM {table} ORDER BY a") == [(1, 5, 7), (2, 20, 8), (3, 5, 8)]
-    spark.sql(f"DELETE FROM {table} WHERE c = 8")
-    assert rows(f"SELECT * FROM {table}") == [(1, 5, 7)]
-    spark.sql(f"ALTER TABLE {table} ALTER COLUMN c DROP DEFAULT")
-    spark.sql(f"INSERT INTO {table} (a) VALUES (4)")
-    spark.sql(f"CALL lake.system.compact(table => '{table}')")
-    assert rows(f"SELECT * FROM {table} ORDER BY a") == [(1, 5, 7), (4, 5, None)]
-
-
-def test_adopted_files_without_the_column(
-    spark: SparkSession, db: str, stock: str, rows: Rows, tmp_path: Any
-) -> None:
-    """Foreign files without a column have the default that it was made with, as in Spark's own table over the
-    same folder.
-    """
-    spark.range(3).selectExpr("cast(id AS INT) AS a").coalesce(1).write.parquet(str(tmp_path / "p=1"))
-    for schema in (db, stock):
-        spark.sql(
-            f"CREATE TABLE {schema}.t (a INT, b INT DEFAULT 5, p INT) USING parquet PARTITIONED BY (p) LOCATION '{tmp_path}'"
-        )
-        spark.sql(f"MSCK REPAIR TABLE {schema}.t")
-    for query in (
-        "SELECT * FROM {}.t ORDER BY a",
-        "SELECT count(b), min(b) FROM {}.t",
-        "SELECT a FROM {}.t WHERE b = 5 ORDER BY a",
-    ):
-        assert rows(query.format(db)) == rows(query.format(stock))
-    assert rows(f"SELECT sum(b) FROM {db}.t") == [(15,)]
 
 
 @pytest.mark.needs("create table like")

@@ -12,95 +12,9 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-import parquetry
 from tests.support.spark import series
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
-
-
-@pytest.mark.parametrize("format", ["parquet", "orc"])
-def test_old_values_never_come_back(spark: SparkSession, db: str, rows: Rows, format: str) -> None:
-    """A column, a field of a struct, and one in an array that are dropped and made again are NULL in older
-    rows.
-
-    Conditions, aggregates and the metastore's answers ignore old values, and new ones prune files.
-    """
-    table = f"{db}.t"
-    spark.sql(
-        f"CREATE TABLE {table} (id INT, v STRING, s STRUCT<x: INT, y: STRING>, a ARRAY<STRUCT<x: INT, y: INT>>, p INT) "
-        f"USING {format} PARTITIONED BY (p)"
-    )
-    row = "{0}, 'old', named_struct('x', {0}, 'y', 'old'), array(named_struct('x', {0}, 'y', {0})), 1"
-    spark.sql(f"INSERT INTO {table} VALUES ({row.format(1)})")
-    spark.sql(f"ALTER TABLE {table} DROP COLUMNS (v, s.x, a.element.y)")
-    assert rows(f"SELECT * FROM {table}") == [(1, ("old",), [(1,)], 1)]
-    assert rows(f"SELECT v, s, a FROM {table} VERSION AS OF 1") == [("old", (1, "old"), [(1, 1)])]
-    with pytest.raises(AnalysisException, match="UNRESOLVED_COLUMN"):
-        spark.sql(f"SELECT v FROM {table}")
-    spark.sql(f"ALTER TABLE {table} ADD COLUMNS (v STRING, s.x INT, a.element.y INT)")
-    assert rows(f"SELECT * FROM {table}") == [(1, ("old", None), [(1, None)], None, 1)]
-    spark.sql(
-        f"INSERT INTO {table} VALUES (2, named_struct('y', 'new', 'x', 2), array(named_struct('x', 2, 'y', 2)), 'new', 2)"
-    )
-    assert rows(f"SELECT * FROM {table} ORDER BY id") == [
-        (1, ("old", None), [(1, None)], None, 1),
-        (2, ("new", 2), [(2, 2)], "new", 2),
-    ]
-    assert rows(f"SELECT count(v), min(v), max(v), count(*) FROM {table}") == [(1, "new", "new", 2)]
-    assert rows(f"SELECT id FROM {table} WHERE v IS NULL") == [(1,)]
-    old = spark.sql(f"SELECT id FROM {table} WHERE v = 'old'")
-    assert old.collect() == []
-    step = parquetry.report(old).scans[0].step("files")
-    assert step is not None
-    assert (step.kept, step.of) == (0, 2)
-    assert rows(f"SELECT id FROM {table} WHERE s.x = 1 OR v = 'new'") == [(2,)]
-    assert rows(f"CALL lake.system.fsck(table => '{table}')") == []
-    spark.sql(f"CALL lake.system.rollback(table => '{table}', version => 1)")
-    assert rows(f"SELECT id, v, s.x FROM {table}") == [(1, "old", 1)]
-
-
-def test_hives_replace_columns(spark: SparkSession, db: str, rows: Rows) -> None:
-    """Columns that are named again keep their values, as Hive's do; partition columns need not be named."""
-    table = f"{db}.t"
-    spark.sql(f"CREATE TABLE {table} (id INT, v STRING, w STRING, p INT) USING parquet PARTITIONED BY (p)")
-    spark.sql(f"INSERT INTO {table} VALUES (1, 'a', 'b', 9)")
-    spark.sql(f"ALTER TABLE {table} REPLACE COLUMNS (w STRING COMMENT 'kept', id BIGINT, more INT)")
-    assert rows(f"SELECT * FROM {table}") == [("b", 1, None, 9)]
-    described = rows(f"DESCRIBE {table}")[:4]
-    assert described == [
-        ("w", "string", "kept"),
-        ("id", "bigint", None),
-        ("more", "int", None),
-        ("p", "int", None),
-    ]
-    spark.sql(f"INSERT INTO {table} VALUES ('c', 2, 3, 9)")
-    assert rows(f"SELECT * FROM {table} ORDER BY id") == [("b", 1, None, 9), ("c", 2, 3, 9)]
-    assert rows(f"SELECT * FROM {table} VERSION AS OF 1") == [(1, "a", "b", 9)]
-
-
-def test_what_rows_are_found_by_stays(spark: SparkSession, db: str, rows: Rows) -> None:
-    """Each refusal names what to do, and after that the column goes."""
-    table = f"{db}.t"
-    spark.sql(
-        f"CREATE TABLE {table} (x INT, y INT, z INT, h INT, p INT) PARTITIONED BY (p) CLUSTERED BY (x) SORTED BY (y) INTO 2 "
-        "BUCKETS TBLPROPERTIES ('bloom-filter-columns' = 'z')"
-    )
-    spark.sql(f"INSERT INTO {table} VALUES (1, 2, 3, 4, 5)")
-    for column, says in (
-        ("x", "NOT CLUSTERED before, and write the partitions anew"),
-        ("y", "NOT CLUSTERED before"),
-        ("z", "the property 'bloom-filter-columns'"),
-        ("p", "Column p is a partition column"),
-    ):
-        with pytest.raises(AnalysisException, match=says):
-            spark.sql(f"ALTER TABLE {table} DROP COLUMN {column}")
-    spark.sql(f"ALTER TABLE {table} NOT CLUSTERED")
-    with pytest.raises(AnalysisException, match="INSERT OVERWRITE; p=5 is one"):
-        spark.sql(f"ALTER TABLE {table} DROP COLUMN y")
-    spark.sql(f"INSERT OVERWRITE {table} SELECT * FROM {table}")
-    spark.sql(f"ALTER TABLE {table} UNSET TBLPROPERTIES ('bloom-filter-columns')")
-    spark.sql(f"ALTER TABLE {table} DROP COLUMNS (x, z)")
-    assert rows(f"SELECT * FROM {table}") == [(2, 4, 5)]
 
 
 @pytest.mark.exhaustive("test_old_values_never_come_back drops and adds columns; test_old_files renames them")

@@ -5,7 +5,6 @@ correctly.
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -147,15 +146,3 @@ def test_widened_columns_compare_in_their_new_type(
     assert str(rows(f"SELECT min(c), max(c) FROM {table}")) == str(
         rows(f"SELECT min(c), max(c) FROM ({view})")
     )
-
-
-def test_wider_decimals_are_answered_with_their_scale(
-    spark: SparkSession, db: str, rows: Rows, file_format: str
-) -> None:
-    """MIN and MAX from the metastore have the column's digits after the point."""
-    table = f"{db}.t"
-    spark.sql(f"CREATE TABLE {table} (c decimal(6,2)) USING {file_format}")
-    spark.sql(f"INSERT INTO {table} VALUES (1.5), (2)")
-    assert rows(f"SELECT min(c), max(c) FROM {table}") == [(Decimal("1.50"), Decimal("2.00"))]
-    spark.sql(f"ALTER TABLE {table} ALTER COLUMN c TYPE decimal(10,2)")
-    assert rows(f"SELECT min(c), max(c) FROM {table} WHERE c < 9") == [(Decimal("1.50"), Decimal("2.00"))]

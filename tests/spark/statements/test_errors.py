@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 import pytest
 from pyspark.errors import AnalysisException
-from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
@@ -28,68 +27,6 @@ def catalog(spark: SparkSession, name: str, warehouse: Path) -> str:
         if key.startswith("spark.sql.catalog."):
             spark.conf.set(key, value)
     return name
-
-
-@pytest.mark.parametrize(
-    ("query", "condition", "says"),
-    [
-        ("SELECT nope FROM {}", "UNRESOLVED_COLUMN.WITH_SUGGESTION", "`nope`.*`id`"),
-        ("SELECT id FROM {} WHERE nope = 1", "UNRESOLVED_COLUMN.WITH_SUGGESTION", "`nope`"),
-        ("SELECT st.nope FROM {}", "FIELD_NOT_FOUND", "`nope`"),
-        ("INSERT INTO {} VALUES (1)", "INSERT_COLUMN_ARITY_MISMATCH.NOT_ENOUGH_DATA_COLUMNS", "`id`"),
-        (
-            "INSERT INTO {} VALUES (1, named_struct('x', 1), 2, 3)",
-            "INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS",
-            "`id`",
-        ),
-        ("INSERT INTO {} (id, nope) VALUES (1, 2)", "UNRESOLVED_COLUMN.WITH_SUGGESTION", "`nope`"),
-        ("INSERT INTO {} PARTITION (nope = 1) VALUES (1, NULL, 1)", "NON_PARTITION_COLUMN", "`nope`"),
-        ("CALL lake.system.nope()", "PARQUETRY_UNSUPPORTED", "no procedure system.nope; known are .*sync"),
-        ("CALL lake.nope.sync('t')", "PARQUETRY_UNSUPPORTED", "CALL lake.system.sync"),
-        (
-            "CALL lake.system.sync(table => 'nope.t')",
-            "PARQUETRY_NAMESPACE_NOT_FOUND",
-            "'nope'.*CREATE DATABASE makes it",
-        ),
-        (
-            "CALL lake.system.sync(table => 'default.nope')",
-            "PARQUETRY_TABLE_NOT_FOUND",
-            "default.nope does not exist",
-        ),
-    ],
-)
-def test_unknown_names_and_wrong_widths(
-    spark: SparkSession, rows: Rows, db: str, query: str, condition: str, says: str
-) -> None:
-    """A column, field, procedure or table that is not there, and an INSERT of the wrong width, are named."""
-    spark.sql(f"CREATE TABLE {db}.t (id int, st struct<x:int>, p int) PARTITIONED BY (p)")
-    with pytest.raises(AnalysisException, match=says) as caught:
-        spark.sql(query.format(f"{db}.t"))
-    assert caught.value.getCondition() == condition
-    assert rows(f"SELECT * FROM {db}.t") == []
-
-
-@pytest.mark.parametrize(
-    ("query", "says"),
-    [
-        ("INSERT INTO {} VALUES ('x', 1)", '`id` "STRING" to "INT"'),
-        ("INSERT INTO {} VALUES (3000000000, 1)", "(?i)overflow"),
-        ("INSERT INTO {} VALUES (1, 'x')", '`p` "STRING" to "INT"'),
-        ("INSERT INTO {} PARTITION (p = 'x') VALUES (1)", "'x'.*INT"),
-        ("INSERT INTO {} VALUES (DATE '2024-01-01', 1)", "`id`.*DATE.*INT"),
-        ("INSERT INTO {} VALUES (NULL, 1)", "(?s)NULL value appeared in non-nullable field: .*id"),
-        ("SELECT * FROM {} WHERE p = 'x'", "'x'.*INT"),
-    ],
-)
-def test_values_that_do_not_fit(spark: SparkSession, rows: Rows, db: str, query: str, says: str) -> None:
-    """A value that does not fit its column's type is an error that names both; the statement
-    writes no row.
-    """
-    spark.sql(f"CREATE TABLE {db}.t (id int NOT NULL, p int) PARTITIONED BY (p)")
-    spark.sql(f"INSERT INTO {db}.t VALUES (7, 7)")
-    with pytest.raises(PySparkException, match=says):
-        spark.sql(query.format(f"{db}.t")).collect()
-    assert rows(f"SELECT * FROM {db}.t") == [(7, 7)]
 
 
 def test_a_warehouse_that_is_a_file(spark: SparkSession, tmp_path: Path) -> None:
@@ -183,12 +120,3 @@ def test_a_file_in_place_of_a_format(spark: SparkSession, rows: Rows, db: str, t
             spark.sql(f"ALTER TABLE {db}.t ADD PARTITION (p = 1) LOCATION '{tmp_path}/p'")
         assert caught.value.getCondition() == "PARQUETRY_FILE_CORRUPT"
         assert rows(f"SHOW PARTITIONS {db}.t") == []
-
-
-def test_a_value_too_long_for_a_directory(spark: SparkSession, rows: Rows, db: str) -> None:
-    """The error names the table, the column and the limit; no row is written."""
-    spark.sql(f"CREATE TABLE {db}.t (id INT, q STRING) PARTITIONED BY (q)")
-    with pytest.raises(AnalysisException, match=r"\(q\) of table .*t is too long .* 255 bytes"):
-        spark.sql(f"INSERT INTO {db}.t SELECT 1, repeat('y', 300)")
-    assert rows(f"SELECT * FROM {db}.t") == []
-    assert rows(f"SHOW PARTITIONS {db}.t") == []

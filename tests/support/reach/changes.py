@@ -24,6 +24,10 @@ from tests.support.reach.recording import ROOT, read_map
 
 _BRIDGE = "bridge/"
 _DEPENDENCIES = "pyproject.toml"
+STATEMENTS = ".test"
+"""The ending of files of statements, which are tests."""
+_RUNNER = "tests/support/statements/collecting.py"
+"""The module that collects them; it imports the module that runs them."""
 _OF_SPARK = ("tests/spark/", "tests/servers/")
 
 
@@ -39,7 +43,11 @@ def reached(revision: str, files: Iterable[str]) -> set[str]:
     """
     changed = set(changed_since(revision))
     affected = {module for path in changed if path.startswith("src/") for module in _affected(path, revision)}
-    others = {path for path in changed if not path.startswith(("src/", "tests/")) or not path.endswith(".py")}
+    others = {
+        path
+        for path in changed
+        if not path.startswith(("src/", "tests/")) or not path.endswith((".py", STATEMENTS))
+    }
     recorded = read_map()
     return {
         file
@@ -119,6 +127,9 @@ def _sources(file: str) -> frozenset[str]:
 
 @functools.cache
 def _imported_tests(path: str) -> tuple[str, ...]:
+    if not path.endswith(".py"):
+        included = re.findall(r"^include (.+)$", (ROOT / path).read_text(), re.M)
+        return (_RUNNER, *((PurePosixPath(path).parent / name).as_posix() for name in included))
     names: set[str] = set()
     for node in ast.walk(ast.parse((ROOT / path).read_text())):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:

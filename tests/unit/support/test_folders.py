@@ -10,14 +10,16 @@ from benchmarks.run import ALONE, MODULES, NAMES
 
 TESTS = Path(__file__).parents[2]
 MAX_FOLDER_LINES = 3_000
-"""Lines of a folder's own modules: more than that has several subjects."""
+"""Lines of a folder's own modules, and of its files of statements: more than that has several subjects."""
 
 
 def test_no_folder_of_tests_is_crowded() -> None:
     """A folder of tests, helpers or benchmarks has a limited number of lines; a larger one is split."""
     lines: Counter[str] = Counter()
-    for path in (*TESTS.rglob("*.py"), *(TESTS.parent / "benchmarks").rglob("*.py")):
-        lines[path.parent.relative_to(TESTS.parent).as_posix()] += len(path.read_text().splitlines())
+    for path in (*TESTS.rglob("*.py"), *TESTS.rglob("*.test"), *(TESTS.parent / "benchmarks").rglob("*.py")):
+        lines[f"{path.parent.relative_to(TESTS.parent).as_posix()}/*{path.suffix}"] += len(
+            path.read_text().splitlines()
+        )
     assert len(lines) > 30
     assert {folder: number for folder, number in lines.items() if number > MAX_FOLDER_LINES} == {}
 

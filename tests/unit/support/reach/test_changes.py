@@ -17,6 +17,7 @@ TESTS = {
     "tests/b/test_others.py": "PAGES = 'docs/pages'",
     "tests/b/test_processes.py": "import subprocess",
     "tests/spark/test_joins.py": "import json",
+    "tests/a/names.test": "include names.part",
 }
 USED = {
     "tests/a/test_users.py": [MODULE],
@@ -24,6 +25,7 @@ USED = {
     "tests/b/test_others.py": ["src/parquetry/errors.py"],
     "tests/b/test_processes.py": [],
     "tests/spark/test_joins.py": ["src/parquetry/errors.py"],
+    "tests/a/names.test": ["src/parquetry/errors.py"],
 }
 
 
@@ -37,6 +39,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         **TESTS,
         "tests/support/helper.py": "def help(): ...",
         "tests/a/conftest.py": "",
+        "tests/a/names.part": "",
+        "tests/support/statements/collecting.py": "",
         "docs/a.md": "x",
     }
     for path, text in written.items():
@@ -92,18 +96,21 @@ def test_more_than_a_body_has_changed(project: Path) -> None:
     ("path", "found"),
     [
         ("tests/support/helper.py", {"users"}),
-        ("tests/a/conftest.py", {"users", "importers"}),
+        ("tests/support/statements/collecting.py", {"names"}),
+        ("tests/a/names.part", {"names"}),
+        ("tests/a/names.test", {"names"}),
+        ("tests/a/conftest.py", {"users", "importers", "names"}),
         ("tests/b/test_others.py", {"others"}),
         ("docs/a.md", {"others"}),
         ("docs/new.md", {"others"}),
         ("bridge/Rules.scala", {"joins"}),
-        ("pyproject.toml", {"users", "importers", "others", "joins"}),
+        ("pyproject.toml", {"users", "importers", "others", "joins", "names"}),
         ("LICENSE", set()),
     ],
 )
 def test_another_file_has_changed(project: Path, path: str, found: set[str]) -> None:
     """Helpers, settings, pages and the bridge reach the tests that use them, also if the file is new."""
-    (project / path).parent.mkdir(exist_ok=True)
+    (project / path).parent.mkdir(parents=True, exist_ok=True)
     (project / path).write_text("changed = 1\n")
     assert reached() == found
 
