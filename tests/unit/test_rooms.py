@@ -18,6 +18,7 @@ FLOORS = {
         {"spark"},
         {"catalog", "planner"},
         {"iceberg", "joins", "metrics", "operations"},
+        {"cardinality"},
         {"adoption", "advice", "prune"},
         {"verification"},
         {"compaction", "publishing"},

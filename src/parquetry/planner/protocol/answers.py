@@ -438,6 +438,29 @@ class KeyRangeRows(Answer, frozen=True):
     rows: list[Values]
 
 
+class ColumnNumbers(msgspec.Struct, frozen=True):
+    """The statistics of a column: see `parquetry.cardinality.ColumnEstimate`."""
+
+    name: str
+    distinct: int
+    nulls: int
+    least: str | None
+    greatest: str | None
+    length: int | None
+
+
+class ScanEstimate(Answer, frozen=True):
+    """The numbers of a scan for Spark's optimizer.
+
+    Attributes:
+        rows: of its files, or None if Spark would estimate worse with this number than without.
+        columns: their statistics.
+    """
+
+    rows: int | None
+    columns: list[ColumnNumbers]
+
+
 class WriteSummary(Answer, frozen=True):
     """The result of a write: its files, the partitions that got some, its rows and its bytes."""
 

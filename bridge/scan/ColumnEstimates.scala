@@ -1,0 +1,49 @@
+package org.apache.spark.sql.parquetry.scan
+
+import java.util.{Collections, HashMap, Map => JMap, Optional, OptionalLong}
+
+import org.json4s._
+
+import org.apache.spark.sql.connector.expressions.NamedReference
+import org.apache.spark.sql.connector.read.colstats.ColumnStatistics
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.parquetry.protocol.{ColumnAnswer, EstimateAnswer, Json, Settings}
+import org.apache.spark.sql.types.{DataType, StructType}
+
+/**
+ * The rows of a scan's files and the statistics of its columns, as Spark's optimizer has them.
+ *
+ * @param numRows of the files, if the statistics of all columns are there, too
+ */
+case class ColumnEstimates(numRows: OptionalLong, columns: JMap[NamedReference, ColumnStatistics])
+
+object ColumnEstimates {
+  val none: ColumnEstimates = ColumnEstimates(OptionalLong.empty(), Collections.emptyMap())
+
+  /** Whether Spark would use statistics: its cost-based optimizer is on, or someone wants them for plans. */
+  def areUsed: Boolean = SQLConf.get.cboEnabled || SQLConf.get.planStatsEnabled
+
+  def of(answer: EstimateAnswer, schema: StructType): ColumnEstimates = answer.rows.fold(none) { rows =>
+    val columns = new HashMap[NamedReference, ColumnStatistics]()
+    answer.columns.foreach(column => columns.put(new Named(column.name), statistics(column, schema(column.name).dataType)))
+    ColumnEstimates(OptionalLong.of(rows), columns)
+  }
+
+  private def statistics(column: ColumnAnswer, dataType: DataType): ColumnStatistics = new ColumnStatistics {
+    private def value(text: Option[String]): Optional[Object] =
+      text.fold(Optional.empty[Object]())(t => Optional.of(Json.toValue(t, dataType).asInstanceOf[Object]))
+    private val length = OptionalLong.of(column.length.getOrElse(dataType.defaultSize.toLong))
+    override def distinctCount(): OptionalLong = OptionalLong.of(column.distinct)
+    override def min(): Optional[Object] = value(column.least)
+    override def max(): Optional[Object] = value(column.greatest)
+    override def nullCount(): OptionalLong = OptionalLong.of(column.nulls)
+    override def avgLen(): OptionalLong = length
+    override def maxLen(): OptionalLong = length
+  }
+
+  /** A column by its name. Spark compares `describe` with names, and its own references quote some of them. */
+  private class Named(name: String) extends NamedReference {
+    override def fieldNames(): Array[String] = Array(name)
+    override def describe(): String = name
+  }
+}
