@@ -75,7 +75,7 @@ def estimate_columns(
             position = metadata.partition_by.index(column.name)
             estimate: ColumnEstimate | None = _of_partitions(column, position, selection, block)
         elif names_identify_columns(metadata):
-            estimate = _of_files(column, block.files)
+            estimate = _of_files(metadata, column, block.files)
         else:
             estimate = None
         if estimate is not None:
@@ -102,14 +102,17 @@ def _of_partitions(
     return _estimate(column, len(there), nulls, list(there.values()), bytes_of)
 
 
-def _of_files(column: TableColumn, files: FileColumns) -> ColumnEstimate | None:
+def _of_files(metadata: TableMetadata, column: TableColumn, files: FileColumns) -> ColumnEstimate | None:
     known = _known_files(column, files)
     if known is None:
         return None
     nulls, filled = known
-    distinct = estimate_distinct(column.column_type, filled)
+    counted = next((each for each in metadata.counted if each.column == column.physical), None)
+    distinct = estimate_distinct(column.column_type, filled, counted)
     ends = [value for file in filled for value in (file.least, file.greatest) if value is not None]
     bytes_of = [(_byte_length(value), 1) for value in ends]
+    if counted is not None and counted.length is not None:
+        bytes_of = [(counted.length, 1)]
     return _estimate(column, distinct, nulls, ends, bytes_of)
 
 

@@ -12,6 +12,9 @@ Texts, bytes and floats have any number of values between two bounds. Their comp
 with 10 values takes about log2(10) = 3.3 bits for each row, whatever the values are. So `8 * bytes / rows` bits
 stand for at most 2 to that power distinct values. Bytes of dictionaries make this too high where rows are few;
 values in order make it too low.
+
+ANALYZE TABLE … FOR COLUMNS counts the values of a whole table. Of 10,000 values in 20,000 rows, evenly
+distributed, 2,000 rows have about 1,900.
 """
 
 from __future__ import annotations
@@ -20,10 +23,14 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from parquetry.metastore import CountedColumn
 from parquetry.types import ColumnType, Family
 
 _MAX_BITS = 62
 """Bits for each row from which on every row counts as another value: 2**62 rows are in no table."""
+
+_KEY_SHARE = 0.9
+"""The share of rows with a value of their own from which a column counts as a key; counts are some per cent off."""
 
 
 class ValuesInFile(NamedTuple):
@@ -49,12 +56,15 @@ class ValuesInFile(NamedTuple):
         return self.exact and self.least == self.greatest and not isinstance(self.least, float)
 
 
-def estimate_distinct(kind: ColumnType, files: Sequence[ValuesInFile]) -> int:
+def estimate_distinct(
+    kind: ColumnType, files: Sequence[ValuesInFile], counted: CountedColumn | None = None
+) -> int:
     """Return the estimated number of distinct values of a column in files.
 
     Args:
         kind: the column's type.
         files: those with values that are not NULL.
+        counted: what ANALYZE counted of the column in all rows of some version, or None.
 
     >>> int_ = ColumnType('int')
     >>> estimate_distinct(int_, [ValuesInFile(500, 1, 9, True), ValuesInFile(500, 5, 12, True)])
@@ -64,15 +74,35 @@ def estimate_distinct(kind: ColumnType, files: Sequence[ValuesInFile]) -> int:
     >>> estimate_distinct(ColumnType('string'), [ValuesInFile(18_000, 'Books', 'Women', True, 7_500)])
     11
     """
-    counted, others = 0, 0
+    possible, others = 0, 0
     for rows, values in _groups(kind, files):
         if math.isinf(values):
             others += rows
         else:
-            counted += min(rows, int(values))
-    if not others:
-        return counted
-    return max(counted + min(others, _by_bytes(files)), _seen(files))
+            possible += min(rows, int(values))
+    if counted is not None:
+        rows = sum(file.rows for file in files)
+        return max(min(possible + others, scale_distinct(counted, rows)), min(1, rows), _seen(files))
+    return max(possible + min(others, _by_bytes(files)), _seen(files)) if others else possible
+
+
+def scale_distinct(counted: CountedColumn, rows: int) -> int:
+    """Return how many of a column's distinct values some of its rows have, if they are any of its rows.
+
+    With more rows than were counted, a key has more values, and a column of few values as many as before.
+
+    >>> scale_distinct(CountedColumn("c", 10_000, 20_000), 2_000), scale_distinct(CountedColumn("c", 10, 20_000), 2_000)
+    (1900, 10)
+    >>> scale_distinct(CountedColumn("c", 9_900, 10_000), 20_000)
+    19800
+    """
+    if not counted.rows or not counted.distinct or not rows:
+        return 0
+    if rows >= counted.rows:
+        is_key = counted.distinct >= _KEY_SHARE * counted.rows
+        return math.ceil(counted.distinct * rows / counted.rows) if is_key else counted.distinct
+    absent: float = (1 - rows / counted.rows) ** (counted.rows / counted.distinct)
+    return math.ceil(round(counted.distinct * (1 - absent), 6))
 
 
 def _by_bytes(files: Sequence[ValuesInFile]) -> int:

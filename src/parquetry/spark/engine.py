@@ -29,7 +29,7 @@ from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
 from parquetry.joins import SETTINGS
 from parquetry.layout import Counted, columns_from_fields
 from parquetry.locations import join_location
-from parquetry.metastore import Check, TableMetadata, TableSnapshot
+from parquetry.metastore import Check, CountedColumn, TableMetadata, TableSnapshot
 from parquetry.operations import FinishedQuery
 from parquetry.planner import (
     CHOSEN_FILES_OPTION,
@@ -45,6 +45,7 @@ from parquetry.spark.compaction import compact
 from parquetry.spark.hadoop_files import HadoopFileSystems
 from parquetry.spark.hive import SparkHive
 from parquetry.spark.storage_checks import storage_checks
+from parquetry.spark.write.distinct_values import count_distinct
 from parquetry.spark.write.heavy_hitters import count_values
 
 _LOG = logging.getLogger("parquetry")
@@ -147,6 +148,13 @@ class SparkEngine:
     ) -> TableSnapshot:
         """Write files of a table anew, and commit; see `Engine.compact`."""
         return compact(self, table, snapshot, rewrites, _session(), operation, progress)
+
+    def count_distinct(
+        self, table: str, snapshot: TableSnapshot, columns: Sequence[TableColumn]
+    ) -> list[CountedColumn]:
+        """Count distinct values in one pass; see `Engine.count_distinct`."""
+        rows = active_session().read.option("versionAsOf", str(snapshot.version)).table(table)
+        return count_distinct(rows, columns)
 
     def heavy_values(
         self,
