@@ -8,9 +8,9 @@ The facts have eight files each, sorted by their date. Spark's own tables have t
 | unanalysed | tables of Spark's own catalog |
 | analysed | the same files, after ANALYZE TABLE … COMPUTE STATISTICS FOR ALL COLUMNS |
 
-Each query is planned with the cost-based optimizer and its join reorder on and off, and with adaptive execution
-off and on. With adaptive execution a query has to run until its plan is final, so that is done only if
-`PARQUETRY_BENCH_RUN` is set. The plans' shuffles, broadcasts and sorts are counted.
+Each query is planned with the cost-based optimizer and its join reorder on and off. So it is with adaptive
+execution on, if `PARQUETRY_BENCH_RUN` is set: such a query has to run until its plan is final. The shuffles,
+broadcasts and sorts of plans are counted.
 
 Besides, the rows that the optimizer expects of each filtered table are compared with the rows that there are.
 """
@@ -162,7 +162,7 @@ def _compare(result: Result, plans: dict[str, dict[int, PlannedQuery]], when: st
 
 
 class _Expected(NamedTuple):
-    """The rows that the optimizer expects of a filtered table, and those that there are."""
+    """The rows of a filtered table, and the rows that the optimizer expects."""
 
     table: str
     expected: float
@@ -170,7 +170,7 @@ class _Expected(NamedTuple):
 
     @property
     def is_near(self) -> bool:
-        """Return whether the estimate is within `_NEAR` times the rows; one row more or less does not count."""
+        """Return whether the estimate is within `_NEAR` times the rows, give or take one row."""
         low, high = sorted((self.expected + 1, self.rows + 1.0))
         return high <= _NEAR * low
 

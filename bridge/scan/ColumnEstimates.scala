@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.{DataType, StructType}
 /**
  * The rows of a scan's files and the statistics of its columns, as Spark's optimizer has them.
  *
- * @param numRows of the files, if the statistics of all columns are there, too
+ * @param numRows of the files, or empty if a column has no statistics
  */
 case class ColumnEstimates(numRows: OptionalLong, columns: JMap[NamedReference, ColumnStatistics])
 
@@ -41,7 +41,7 @@ object ColumnEstimates {
     override def maxLen(): OptionalLong = length
   }
 
-  /** A column by its name. Spark compares `describe` with names, and its own references quote some of them. */
+  /** A column by its name. Spark compares `describe` with names, which its own references quote. */
   private class Named(name: String) extends NamedReference {
     override def fieldNames(): Array[String] = Array(name)
     override def describe(): String = name

@@ -131,15 +131,15 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
     }
     override def sizeInBytes(): OptionalLong = OptionalLong.of((sizes.bytes * share).toLong)
     /**
-     * Spark is told of rows only together with statistics of all columns. With a number of rows, and without
-     * statistics of the keys, its cost-based optimizer takes a join for a product of its sides.
+     * Only together with statistics of all columns. With a number of rows, and without statistics of the keys,
+     * Spark's cost-based optimizer takes a join for a product of its sides.
      */
     override def numRows(): OptionalLong = estimates.numRows
     override def columnStats(): java.util.Map[NamedReference, ColumnStatistics] = estimates.columns
   }
   /**
-   * Nothing is asked unless Spark uses the answer. Columns that are none of the table's have no statistics, a
-   * part of the files has others, and of rows below a LIMIT few are read.
+   * The planner is asked only if Spark uses the answer. Columns that are none of the table's have no
+   * statistics, a part of the files has others, and of rows below a LIMIT few are read.
    */
   private def estimates: ColumnEstimates =
     if (!ColumnEstimates.areUsed || !hidden.isEmpty || mode.part != AllFiles || mode.columns.isDefined || plans.request.needed.isDefined)

@@ -1,7 +1,8 @@
 """Statistics of columns in selected files, in the form that Spark's optimizer has them.
 
-They are true of the files that are left after pruning. A column is left out if something of it is unknown: the
-optimizer takes a number without its bounds for an empty column, and estimates no rows for it.
+They are true of the files that are left after pruning. A column is left out if something of it is
+unknown: the optimizer takes a number without its bounds for an empty column, and estimates no rows for
+it.
 
 | statistic         | partition column | data column                                             |
 |-------------------|------------------|---------------------------------------------------------|

@@ -8,10 +8,10 @@ Files whose ranges overlap are one group. The values of different groups differ,
 | 500 rows, 7 to 7; 500 rows, 9 to 9              | 7; 9           | 2, exactly                       |
 | 500 rows, 1 to 90,000; 500 rows, 95,000 to 95,009 | two          | 500 + 10                         |
 
-Texts, bytes and floats have any number of values between two bounds. Their compressed size says more: a column
-with 10 values takes about log2(10) = 3.3 bits for each row, whatever the values are. So `8 * bytes / rows` bits
-stand for at most 2 to that power distinct values. Bytes of dictionaries make this too high where rows are few;
-values in order make it too low.
+Texts, bytes and floats have any number of values between two bounds. Their compressed size says more. A
+column with 10 values takes about log2(10) = 3.3 bits for each row, also if its values are long. So `8 *
+bytes / rows` bits stand for at most 2 to that power distinct values. Bytes of dictionaries make this too
+high where rows are few; values in order make it too low.
 
 ANALYZE TABLE … FOR COLUMNS counts the values of a whole table. Of 10,000 values in 20,000 rows, evenly
 distributed, 2,000 rows have about 1,900.
@@ -27,10 +27,10 @@ from parquetry.metastore import CountedColumn
 from parquetry.types import ColumnType, Family
 
 _MAX_BITS = 62
-"""Bits for each row from which on every row counts as another value: 2**62 rows are in no table."""
+"""With so many bits for each row, every row counts as another value: no table has 2**62 rows."""
 
 _KEY_SHARE = 0.9
-"""The share of rows with a value of their own from which a column counts as a key; counts are some per cent off."""
+"""A column is a key if it has at least so many distinct values for each row; counts are some per cent off."""
 
 
 class ValuesInFile(NamedTuple):
@@ -63,7 +63,7 @@ def estimate_distinct(
 
     Args:
         kind: the column's type.
-        files: those with values that are not NULL.
+        files: with values that are not NULL.
         counted: what ANALYZE counted of the column in all rows of some version, or None.
 
     >>> int_ = ColumnType('int')

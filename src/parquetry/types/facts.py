@@ -69,8 +69,8 @@ class TypeFacts:
         python_literals: Spark hands literals to Python data sources in a form that is read here. A timestamp
             comes as a local time, a char as a text without its blanks.
         native: native engines read it as Spark does.
-        counted: Spark's optimizer can use its number of distinct values. Of other types, it takes a column with
-            statistics for empty.
+        counted: Spark's optimizer can use its number of distinct values. It takes columns of other types for
+            empty if they have statistics.
         ranged: the optimizer also needs its least and greatest value. It fails if other types have them.
         bloom_filter: Bloom filters can leave out row groups. A boolean has two values, and a float's filter
             separates the zeros, which are equal in SQL.

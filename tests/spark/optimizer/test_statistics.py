@@ -1,4 +1,4 @@
-"""What Spark's cost-based optimizer is told of our tables, and the joins that it plans by it."""
+"""Statistics that Spark's cost-based optimizer gets of our tables, and the joins that it plans by them."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_statistics_are_true_after_pruning(spark: SparkSession, db: str) -> None
     assert spark.sql(f"{query} AND money < 30 AND day > DATE '2026-01-02' AND ok").collect()
     narrowed, _ = statistics(spark.sql(f"SELECT * FROM {db}.t WHERE id BETWEEN 200 AND 249"))
     assert 40 <= narrowed <= 60
-    # a column that Spark cannot estimate might be a key, so nothing is told
+    # a column that Spark cannot estimate might be a key, so the rows are not reported either
     spark.sql(f"CREATE TABLE {db}.u AS SELECT id, TIMESTAMP_NTZ '2026-01-01 00:00:00' AS at FROM range(9)")
     assert statistics(spark.sql(f"SELECT * FROM {db}.u WHERE at > TIMESTAMP_NTZ '2025-01-01 00:00:00'")) == (
         None,
@@ -115,7 +115,7 @@ def test_statistics_are_true_after_pruning(spark: SparkSession, db: str) -> None
 
 @pytest.mark.unaudited("the audit asks, too")
 def test_nothing_is_asked_without_the_optimizer(spark: SparkSession, db: str) -> None:
-    """Without the cost-based optimizer Spark asks for no statistics, and gets no rows; with it, it asks once."""
+    """No question is about statistics without the cost-based optimizer; with it, one is."""
     spark.sql(f"CREATE TABLE {db}.t AS SELECT id, id % 7 AS k FROM range(70)")
     query = f"SELECT sum(a.id) FROM {db}.t a JOIN {db}.t b ON a.k = b.k"
     for on, asked in (("false", 0), ("true", 1), ("true", 0)):
@@ -129,7 +129,7 @@ def test_nothing_is_asked_without_the_optimizer(spark: SparkSession, db: str) ->
 
 @pytest.mark.usefixtures("cbo")
 def test_analyze_counts_distinct_values(spark: SparkSession, db: str, rows: Rows) -> None:
-    """ANALYZE … FOR COLUMNS counts once what files do not tell, and the optimizer uses it, after a rename too.
+    """ANALYZE … FOR COLUMNS counts what files do not say, and the optimizer uses it, after a rename, too.
 
     Of part of the rows, a column has part of its values. Equal counts make no further version.
     """

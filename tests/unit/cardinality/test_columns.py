@@ -98,7 +98,7 @@ def test_partition_columns_are_exact() -> None:
     ],
 )
 def test_types_with_bounds(kind: str, low: Any, high: Any, distinct: int) -> None:
-    """A type of which Spark uses bounds has them, and no more distinct values than rows, or than its range."""
+    """A type with bounds has no more distinct values than rows, and than its range."""
     ends = (Decimal(low), Decimal(high)) if isinstance(low, str) else (low, high)
     assert of_files(kind, exact(None, 0, low, high)) == ColumnEstimate("c", distinct, 0, *ends)
 

@@ -15,7 +15,7 @@ INT, STRING, FLOAT = parse_type("int"), parse_type("string"), parse_type("double
 
 @pytest.mark.parametrize("seed", range(20))
 def test_an_estimate_of_integers_is_an_upper_bound(seed: int) -> None:
-    """Integers in files have at most as many values as estimated, and exactly as many if each file has one."""
+    """Integers in files have at most as many values as estimated, exactly as many if each file has one."""
     draw = random.Random(seed)
     several, single = [], []
     for _ in range(draw.randint(1, 8)):
@@ -30,7 +30,7 @@ def test_an_estimate_of_integers_is_an_upper_bound(seed: int) -> None:
 
 
 def test_heavy_values_in_files_of_their_own_count_once() -> None:
-    """Files of one text each, as directories of heavy values have, count its values; others by their bytes."""
+    """Files of one text each, as of heavy values, count its values; other files count by bytes."""
     heavy = [ValuesInFile(1000, name, name, True, 20) for name in ("a", "b", "a")]
     assert estimate_distinct(STRING, heavy) == 2
     rest = ValuesInFile(800, "c", "z", True, 300)  # three bits for each row

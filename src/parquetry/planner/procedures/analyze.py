@@ -1,4 +1,4 @@
-"""ANALYZE TABLE: show the statistics of tables, which every commit keeps; count distinct values FOR COLUMNS."""
+"""ANALYZE TABLE: show the statistics that every commit keeps, and count distinct values FOR COLUMNS."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Answer what Spark's cost-based optimizer asks of a scan: its rows, and the statistics of its columns.
 
-Spark multiplies the rows of both sides of a join whose keys have no statistics. So the rows are told only if
-every column that is read has statistics: any of them may be a key.
+Spark multiplies the rows of both sides of a join whose keys have no statistics. So the rows are reported
+only if every column that is read has statistics: any of them may be a key.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans.request import ScanRequest
 
 MAX_ESTIMATED_FILES = 50_000
-"""Files whose statistics are read for an estimate: about two seconds for ten columns, once for each version."""
+"""Files whose statistics are read for an estimate: two seconds for ten columns, once for a version."""
 
 _UNKNOWN = answers.ScanEstimate(None, [])
 

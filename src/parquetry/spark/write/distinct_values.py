@@ -16,7 +16,7 @@ _DISTINCT_ERROR = 0.02
 
 
 def count_distinct(rows: DataFrame, columns: Sequence[TableColumn]) -> list[CountedColumn]:
-    """Return how many distinct values columns have, about, and in how many rows; in one pass over the rows."""
+    """Return how many distinct values columns have, about, and in how many rows, by one pass."""
     numbers: list[Column] = []
     for column in columns:
         named, facts = sf.col(quote_part(column.name)), column.column_type.facts

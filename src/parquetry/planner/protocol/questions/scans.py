@@ -192,7 +192,7 @@ class FileKeyRanges(Reading, tag="file_ends", frozen=True, kw_only=True):
 
 
 class EstimateScan(Reading, tag="estimate_scan", frozen=True, kw_only=True):
-    """Answer: `ScanEstimate`, the rows of a scan's files and the statistics of its columns, for the optimizer.
+    """Answer: `ScanEstimate`, the rows of a scan's files and the statistics of its columns.
 
     Attributes:
         joined: see `PlanScan`.
