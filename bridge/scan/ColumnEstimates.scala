@@ -2,12 +2,10 @@ package org.apache.spark.sql.parquetry.scan
 
 import java.util.{Collections, HashMap, Map => JMap, Optional, OptionalLong}
 
-import org.json4s._
-
 import org.apache.spark.sql.connector.expressions.NamedReference
-import org.apache.spark.sql.connector.read.colstats.ColumnStatistics
+import org.apache.spark.sql.connector.read.colstats.{ColumnStatistics, Histogram, HistogramBin}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.parquetry.protocol.{ColumnAnswer, EstimateAnswer, Json, Settings}
+import org.apache.spark.sql.parquetry.protocol.{ColumnAnswer, EstimateAnswer, HistogramAnswer, Json}
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /**
@@ -39,6 +37,18 @@ object ColumnEstimates {
     override def nullCount(): OptionalLong = OptionalLong.of(column.nulls)
     override def avgLen(): OptionalLong = length
     override def maxLen(): OptionalLong = length
+    override def histogram(): Optional[Histogram] = column.histogram.fold(Optional.empty[Histogram]())(h => Optional.of(histogram(h)))
+  }
+
+  private def histogram(of: HistogramAnswer): Histogram = new Histogram {
+    override def height(): Double = of.height
+    override def bins(): Array[HistogramBin] = of.ends.zip(of.ends.tail).zip(of.distinct).map { case ((low, high), count) =>
+      new HistogramBin {
+        override def lo(): Double = low
+        override def hi(): Double = high
+        override def ndv(): Long = count
+      }
+    }.toArray
   }
 
   /** A column by its name. Spark compares `describe` with names, which its own references quote. */

@@ -131,8 +131,8 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
     }
     override def sizeInBytes(): OptionalLong = OptionalLong.of((sizes.bytes * share).toLong)
     /**
-     * Only together with statistics of all columns. With a number of rows, and without statistics of the keys,
-     * Spark's cost-based optimizer takes a join for a product of its sides.
+     * Only together with statistics of all columns. With a number of rows, and without statistics of the
+     * keys, Spark's cost-based optimizer takes a join for a product of its sides.
      */
     override def numRows(): OptionalLong = estimates.numRows
     override def columnStats(): java.util.Map[NamedReference, ColumnStatistics] = estimates.columns

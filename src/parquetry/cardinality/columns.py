@@ -15,7 +15,7 @@ it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Context, Decimal
 from typing import Any
 
@@ -23,6 +23,7 @@ import msgspec
 import numpy as np
 
 from parquetry.cardinality.distinct_values import ValuesInFile, estimate_distinct
+from parquetry.cardinality.histogram import Histogram, build_histogram
 from parquetry.data_files import UNKNOWN, FileColumns, TableColumn, list_bounds_in_files, optional
 from parquetry.metastore import FileBlock, TableMetadata
 from parquetry.prune import Selection, names_identify_columns
@@ -42,6 +43,7 @@ class ColumnEstimate(msgspec.Struct, frozen=True):
         least: a value that none is below, or None if all rows are NULL, or Spark uses no bounds of the type.
         greatest: a value that none is above, or None likewise.
         length: the mean bytes of a text, or None if they are unknown, or the type has a fixed width.
+        histogram: how its values are distributed, or None if that was not wanted, or is not known.
     """
 
     name: str
@@ -50,10 +52,11 @@ class ColumnEstimate(msgspec.Struct, frozen=True):
     least: Value = None
     greatest: Value = None
     length: int | None = None
+    histogram: Histogram | None = None
 
 
 def estimate_columns(
-    metadata: TableMetadata, selection: Selection, names: Iterable[str]
+    metadata: TableMetadata, selection: Selection, names: Iterable[str], compared: Collection[str] = ()
 ) -> list[ColumnEstimate]:
     """Return the statistics of columns in selected files; columns with unknown statistics are left out.
 
@@ -61,6 +64,7 @@ def estimate_columns(
         metadata: the table's metadata.
         selection: the files, with the statistics of the columns.
         names: the columns.
+        compared: the columns that conditions compare with values. They get histograms.
 
     Raises:
         ColumnNotFoundError: the table has no such column.
@@ -76,7 +80,7 @@ def estimate_columns(
             position = metadata.partition_by.index(column.name)
             estimate: ColumnEstimate | None = _of_partitions(column, position, selection, block)
         elif names_identify_columns(metadata):
-            estimate = _of_files(metadata, column, block.files)
+            estimate = _of_files(metadata, column, block.files, distributed=column.name in compared)
         else:
             estimate = None
         if estimate is not None:
@@ -103,18 +107,24 @@ def _of_partitions(
     return _estimate(column, len(there), nulls, list(there.values()), bytes_of)
 
 
-def _of_files(metadata: TableMetadata, column: TableColumn, files: FileColumns) -> ColumnEstimate | None:
+def _of_files(
+    metadata: TableMetadata, column: TableColumn, files: FileColumns, *, distributed: bool
+) -> ColumnEstimate | None:
     known = _known_files(column, files)
     if known is None:
         return None
     nulls, filled = known
     counted = next((each for each in metadata.counted if each.column == column.physical), None)
     distinct = estimate_distinct(column.column_type, filled, counted)
-    ends = [value for file in filled for value in (file.least, file.greatest) if value is not None]
-    bytes_of = [(_byte_length(value), 1) for value in ends]
+    values = [value for file in filled for value in (file.least, file.greatest) if value is not None]
+    bytes_of = [(_byte_length(value), 1) for value in values]
     if counted is not None and counted.length is not None:
         bytes_of = [(counted.length, 1)]
-    return _estimate(column, distinct, nulls, ends, bytes_of)
+    estimate = _estimate(column, distinct, nulls, values, bytes_of)
+    facts = column.column_type.facts
+    if estimate is None or not distributed or not filled or not facts.ranged or facts.value is bool:
+        return estimate
+    return msgspec.structs.replace(estimate, histogram=build_histogram(filled, distinct))
 
 
 def _known_files(column: TableColumn, files: FileColumns) -> tuple[int, list[ValuesInFile]] | None:
@@ -153,7 +163,7 @@ def _estimate(
     bytes_of: Iterable[tuple[int | None, int]],
 ) -> ColumnEstimate | None:
     kind = column.column_type
-    least, greatest = _ends(kind, values) if kind.facts.ranged and values else (None, None)
+    least, greatest = _bounds(kind, values) if kind.facts.ranged and values else (None, None)
     if least is not None and not _is_finite_range(least, greatest):
         return None
     lengths = [(length, times) for length, times in bytes_of if length is not None]
@@ -165,7 +175,7 @@ def _estimate(
     return ColumnEstimate(column.name, distinct, nulls, least, greatest, length)
 
 
-def _ends(kind: ColumnType, values: Sequence[Any]) -> tuple[Value, Value]:
+def _bounds(kind: ColumnType, values: Sequence[Any]) -> tuple[Value, Value]:
     least, greatest = min(values), max(values)
     if isinstance(least, Decimal):  # the file may have fewer digits than the column has now
         unit = Decimal((0, (1,), -kind.scale))

@@ -114,6 +114,7 @@ CASE_CLASSES = {
     answers.Error: "PlannerError",
     answers.FileList: "FilesAnswer",
     answers.FileScan: "NativeAnswer",
+    answers.Histogram: "HistogramAnswer",
     answers.HeavyValueRows: "HeavyValuesAnswer",
     answers.JoinLines: "JoinLinesAnswer",
     answers.KeyRangeRows: "RowsAnswer",

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from parquetry.cardinality import Histogram
 from parquetry.joins import BucketSizes, SkewSplit, SplitDecision, Verdict
 from parquetry.metastore import Constraint
 from parquetry.planner.protocol.questions import PageCursor, ScanCounts, TableRef, View
@@ -447,6 +448,7 @@ class ColumnNumbers(msgspec.Struct, frozen=True):
     least: str | None
     greatest: str | None
     length: int | None
+    histogram: Histogram | None
 
 
 class ScanEstimate(Answer, frozen=True):

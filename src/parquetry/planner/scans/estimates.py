@@ -41,7 +41,8 @@ def _estimate(request: ScanRequest, columns: list[str]) -> answers.ScanEstimate:
     rows = selection.block.files.rows
     if selection.block.count > MAX_ESTIMATED_FILES or (rows == UNKNOWN).any():
         return _UNKNOWN
-    estimates = estimate_columns(metadata, selection, columns)
+    compared = {name for condition in request.conditions for name in condition.about}
+    estimates = estimate_columns(metadata, selection, columns, compared)
     if len(estimates) < len(columns):
         return _UNKNOWN
     types = request.types
@@ -53,6 +54,7 @@ def _estimate(request: ScanRequest, columns: list[str]) -> answers.ScanEstimate:
             to_wire(types[each.name], each.least),
             to_wire(types[each.name], each.greatest),
             each.length,
+            each.histogram,
         )
         for each in estimates
     ]

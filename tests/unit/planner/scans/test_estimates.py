@@ -66,9 +66,30 @@ def test_statistics_of_a_table_that_is_listed_later(ask: Ask) -> None:
     assert answer["rows"] == 1200
     named = {each.pop("name"): each for each in answer["columns"]}
     assert named == {
-        "k": {"distinct": 1080, "nulls": 120, "least": "0", "greatest": "1199", "length": None},
-        "day": {"distinct": 120, "nulls": 0, "least": "0", "greatest": "119", "length": None},
-        "p": {"distinct": 120, "nulls": 0, "least": "0", "greatest": "119", "length": None},
+        "k": {
+            "distinct": 1080,
+            "nulls": 120,
+            "least": "0",
+            "greatest": "1199",
+            "length": None,
+            "histogram": None,
+        },
+        "day": {
+            "distinct": 120,
+            "nulls": 0,
+            "least": "0",
+            "greatest": "119",
+            "length": None,
+            "histogram": None,
+        },
+        "p": {
+            "distinct": 120,
+            "nulls": 0,
+            "least": "0",
+            "greatest": "119",
+            "length": None,
+            "histogram": None,
+        },
     }
 
 
