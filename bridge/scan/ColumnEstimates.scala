@@ -37,10 +37,10 @@ object ColumnEstimates {
     override def nullCount(): OptionalLong = OptionalLong.of(column.nulls)
     override def avgLen(): OptionalLong = length
     override def maxLen(): OptionalLong = length
-    override def histogram(): Optional[Histogram] = column.histogram.fold(Optional.empty[Histogram]())(h => Optional.of(histogram(h)))
+    override def histogram(): Optional[Histogram] = column.histogram.fold(Optional.empty[Histogram]())(h => Optional.of(ColumnEstimates.histogramOf(h)))
   }
 
-  private def histogram(of: HistogramAnswer): Histogram = new Histogram {
+  private def histogramOf(of: HistogramAnswer): Histogram = new Histogram {
     override def height(): Double = of.height
     override def bins(): Array[HistogramBin] = of.ends.zip(of.ends.tail).zip(of.distinct).map { case ((low, high), count) =>
       new HistogramBin {
