@@ -22,10 +22,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from parquetry.cardinality.distinct_values import ValuesInFile, estimate_distinct
+from parquetry.cardinality.distinct_values import ValuesInFile, estimate_distinct, limit_counted
 from parquetry.cardinality.histogram import Histogram, build_histogram
+from parquetry.cardinality.integers import IntegersInFiles, integers_in_files
 from parquetry.data_files import UNKNOWN, FileColumns, TableColumn, list_bounds_in_files, optional
-from parquetry.metastore import FileBlock, TableMetadata
+from parquetry.metastore import CountedColumn, FileBlock, TableMetadata
 from parquetry.prune import Selection, names_identify_columns
 from parquetry.types import ColumnType, Value, identity
 
@@ -110,11 +111,14 @@ def _of_partitions(
 def _of_files(
     metadata: TableMetadata, column: TableColumn, files: FileColumns, *, distributed: bool
 ) -> ColumnEstimate | None:
+    counted = next((each for each in metadata.counted if each.column == column.physical), None)
+    integers = integers_in_files(column, files)
+    if integers is not None:
+        return _of_integers(column, integers, counted, distributed=distributed)
     known = _known_files(column, files)
     if known is None:
         return None
     nulls, filled = known
-    counted = next((each for each in metadata.counted if each.column == column.physical), None)
     distinct = estimate_distinct(column.column_type, filled, counted)
     values = [value for file in filled for value in (file.least, file.greatest) if value is not None]
     bytes_of = [(_byte_length(value), 1) for value in values]
@@ -124,7 +128,23 @@ def _of_files(
     facts = column.column_type.facts
     if estimate is None or not distributed or not filled or not facts.ranged or facts.value is bool:
         return estimate
-    return msgspec.structs.replace(estimate, histogram=build_histogram(filled, distinct))
+    rows, least, greatest, *_ = zip(*filled, strict=True)
+    return msgspec.structs.replace(estimate, histogram=build_histogram(rows, least, greatest, distinct))
+
+
+def _of_integers(
+    column: TableColumn, found: IntegersInFiles, counted: CountedColumn | None, *, distributed: bool
+) -> ColumnEstimate:
+    if not len(found.rows):
+        return ColumnEstimate(column.name, 0, found.nulls)
+    distinct = found.possible_values()
+    if counted is not None:
+        distinct = limit_counted(counted, int(found.rows.sum()), distinct)
+    histogram = None
+    if distributed:
+        histogram = build_histogram(found.rows, found.least, found.greatest, distinct)
+    least, greatest = int(found.least.min()), int(found.greatest.max())
+    return ColumnEstimate(column.name, distinct, found.nulls, least, greatest, histogram=histogram)
 
 
 def _known_files(column: TableColumn, files: FileColumns) -> tuple[int, list[ValuesInFile]] | None:

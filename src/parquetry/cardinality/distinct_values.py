@@ -81,9 +81,13 @@ def estimate_distinct(
         else:
             possible += min(rows, int(values))
     if counted is not None:
-        rows = sum(file.rows for file in files)
-        return max(min(possible + others, scale_distinct(counted, rows)), min(1, rows), _seen(files))
+        return max(limit_counted(counted, sum(file.rows for file in files), possible + others), _seen(files))
     return max(possible + min(others, _by_bytes(files)), _seen(files)) if others else possible
+
+
+def limit_counted(counted: CountedColumn, rows: int, possible: int) -> int:
+    """Return how many distinct values some rows have by a count of all rows, at most `possible`."""
+    return max(min(possible, scale_distinct(counted, rows)), min(1, rows))
 
 
 def scale_distinct(counted: CountedColumn, rows: int) -> int:

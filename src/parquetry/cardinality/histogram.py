@@ -11,13 +11,11 @@ spans the gap between both files, and holds as many rows as each other bin.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from itertools import pairwise
 
 import msgspec
 import numpy as np
-
-from parquetry.cardinality.distinct_values import ValuesInFile
+from numpy.typing import ArrayLike
 
 MAX_BINS = 64
 """Bins of a histogram: a comparison is off by at most the rows of one, 1.6 %, besides the inside of files."""
@@ -37,22 +35,23 @@ class Histogram(msgspec.Struct, frozen=True):
     distinct: list[int]
 
 
-def build_histogram(files: Sequence[ValuesInFile], distinct: int) -> Histogram | None:
+def build_histogram(
+    rows_of_files: ArrayLike, least: ArrayLike, greatest: ArrayLike, distinct: int
+) -> Histogram | None:
     """Return the histogram of a column, or None if the files say no more than its least and greatest value.
 
     Args:
-        files: with values that are not NULL, which are numbers; values of a file count as evenly distributed.
+        rows_of_files: rows that are not NULL. Their values count as evenly distributed in each file.
+        least: of each file.
+        greatest: of each file.
         distinct: the number of distinct values in all files.
 
-    >>> two = [ValuesInFile(900, 0, 9, True), ValuesInFile(100, 1000, 1009, True)]
-    >>> build_histogram(two, 20).ends[17:20]
+    >>> build_histogram([900, 100], [0, 1000], [9, 1009], 20).ends[17:20]
     [8.5, 1000.0, 1004.5]
     """
-    low = np.array([float(file.least) for file in files], np.float64)
-    high = np.array([float(file.greatest) for file in files], np.float64)
+    rows, low, high = (np.asarray(each, np.float64) for each in (rows_of_files, least, greatest))
     if len({*zip(low.tolist(), high.tolist(), strict=True)}) < 2:
         return None
-    rows = np.array([file.rows for file in files], np.float64)
     points = np.unique(np.concatenate((low, high)))
     places = np.searchsorted(points, low), np.searchsorted(points, high)
     single = low == high

@@ -6,7 +6,6 @@ import random
 
 import pytest
 
-from parquetry.cardinality.distinct_values import ValuesInFile
 from parquetry.cardinality.histogram import MAX_BINS, Histogram, build_histogram
 
 
@@ -21,8 +20,7 @@ def share_above(histogram: Histogram, value: float) -> float:
 
 def test_files_far_apart() -> None:
     """A range between two files, or of one of them, has the rows of the files, within a bin."""
-    two = [ValuesInFile(900, 0, 9, True), ValuesInFile(100, 1000, 1009, True)]
-    found = build_histogram(two, 1000)
+    found = build_histogram([900, 100], [0, 1000], [9, 1009], 1000)
     assert found is not None
     assert abs(share_above(found, 500) - 0.1) <= 1 / MAX_BINS
     assert abs(share_above(found, 1004) - 0.05) <= 1 / MAX_BINS
@@ -30,7 +28,7 @@ def test_files_far_apart() -> None:
 
 def test_files_alike_need_none() -> None:
     """Files with the same bounds say no more than these bounds."""
-    assert build_histogram([ValuesInFile(5, 0, 9, True), ValuesInFile(9, 0, 9, True)], 10) is None
+    assert build_histogram([5, 9], [0, 0], [9, 9], 10) is None
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -40,15 +38,14 @@ def test_histograms_are_valid(seed: int) -> None:
     files = []
     for _ in range(draw.randint(2, 30)):
         low = draw.choice([draw.randint(-50, 50), draw.randint(1 << 52, 1 << 60), draw.random()])
-        files.append(
-            ValuesInFile(draw.randint(1, 999), low, low + draw.choice([0, draw.randint(0, 99)]), True)
-        )
-    found = build_histogram(files, draw.randint(1, 500))
+        files.append((draw.randint(1, 999), low, low + draw.choice([0, draw.randint(0, 99)])))
+    rows, least, greatest = zip(*files, strict=True)
+    found = build_histogram(rows, least, greatest, draw.randint(1, 500))
     if found is None:
         return
     assert found.ends == sorted(found.ends)
-    assert found.ends[0] == float(min(file.least for file in files))
-    assert found.ends[-1] == float(max(file.greatest for file in files))
+    assert found.ends[0] == float(min(least))
+    assert found.ends[-1] == float(max(greatest))
     assert all(count >= 1 for count in found.distinct)
     assert len(found.distinct) == len(found.ends) - 1
-    assert found.height * len(found.distinct) == pytest.approx(sum(file.rows for file in files))
+    assert found.height * len(found.distinct) == pytest.approx(sum(rows))
