@@ -72,6 +72,8 @@ def run(folder: Path, scale: float) -> Result:
             _compare(result, plans, f"CBO {optimizer}, AQE {adaptive}")
     for name in ("ours", "ours, counted", "analysed"):
         _rows(spark, name, texts, result)
+    for name in ("ours", "ours, counted"):
+        _distinct(spark, name, list(raw(folder, scale).rows), result)
     spark.stop()
     return result
 
@@ -217,6 +219,36 @@ def _rows(spark: SparkSession, name: str, texts: dict[int, str], result: Result)
         for each in found.values()
     )
     result.findings.append(BenchmarkFinding(f"median error of these estimates, {name}", off))
+
+
+def _distinct(spark: SparkSession, name: str, tables: list[str], result: Result) -> None:
+    """Compare numbers of distinct values with what ANALYZE TABLE counts in Spark's own tables."""
+    ratios = {}
+    for table in tables:
+        if table in DERIVED:
+            continue
+        theirs = _distinct_of(spark, f"{_SCHEMAS['analysed']}.{table}")
+        for column, count in _distinct_of(spark, f"{_SCHEMAS[name]}.{table}").items():
+            if column in theirs:
+                ratios[f"{table}.{column}"] = (count + 1) / (theirs[column] + 1)
+    near = sum(1 / _NEAR <= ratio <= _NEAR for ratio in ratios.values()) / len(ratios)
+    result.findings.append(
+        BenchmarkFinding(
+            f"columns with distinct values within {_NEAR:g} times of ANALYZE, {name}", near, None, "of all"
+        )
+    )
+    result.details[f"distinct values, {name}"] = ratios
+
+
+def _distinct_of(spark: SparkSession, table: str) -> dict[str, int]:
+    plan = spark.table(table)._jdf.queryExecution().optimizedPlan()
+    found, output = plan.stats().attributeStats(), plan.output()
+    counts = {}
+    for position in range(output.length()):
+        column = found.get(output.apply(position))
+        if column.isDefined() and column.get().distinctCount().isDefined():
+            counts[output.apply(position).name()] = int(str(column.get().distinctCount().get()))
+    return counts
 
 
 def _filtered(plan: Any) -> Iterator[Any]:
