@@ -93,7 +93,6 @@ def test_analyze(spark: SparkSession, db: str, table: str, rows: Rows) -> None:
     for statement in (
         f"TABLE {table} COMPUTE STATISTICS NOSCAN",
         f"TABLE {table} COMPUTE STATISTICS FOR COLUMNS DAY",
-        f"TABLE {table} COMPUTE STATISTICS FOR COLUMNS",
         f"TABLE {table} PARTITION (day = 'a') COMPUTE STATISTICS",
         f"TABLES IN {db} COMPUTE STATISTICS",
     ):

@@ -96,7 +96,7 @@ def test_statistics_are_true_after_pruning(spark: SparkSession, db: str) -> None
         "day": ("10", "0", "20454", "20463"),
         "at": ("1", "0", "1767225600000000", "1767225600000000"),
         "money": ("100", "0", "25.00", "49.75"),
-        "ok": ("2", "0", "false", "true"),
+        "ok": ("2", "0", "False", "True"),
         "name": ("1", "25", None, None),
         "odd name": ("1", "0", "7", "7"),
         "p": ("1", "0", "1", "1"),
