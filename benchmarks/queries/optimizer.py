@@ -66,14 +66,14 @@ def run(folder: Path, scale: float) -> Result:
     result = Result("optimizer")
     texts = query_texts()
     runs = ("off", "on") if os.environ.get("PARQUETRY_BENCH_RUN") else ("off",)
-    for optimizer in ("off", "on"):
+    for name in ("ours", "ours, counted"):
+        _distinct(spark, name, list(raw(folder, scale).rows), result)
+    for optimizer in ("on", "off"):
         for adaptive in runs:
             plans = {name: _plan_all(spark, name, texts, optimizer, adaptive) for name in _SCHEMAS}
             _compare(result, plans, f"CBO {optimizer}, AQE {adaptive}")
     for name in ("ours", "ours, counted", "analysed"):
         _rows(spark, name, texts, result)
-    for name in ("ours", "ours, counted"):
-        _distinct(spark, name, list(raw(folder, scale).rows), result)
     spark.stop()
     return result
 
@@ -204,6 +204,7 @@ def _rows(spark: SparkSession, name: str, texts: dict[int, str], result: Result)
     if not found:
         return
     near = sum(each.is_near for each in found.values()) / len(found)
+    print(f"{name}: {near:.2f} of {len(found)} filtered tables have a near estimate", flush=True)
     result.findings.append(
         BenchmarkFinding(
             f"filtered tables with an estimate within {_NEAR:g} times of their rows, {name}",
@@ -227,11 +228,15 @@ def _distinct(spark: SparkSession, name: str, tables: list[str], result: Result)
     for table in tables:
         if table in DERIVED:
             continue
+        for setting in _OPTIMIZER:
+            spark.conf.set(setting, "true")
         theirs = _distinct_of(spark, f"{_SCHEMAS['analysed']}.{table}")
         for column, count in _distinct_of(spark, f"{_SCHEMAS[name]}.{table}").items():
             if column in theirs:
                 ratios[f"{table}.{column}"] = (count + 1) / (theirs[column] + 1)
+
     near = sum(1 / _NEAR <= ratio <= _NEAR for ratio in ratios.values()) / len(ratios)
+    print(f"{name}: {near:.2f} of {len(ratios)} columns have a near number of distinct values", flush=True)
     result.findings.append(
         BenchmarkFinding(
             f"columns with distinct values within {_NEAR:g} times of ANALYZE, {name}", near, None, "of all"
