@@ -32,6 +32,8 @@ from parquetry.types import ColumnType, Value, identity
 
 _DECIMALS = Context(prec=76)
 """Twice the digits that a decimal has."""
+_DOUBLE_BITS = 64
+"""The width of the numbers in a histogram."""
 
 
 class ColumnEstimate(msgspec.Struct, frozen=True):
@@ -125,11 +127,19 @@ def _of_files(
     if counted is not None and counted.length is not None:
         bytes_of = [(counted.length, 1)]
     estimate = _estimate(column, distinct, nulls, values, bytes_of)
-    facts = column.column_type.facts
-    if estimate is None or not distributed or not filled or not facts.ranged or facts.value is bool:
+    if estimate is None or not distributed or not filled or not _has_histogram(column.column_type):
         return estimate
     rows, least, greatest, *_ = zip(*filled, strict=True)
     return msgspec.structs.replace(estimate, histogram=build_histogram(rows, least, greatest, distinct))
+
+
+def _has_histogram(kind: ColumnType) -> bool:
+    """Return whether Spark finds the least and greatest value of a type at the ends of its histogram.
+
+    It fails if it does not, as for FLOAT: the number in the text 0.1 is not the nearest FLOAT.
+    """
+    facts = kind.facts
+    return facts.ranged and facts.value is not bool and not (kind.floating and facts.bits < _DOUBLE_BITS)
 
 
 def _of_integers(

@@ -152,3 +152,37 @@ def test_analyze_counts_distinct_values(spark: SparkSession, db: str, rows: Rows
     rows(analyze)
     versions = rows(f"CALL lake.system.history(table => '{db}.t')")
     assert [version[2] for version in versions][:3] == ["alter", "analyze", "append"]
+
+
+@pytest.mark.usefixtures("cbo")
+def test_comparisons_of_columns_in_many_files(spark: SparkSession, db: str) -> None:
+    """Spark estimates comparisons of each type by the files' histogram: at bounds, between files, within one."""
+    kinds = {
+        "l": "BIGINT", "i": "INT", "f": "FLOAT", "d": "DOUBLE", "m": "DECIMAL(12,3)", "day": "DATE", "at": "TIMESTAMP"
+    }  # fmt: skip
+    columns = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
+    spark.sql(f"CREATE TABLE {db}.t ({columns}, p INT) PARTITIONED BY (p)")
+    value = "(id + 1000 * (id DIV 100)) / 10"
+    numbers = ", ".join(f"CAST({value} AS {kinds[name]})" for name in "lifdm")
+    spark.sql(
+        f"""INSERT INTO {db}.t SELECT {numbers}, DATE '2026-01-01' + CAST({value} AS INT),
+        TIMESTAMP_SECONDS(CAST({value} AS BIGINT)), CAST(id DIV 100 AS INT) FROM range(400)"""
+    )
+    literals = {
+        name: [f"CAST({each} AS {kinds[name]})" for each in (0, 0.1, 50, 109.9, 112.3, 339.9)]
+        for name in "lifdm"
+    }
+    literals["day"] = [f"DATE '2026-01-01' + {each}" for each in (0, 5, 50, 112, 339)]
+    literals["at"] = [f"TIMESTAMP_SECONDS({each})" for each in (0, 5, 50, 112, 339)]
+    each_way = [
+        f"{name} {op} {literal}"
+        for name in kinds
+        for literal in literals[name]
+        for op in ("=", "<", "<=", ">", ">=")
+    ]
+    found, _ = statistics(spark.sql(f"SELECT * FROM {db}.t WHERE {' OR '.join(each_way)}"))
+    assert 0 < found <= 400
+    below, _ = statistics(spark.sql(f"SELECT * FROM {db}.t WHERE d > 50 OR d > 99"))
+    assert below == 300  # no more than the rows of the files that are left
+    narrow = " AND ".join(f"{name} >= {literals[name][2]} AND {name} < {literals[name][4]}" for name in kinds)
+    assert statistics(spark.sql(f"SELECT * FROM {db}.t WHERE {narrow}"))[0] <= 100

@@ -215,3 +215,34 @@ def test_real_footers(tmp_path: Path) -> None:
     for name, day in (("d", 1), ("t", 86_400_000_000)):
         each = found[name]
         assert each is None or (each.nulls, each.least) == (2, -43_829 * day)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("double", True), ("float", False), ("decimal(9,1)", True), ("long", True), ("string", False)],
+)
+def test_histograms_of_compared_columns(kind: str, expected: bool) -> None:
+    """Compared columns have histograms, except of types whose bounds Spark would not find at the ends."""
+    two = (
+        [("0.5", "1.5"), ("9.5", "10.5")]
+        if kind.startswith("d") or kind == "float"
+        else [("1", "2"), ("8", "9")]
+    )
+    convert = {"string": str, "long": int}.get(kind, Decimal if kind.startswith("decimal") else float)
+    files = [
+        FileRecord(
+            str(n),
+            1000,
+            100,
+            1,
+            {
+                "c": exact(
+                    50, 0, *(str(convert(each)) if kind[:3] == "dec" else convert(each) for each in ends)
+                )
+            },
+        )
+        for n, ends in enumerate(two)
+    ]
+    snapshot = table({"c": kind}, {1: files})
+    (found,) = estimate_columns(snapshot.metadata, select_files(snapshot, []), ["c"], {"c"})
+    assert (found.histogram is not None) == expected
