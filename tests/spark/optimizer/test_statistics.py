@@ -156,7 +156,7 @@ def test_analyze_counts_distinct_values(spark: SparkSession, db: str, rows: Rows
 
 @pytest.mark.usefixtures("cbo")
 def test_comparisons_of_columns_in_many_files(spark: SparkSession, db: str) -> None:
-    """Spark estimates comparisons of each type by histograms of files: at bounds, between files, within one."""
+    """Spark estimates comparisons of each type by histograms: at bounds, between files, within one."""
     kinds = {
         "l": "BIGINT", "i": "INT", "f": "FLOAT", "d": "DOUBLE", "m": "DECIMAL(12,3)", "day": "DATE", "at": "TIMESTAMP"
     }  # fmt: skip
