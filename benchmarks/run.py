@@ -30,6 +30,7 @@ ALONE = (
     "iceberg",
     "upkeep",
     "latency",
+    "optimizer",
     "writes",
     "native",
     "audit",
@@ -62,6 +63,7 @@ MODULES = {
             "runtime",
             "topk",
             "latency",
+            "optimizer",
             "audit",
         )
     },

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.parquetry.joingraph
 
+import java.util.OptionalLong
+
 import org.json4s._
 
 import org.apache.spark.sql.connector.expressions.NamedReference
@@ -23,8 +25,13 @@ class KeyRangeScan(private val of: ParquetryScan, private val partitions: Seq[St
   override def readSchema(): StructType =
     StructType(partitions ++ KeyRangeScan.names.map(StructField(_, dataType)))
   override def description(): String = s"least and greatest $column by the statistics of files of version ${of.table.version()}"
-  /** The statistics of the other scan, so that Spark joins both in the same way. */
-  override def estimateStatistics(): Statistics = of.estimateStatistics()
+  /**
+   * The size of the other scan, so that Spark joins both in the same way. Its rows and columns are not these.
+   */
+  override def estimateStatistics(): Statistics = new Statistics {
+    override def sizeInBytes(): OptionalLong = of.estimateStatistics().sizeInBytes()
+    override def numRows(): OptionalLong = OptionalLong.empty()
+  }
 
   override def filterAttributes(): Array[NamedReference] = {
     val there = partitions.map(_.name).toSet

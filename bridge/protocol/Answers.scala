@@ -133,6 +133,14 @@ case class NativeAnswer(reason: Option[String])
 case class FileOrder(ranks: Array[Int], bounds: Seq[Seq[String]], column: Option[String])
 
 case class SizesAnswer(bytes: Long, rows: Option[Long], files: Int)
+/** @param rows of the scan's files, or None if the optimizer estimates better without them */
+case class EstimateAnswer(rows: Option[Long], columns: Seq[ColumnAnswer])
+/** @param length the mean bytes of a value, or None for the default of its type */
+case class ColumnAnswer(
+    name: String, distinct: Long, nulls: Long, least: Option[String], greatest: Option[String], length: Option[Long],
+    histogram: Option[HistogramAnswer])
+/** @param ends where bins begin, and where the last one ends */
+case class HistogramAnswer(height: Double, ends: Seq[Double], distinct: Seq[Long])
 case class MetricAnswer(name: String, text: String, value: Option[Long])
 /** Ranges that contain all runtime values of a column, each as its minimum and maximum. */
 case class FoundRanges(column: String, ends: Seq[Seq[String]], values: Seq[String])

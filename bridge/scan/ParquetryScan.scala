@@ -14,6 +14,7 @@ import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, 
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.connector.read.colstats.ColumnStatistics
 import org.apache.spark.sql.connector.read.partitioning.{KeyGroupedPartitioning, Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.command.ExplainCommand
@@ -130,11 +131,21 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
     }
     override def sizeInBytes(): OptionalLong = OptionalLong.of((sizes.bytes * share).toLong)
     /**
-     * Unknown to Spark: with a number of rows, and without statistics of the keys, its cost-based optimizer
-     * takes a join for a product of its sides.
+     * Only together with statistics of all columns. With a number of rows, and without statistics of the
+     * keys, Spark's cost-based optimizer takes a join for a product of its sides.
      */
-    override def numRows(): OptionalLong = OptionalLong.empty()
+    override def numRows(): OptionalLong = estimates.numRows
+    override def columnStats(): java.util.Map[NamedReference, ColumnStatistics] = estimates.columns
   }
+  /**
+   * The planner is asked only if Spark uses the answer. Columns that are none of the table's have no
+   * statistics, a part of the files has others, and of rows below a LIMIT few are read.
+   */
+  private def estimates: ColumnEstimates =
+    if (!ColumnEstimates.areUsed || !hidden.isEmpty || mode.part != AllFiles || mode.columns.isDefined || plans.request.needed.isDefined)
+      ColumnEstimates.none
+    else columnEstimates
+  private lazy val columnEstimates = ColumnEstimates.of(plans.request.estimate, readSchema())
   def files: Int = plans.state.answer.statistics.files
   /** Bytes of all files, also if the scan reads only a part of them. */
   def bytes: Long = plans.state.answer.statistics.bytes

@@ -5,7 +5,7 @@ import org.json4s._
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Expression, SortOrder}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.parquetry.protocol.{AggregateAnswer, AuditMode, BucketsAnswer, Json, NativeEngine, PlannerAnswer, ScanAnswer, Settings}
+import org.apache.spark.sql.parquetry.protocol.{AggregateAnswer, AuditMode, BucketsAnswer, EstimateAnswer, Json, NativeEngine, PlannerAnswer, ScanAnswer, Settings}
 import org.apache.spark.sql.parquetry.table.{ForeseenPlan, HiddenColumns, ParquetryTable, PushedPredicate}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -84,6 +84,11 @@ case class ScanRequest(
         ++ place.map(buckets => "place" -> JObject("version" -> JString(buckets.version), "count" -> JInt(buckets.count),
           "held" -> JInt(buckets.held), "columns" -> Json.strings(buckets.columns)): JField)
         ++ bucketCount.map(count => "buckets" -> JInt(count): JField)).as[ScanAnswer]
+
+  /** Asks for the rows of the files, and for the statistics of all columns that are read. */
+  def estimate: EstimateAnswer = table.askOnce("estimate_scan",
+    "predicates" -> JArray(conditions.toList), "joined" -> JArray(planTimeValues.toList), "columns" -> Json.strings(columns),
+    Json.readOptions(options), settings).as[EstimateAnswer]
 
   /** A statement that rewrites files asks once about each choice of files, so the answer is not kept. */
   private def planner(files: Option[Seq[String]]): (String, Seq[JField]) => PlannerAnswer =

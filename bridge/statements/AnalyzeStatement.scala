@@ -11,14 +11,15 @@ import org.apache.spark.sql.parquetry.protocol.{CallAnswer, CatalogRef, Json}
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 
 /**
- * `ANALYZE TABLE` shows the recorded statistics. It computes nothing, since every commit keeps statistics.
+ * `ANALYZE TABLE` shows the recorded statistics, which every commit keeps. `FOR COLUMNS` counts distinct
+ * values.
  */
 object AnalyzeStatement extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
     case AnalyzeTable(ResolvedTable(_, ident, t: ParquetryTable, _), spec, _) =>
       analyze(t.ref, ident.namespace(), Seq(ident.name()), "partition_columns" -> Json.strings(spec.keys))
-    case AnalyzeColumn(ResolvedTable(_, ident, t: ParquetryTable, _), names, _) =>
-      analyze(t.ref, ident.namespace(), Seq(ident.name()), "columns" -> Json.strings(names.getOrElse(Nil)))
+    case AnalyzeColumn(ResolvedTable(_, ident, t: ParquetryTable, _), names, all) =>
+      analyze(t.ref, ident.namespace(), Seq(ident.name()), "columns" -> Json.strings(names.getOrElse(Nil)), "all_columns" -> JBool(all))
     case AnalyzeTables(ResolvedNamespace(catalog: PlannerCatalog, namespace, _), _) =>
       val all = catalog.listTables(namespace.toArray).map(_.name())
       analyze(catalog.reference, namespace.toArray, all.toSeq)

@@ -18,6 +18,7 @@ FLOORS = {
         {"spark"},
         {"catalog", "planner"},
         {"iceberg", "joins", "metrics", "operations"},
+        {"cardinality"},
         {"adoption", "prune"},
         {"verification"},
         {"compaction", "publishing"},

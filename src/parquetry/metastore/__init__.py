@@ -122,6 +122,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.metastore.storage.model import (
         CommitRecord as CommitRecord,
         Constraint as Constraint,
+        CountedColumn as CountedColumn,
         StreamBatch as StreamBatch,
         TableMetadata as TableMetadata,
         Totals as Totals,

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from parquetry.compaction import Rewrite
 from parquetry.data_files import FooterReader, TableColumn
 from parquetry.layout import Counted
-from parquetry.metastore import Check, TableMetadata, TableSnapshot
+from parquetry.metastore import Check, CountedColumn, TableMetadata, TableSnapshot
 from parquetry.progress import Progress
 from parquetry.prune import Report
 from parquetry.publishing import HiveMetastore
@@ -67,6 +67,18 @@ class OperationEngine(FooterReader, Protocol):
 
         Raises:
             CommitConflictError: others changed one of the partitions meanwhile.
+        """
+        ...
+
+    def count_distinct(
+        self, table: str, snapshot: TableSnapshot, columns: Sequence[TableColumn], /
+    ) -> list[CountedColumn]:
+        """Count the distinct values of columns in all rows, each within some per cent.
+
+        Args:
+            table: the table's name in the session.
+            snapshot: of the table.
+            columns: whose values can be compared.
         """
         ...
 

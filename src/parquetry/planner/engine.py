@@ -14,7 +14,7 @@ from parquetry.data_files import ArrowFooters, TableColumn
 from parquetry.errors import UnsupportedError
 from parquetry.layout import Counted
 from parquetry.locations import FileSystems, current_file_systems
-from parquetry.metastore import Check, TableMetadata, TableSnapshot
+from parquetry.metastore import Check, CountedColumn, TableMetadata, TableSnapshot
 from parquetry.operations import FinishedQuery, OperationEngine
 from parquetry.progress import Progress
 from parquetry.prune import Report
@@ -121,6 +121,18 @@ class NoEngine(ArrowFooters):
         """
         raise UnsupportedError(
             f"Partitions of table {table} ({len(rewrites)}) cannot be written anew without an engine: CALL system.{operation} in Spark."
+        )
+
+    def count_distinct(
+        self, table: str, _snapshot: TableSnapshot, _columns: Sequence[TableColumn], /
+    ) -> list[CountedColumn]:
+        """Refuse: an engine reads.
+
+        Raises:
+            UnsupportedError: always.
+        """
+        raise UnsupportedError(
+            f"The values of table {table} cannot be counted without an engine: run ANALYZE TABLE in Spark."
         )
 
     def heavy_values(

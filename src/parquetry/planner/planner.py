@@ -23,7 +23,7 @@ from parquetry.planner.engine import Engine, Failure
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures import analyze, calls
 from parquetry.planner.protocol import answers, codec, questions
-from parquetry.planner.scans import joins, scans
+from parquetry.planner.scans import estimates, joins, scans
 from parquetry.planner.streams import streams
 from parquetry.planner.tables import namespaces, partitions, tables, views
 from parquetry.prune import reading_by_position
@@ -40,6 +40,7 @@ _ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] 
     **scans.ANSWERS,
     **streams.ANSWERS,
     **joins.ANSWERS,
+    **estimates.ANSWERS,
     **calls.ANSWERS,
     **analyze.ANSWERS,
 }

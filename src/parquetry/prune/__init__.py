@@ -87,6 +87,7 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.prune.rules.file_knowledge import (
         FileKnowledge as FileKnowledge,
+        names_identify_columns as names_identify_columns,
         reading_by_position as reading_by_position,
         spelled as spelled,
     )

@@ -33,7 +33,7 @@ from parquetry.errors import FileCorruptError, FileMissingError, HiveError, Tabl
 from parquetry.joins import SETTINGS
 from parquetry.layout import Counted, columns_from_fields
 from parquetry.locations import join_location
-from parquetry.metastore import Check, TableMetadata, TableSnapshot
+from parquetry.metastore import Check, CountedColumn, TableMetadata, TableSnapshot
 from parquetry.operations import FinishedQuery
 from parquetry.planner import CHOSEN_FILES_OPTION, Failure, chosen_files, report_from_facts, report_from_json
 from parquetry.progress import Progress
@@ -42,6 +42,7 @@ from parquetry.publishing import OWNED_BY, HivePartition, HiveTable
 from parquetry.spark.active import active_session, bridge_class, java_class, java_error, session_of
 from parquetry.spark.compaction import compact
 from parquetry.spark.hadoop_files import HadoopFileSystems, storage_checks
+from parquetry.spark.write.distinct_values import count_distinct
 from parquetry.spark.write.heavy_hitters import count_values
 
 _LOG = logging.getLogger("parquetry")
@@ -144,6 +145,13 @@ class SparkEngine:
     ) -> TableSnapshot:
         """Write files of a table anew, and commit; see `Engine.compact`."""
         return compact(self, table, snapshot, rewrites, _session(), operation, progress)
+
+    def count_distinct(
+        self, table: str, snapshot: TableSnapshot, columns: Sequence[TableColumn]
+    ) -> list[CountedColumn]:
+        """Count distinct values in one pass; see `Engine.count_distinct`."""
+        rows = active_session().read.option("versionAsOf", str(snapshot.version)).table(table)
+        return count_distinct(rows, columns)
 
     def heavy_values(
         self,

@@ -69,6 +69,9 @@ class TypeFacts:
         python_literals: Spark hands literals to Python data sources in a form that is read here. A timestamp
             comes as a local time, a char as a text without its blanks.
         native: native engines read it as Spark does.
+        counted: Spark's optimizer can use its number of distinct values. It takes columns of other types for
+            empty if they have statistics.
+        ranged: the optimizer also needs its least and greatest value. It fails if other types have them.
         bloom_filter: Bloom filters can leave out row groups. A boolean has two values, and a float's filter
             separates the zeros, which are equal in SQL.
         hashed_as_text: Spark, in Hive's tables of version 1, hashes it as a string, and Hive does not.
@@ -111,6 +114,8 @@ class TypeFacts:
     same_in_arrow: bool = False
     python_literals: bool = False
     native: bool = False
+    counted: bool = False
+    ranged: bool = False
     bloom_filter: bool = False
     hashed_as_text: bool = False
     one_text: bool = False
@@ -132,19 +137,25 @@ UNKNOWN_TYPE = TypeFacts()
 """The answers for a type without a row: no to everything."""
 
 _PRIMITIVE = TypeFacts(
-    primitive=True, ordered=True, bloom_filter=True, orc=True, hive=True, pyiceberg_keys=True
+    primitive=True,
+    ordered=True,
+    counted=True,
+    bloom_filter=True,
+    orc=True,
+    hive=True,
+    pyiceberg_keys=True,
 )
 _PLAIN = replace(_PRIMITIVE, plain=True, stored_order=True, native=True, iceberg_keys=True, delta_keys=True)
 _BOTH, _PARQUET = ("parquet", "orc"), ("parquet",)
 
 _BOOLEAN = replace(
-    _PLAIN, name="boolean", family=Family.BOOLEAN, aliases=("bool",), value=bool, bounds=(bool,),
+    _PLAIN, name="boolean", family=Family.BOOLEAN, aliases=("bool",), value=bool, bounds=(bool,), ranged=True,
     constants=("boolean",), bounds_are_values=True, same_in_arrow=True, python_literals=True, bloom_filter=False,
     one_text=True, parquet="BOOLEAN", parquet_forms=("BOOLEAN",), iceberg="boolean", delta="boolean",
 )  # fmt: skip
 
 _INTEGER = replace(
-    _PLAIN, family=Family.INTEGER, value=int, bounds=(int,), constants=("number",), bounds_are_values=True,
+    _PLAIN, family=Family.INTEGER, value=int, bounds=(int,), constants=("number",), bounds_are_values=True, ranged=True,
     reader_order=_BOTH, skewed_keys=True, same_in_arrow=True, python_literals=True, one_text=True, delta_bounds=True,
 )  # fmt: skip
 _INT8, _INT16, _INT32 = ("INT32 INT(8)",), ("INT32 INT(16)", "INT32 INT(8)"), ("INT32", "INT32 INT(32)")
@@ -169,7 +180,7 @@ _INTEGERS = (
 
 _FLOAT = replace(
     _PRIMITIVE, family=Family.FLOAT, value=float, bounds=(int, float), constants=("number",), stored_order=True,
-    native=True, python_literals=True, bloom_filter=False,
+    native=True, python_literals=True, ranged=True, bloom_filter=False,
 )  # fmt: skip
 _FLOATS = (
     replace(
@@ -184,7 +195,7 @@ _FLOATS = (
 
 _DECIMAL = replace(
     _PLAIN, name="decimal", family=Family.DECIMAL, aliases=("dec", "numeric"), value=Decimal, bounds=(int, str),
-    constants=("number",), reader_order=_BOTH, skewed_keys=True, same_in_arrow=True, python_literals=True,
+    constants=("number",), reader_order=_BOTH, skewed_keys=True, same_in_arrow=True, python_literals=True, ranged=True,
     iceberg="decimal", pyiceberg_keys=False, delta="decimal",
 )  # fmt: skip
 
@@ -214,20 +225,20 @@ _BINARY = replace(
 _TIMESTAMP = replace(
     _PLAIN, name="timestamp", family=Family.TEMPORAL, aliases=("timestamp_ltz",), value=int, bits=64,
     bounds=(int,), ticks_per_day=MICROS_PER_DAY, constants=_TIMES, bounds_are_values=True, reader_order=_PARQUET,
-    skewed_keys=True, parquet="INT64 TIMESTAMP(MICROS)", parquet_forms=("INT96", "INT64 TIMESTAMP(MILLIS)"),
+    skewed_keys=True, ranged=True, parquet="INT64 TIMESTAMP(MICROS)", parquet_forms=("INT96", "INT64 TIMESTAMP(MILLIS)"),
     iceberg="timestamptz", delta="timestamp",
 )  # fmt: skip
 _DATES_AND_TIMES = (
     replace(
         _PLAIN, name="date", family=Family.TEMPORAL, value=int, bits=32, bounds=(int,), ticks_per_day=1,
         constants=("date",), bounds_are_values=True, reader_order=_BOTH, skewed_keys=True, same_in_arrow=True,
-        python_literals=True, one_text=True, parquet="INT32 DATE", parquet_forms=("INT32 DATE",), iceberg="date", delta="date",
+        python_literals=True, one_text=True, ranged=True, parquet="INT32 DATE", parquet_forms=("INT32 DATE",), iceberg="date", delta="date",
         delta_bounds=True,
     ),
     _TIMESTAMP,
     replace(
         _TIMESTAMP, name="timestamp_ntz", aliases=(), bounds_are_values=False, may_be_days=True, parquet_forms=(),
-        iceberg="timestamp", delta="timestamp_ntz", hive=False,
+        counted=False, ranged=False, iceberg="timestamp", delta="timestamp_ntz", hive=False,
     ),
 )  # fmt: skip
 

@@ -44,6 +44,9 @@ STATEMENTS = f"""
     SELECT id FROM recorded.db.t WHERE upper(region) = 'EU'
     SELECT region, count(*), max(id) FROM recorded.db.t GROUP BY region
     SELECT id FROM recorded.db.t WHERE id > 2 ORDER BY id DESC LIMIT 2
+    SET spark.sql.cbo.enabled = true
+    SELECT id, v FROM recorded.db.t WHERE region = 'eu' AND id > 1
+    RESET spark.sql.cbo.enabled
     SELECT count(*), max(id) FROM recorded.db.t WHERE id > 2
     SELECT big.id FROM recorded.db.t AS big JOIN recorded.db.t AS small ON big.region = small.region WHERE small.id = 3
     SELECT /*+ MERGE(big) */ small.v FROM recorded.db.t AS small JOIN recorded.db.t WITH (`runtime-pruning-max-build-size` = '1b') AS big ON small.id = big.id WHERE small.region = 'eu'
@@ -60,7 +63,7 @@ STATEMENTS = f"""
     DELETE FROM recorded.db.t WHERE region = 'asia'
     DELETE FROM recorded.db.t WHERE upper(region) = 'EU' AND day = DATE'2026-03-02'
     TRUNCATE TABLE recorded.db.t
-    ANALYZE TABLE recorded.db.t COMPUTE STATISTICS FOR COLUMNS id
+    ANALYZE TABLE recorded.db.t COMPUTE STATISTICS FOR COLUMNS day
     ALTER TABLE recorded.db.t DROP PARTITION (region = 'eu')
     ALTER TABLE recorded.db.t ADD COLUMN note string
     EXPLAIN INSERT WITH SCHEMA EVOLUTION INTO recorded.db.t BY NAME SELECT 9 AS id, 'eu' AS region, DATE'2026-03-09' AS day, 7 AS rating

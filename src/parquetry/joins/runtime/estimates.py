@@ -12,31 +12,24 @@ never prune.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parquetry.cardinality import estimate_matching_rows
 from parquetry.data_files import UNKNOWN
 from parquetry.joins.runtime.cost_model import LIMITS
 from parquetry.joins.runtime.filterable import sorted_within
 from parquetry.metastore import TableMetadata
-from parquetry.predicate import NO_ROWS, ONLY_NULL, And, Bounds, Compare, In, Predicate
+from parquetry.predicate import NO_ROWS, ONLY_NULL, Bounds, Predicate
 from parquetry.prune import FileKnowledge, Selection
-from parquetry.types import ColumnType, Value
+from parquetry.types import Value
 
 _UNKNOWN_BEYOND = float(1 << 62)
 """Bounds of integers from here on stand for bounds that are not known."""
-
-
-class _ColumnCondition(NamedTuple):
-    """The values of a column that conditions allow: from `least` to `greatest`, at most `most` of them."""
-
-    least: float
-    greatest: float
-    most: float
 
 
 def estimate_rows(
@@ -49,18 +42,8 @@ def estimate_rows(
         selection: the files, with the statistics of the conditions' columns.
         predicates: the conditions, joined by AND.
     """
-    rows = selection.block.files.rows
-    if (rows == UNKNOWN).any():
-        return None
-    knowledge = FileKnowledge(metadata, selection.partitions, selection.block)
-    share = 1.0
-    for column, (type_, wanted) in _column_conditions(predicates).items():
-        ends = None if column in metadata.partition_by else numeric_bounds(knowledge.bounds(column))
-        if ends is not None:
-            share *= _selectivity(
-                ends.min(), ends.max(), wanted, 1 if type_.integral or type_.name == "date" else 0
-            )
-    return math.ceil(int(rows.sum()) * share)
+    matching = estimate_matching_rows(metadata, selection, list(predicates))
+    return None if matching is None else matching.likely
 
 
 class Spread(NamedTuple):
@@ -160,36 +143,6 @@ def likely_matches(
     return matches
 
 
-def _column_conditions(predicates: Iterable[Predicate]) -> dict[str, tuple[ColumnType, _ColumnCondition]]:
-    conditions: dict[str, tuple[ColumnType, _ColumnCondition]] = {}
-    for column, type_, more in (leaf for predicate in predicates for leaf in _leaves(predicate)):
-        _, before = conditions.get(column, (type_, _ColumnCondition(-math.inf, math.inf, math.inf)))
-        both = (
-            max(before.least, more.least),
-            min(before.greatest, more.greatest),
-            min(before.most, more.most),
-        )
-        conditions[column] = type_, _ColumnCondition(*both)
-    return conditions
-
-
-def _leaves(node: Predicate) -> Iterator[tuple[str, ColumnType, _ColumnCondition]]:
-    match node:
-        case And(children):
-            for child in children:
-                yield from _leaves(child)
-        case Compare(op, column, value, type_) if (number := _number(value)) is not None:
-            match op:
-                case "=":
-                    yield column, type_, _ColumnCondition(number, number, 1)
-                case "<" | "<=":
-                    yield column, type_, _ColumnCondition(-math.inf, number, math.inf)
-                case ">" | ">=":
-                    yield column, type_, _ColumnCondition(number, math.inf, math.inf)
-        case In(column, values, type_) if (numbers := _numbers(values)) is not None:
-            yield column, type_, _ColumnCondition(min(numbers), max(numbers), len(numbers))
-
-
 def _number(value: object) -> float | None:
     """Return a value as a float, or None if it is not a finite number."""
     return float(value) if isinstance(value, int | float | Decimal) and math.isfinite(value) else None
@@ -214,21 +167,3 @@ def numeric_bounds(bounds: Bounds | None) -> NDArray[np.float64] | None:
             return None
         pairs.append(ends)
     return np.array(pairs, np.float64).T if pairs else None
-
-
-def _selectivity(least: float, greatest: float, condition: _ColumnCondition, step: int) -> float:
-    """Return the selectivity of a condition on evenly distributed values.
-
-    Args:
-        least: the least value.
-        greatest: the greatest value.
-        condition: the condition on the values.
-        step: the distance from a value to the next, or 0 if there are values between any two.
-    """
-    low, high = max(least, condition.least), min(greatest, condition.greatest)
-    if low > high:
-        return 0.0
-    width = greatest - least + step
-    if width <= 0:
-        return 1.0
-    return min(1.0, (high - low + step) / width, condition.most / width if step else 1.0)

@@ -101,6 +101,22 @@ class Constraint(msgspec.Struct, frozen=True, omit_defaults=True):
     status: Literal["VALID", "INVALID", "UNVALIDATED"] = "UNVALIDATED"
 
 
+class CountedColumn(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How many values a column had when ANALYZE TABLE … FOR COLUMNS counted them.
+
+    Attributes:
+        column: its physical name.
+        distinct: about how many distinct values, without NULL.
+        rows: how many rows were not NULL.
+        length: the mean bytes of a text or of binary values, or None for other types.
+    """
+
+    column: str
+    distinct: int
+    rows: int
+    length: int | None = None
+
+
 class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
     """The definition of a table, without its partitions.
 
@@ -127,6 +143,7 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
             or empty if they are what `assign_field_ids` gives a new table with these columns.
         former_types: the types that columns and fields had before ALTER TABLE widened them, with their paths
             of physical names. Files of before have them still, also when no version of before is left.
+        counted: what ANALYZE TABLE … FOR COLUMNS counted last, of each column that it named.
     """
 
     columns: tuple[TableColumn, ...]
@@ -147,6 +164,7 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
     replacement: str = ""
     field_ids: tuple[tuple[tuple[str, ...], int], ...] = ()
     former_types: tuple[tuple[tuple[str, ...], str], ...] = ()
+    counted: tuple[CountedColumn, ...] = ()
 
     @property
     def ids_by_path(self) -> dict[tuple[str, ...], int]:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from parquetry.cardinality import Histogram
 from parquetry.joins import BucketSizes, SkewSplit, SplitDecision, Verdict
 from parquetry.metastore import Constraint
 from parquetry.planner.protocol.questions import PageCursor, ScanCounts, TableRef, View
@@ -435,6 +436,30 @@ class KeyRangeRows(Answer, frozen=True):
     """For each partition with values a row: partition values, then a column's minimum and maximum."""
 
     rows: list[Values]
+
+
+class ColumnNumbers(msgspec.Struct, frozen=True):
+    """The statistics of a column: see `parquetry.cardinality.ColumnEstimate`."""
+
+    name: str
+    distinct: int
+    nulls: int
+    least: str | None
+    greatest: str | None
+    length: int | None
+    histogram: Histogram | None
+
+
+class ScanEstimate(Answer, frozen=True):
+    """The numbers of a scan for Spark's optimizer.
+
+    Attributes:
+        rows: of its files, or None if Spark would estimate worse with this number than without.
+        columns: their statistics.
+    """
+
+    rows: int | None
+    columns: list[ColumnNumbers]
 
 
 class WriteSummary(Answer, frozen=True):

@@ -38,7 +38,7 @@ READING: tuple[type[questions.Question], ...] = (
     questions.ListViews, questions.LoadMetadataTable, questions.ReadMetadataTable,
     questions.CanDelete, questions.LoadPartition, questions.ListPartitions, questions.ShowPartitions, questions.RefuseLoad,
     questions.PushPredicates, questions.PartitionValues, questions.HeavyValues, questions.Aggregate,
-    questions.PlanScan, questions.PlanJoins, questions.FileKeyRanges,
+    questions.PlanScan, questions.PlanJoins, questions.FileKeyRanges, questions.EstimateScan,
     questions.BeginStream, questions.AdvanceStream, questions.PlanBatch,
     questions.ListProcedures, questions.LoadProcedure, questions.RepairSchema,
 )  # fmt: skip

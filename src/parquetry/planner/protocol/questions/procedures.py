@@ -52,10 +52,12 @@ class Analyze(CatalogQuestion, tag="analyze", frozen=True):
 
     Attributes:
         columns: in the statement.
+        all_columns: whether it says FOR ALL COLUMNS.
         partition_columns: in its PARTITION clause.
     """
 
     namespace: list[str]
     names: list[str]
     columns: list[str] = []
+    all_columns: bool = False
     partition_columns: list[str] = []

@@ -183,6 +183,18 @@ class FileKeyRanges(Reading, tag="file_ends", frozen=True, kw_only=True):
     partition_columns: list[str]
 
 
+class EstimateScan(Reading, tag="estimate_scan", frozen=True, kw_only=True):
+    """Answer: `ScanEstimate`, the rows of a scan's files and the statistics of its columns.
+
+    Attributes:
+        joined: see `PlanScan`.
+        columns: that are read.
+    """
+
+    joined: list[dict[str, Any]] = []
+    columns: list[str]
+
+
 class Streaming(CatalogQuestion, tag="streaming", frozen=True):
     """A question of a streaming query that reads a table. Positions are texts that only the planner reads.
 
