@@ -45,7 +45,7 @@ STATEMENTS = f"""
     SELECT region, count(*), max(id) FROM recorded.db.t GROUP BY region
     SELECT id FROM recorded.db.t WHERE id > 2 ORDER BY id DESC LIMIT 2
     SET spark.sql.cbo.enabled = true
-    SELECT id, v FROM recorded.db.t WHERE region = 'eu' AND id > 1
+    SELECT a.v FROM recorded.db.t a JOIN recorded.db.t b ON a.id = b.id WHERE a.region = 'eu' AND b.id > 1
     RESET spark.sql.cbo.enabled
     SELECT count(*), max(id) FROM recorded.db.t WHERE id > 2
     SELECT big.id FROM recorded.db.t AS big JOIN recorded.db.t AS small ON big.region = small.region WHERE small.id = 3
