@@ -8,7 +8,7 @@ import org.apache.spark.sql.types.{ArrayType, DataType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * A condition that tests each of a few constants, written out as ANDs or ORs, with the same truth for each row:
+ * Writes out a condition that tests each of a few constants as ANDs or ORs, with the same truth for each row:
  *
  *  - `exists(array('a', 'b'), x -> startswith(c, x))` is `startswith(c, 'a') OR startswith(c, 'b')`
  *  - `forall(array(1, 2), x -> c <> x)` is `c <> 1 AND c <> 2`

@@ -123,7 +123,7 @@ FLOORS = {
         {"evaluate", "filter"},
         {"bind", "like", "normalise"},
         {"nodes"},
-        {"expression"},
+        {"expression", "regular_expression"},
         {"zones"},
     ),
     "prune": (

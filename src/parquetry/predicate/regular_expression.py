@@ -41,12 +41,12 @@ _PROPERTY = re.compile(r"\{[^{}]*\}|[A-Za-z]")
 
 @dataclass(frozen=True, slots=True)
 class Beginnings:
-    """What all texts begin with that an expression is found in.
+    """The beginnings of all texts that an expression is found in.
 
     Attributes:
         texts: the beginnings, sorted; none begins with another one, and none is empty.
         exact: whether the expression is found in each text that begins so.
-        ignores_case: whether the beginnings stand for letters of ASCII in either case; they are in lower case.
+        ignores_case: whether letters of ASCII match in either case; then the beginnings are in lower case.
     """
 
     texts: tuple[str, ...]
@@ -64,7 +64,7 @@ def beginnings(pattern: str) -> Beginnings | None:
     flags = _FLAGS.match(pattern)
     ignores_case = flags is not None and "i" in flags[1]
     rest = pattern[flags.end() :] if flags else pattern
-    states = _parse(rest, _State())
+    states = _parse(rest, _PartialMatch())
     if not states or not all(state.anchored for state in states):
         return None
     exact = all(state.exact for state in states) and not ignores_case
@@ -84,13 +84,13 @@ def only_text(pattern: str) -> str | None:
     >>> only_text("-"), only_text(r"\|"), only_text("[.]"), only_text(r"\s")
     ('-', '|', '.', None)
     """
-    states = _parse(pattern, _State())
-    if len(states) != 1 or states[0] != _State(states[0].text):
+    states = _parse(pattern, _PartialMatch())
+    if len(states) != 1 or states[0] != _PartialMatch(states[0].text):
         return None
     return states[0].text
 
 
-class _State(NamedTuple):
+class _PartialMatch(NamedTuple):
     """One way to match an expression up to a position.
 
     Attributes:
@@ -105,17 +105,17 @@ class _State(NamedTuple):
     exact: bool = True
     anchored: bool = False
 
-    def with_text(self, text: str) -> _State:
+    def with_text(self, text: str) -> _PartialMatch:
         return self._replace(exact=False) if self.open else self._replace(text=self.text + text)
 
-    def with_test(self) -> _State:
+    def with_test(self) -> _PartialMatch:
         """Return the state after something that is no text of its own, such as `$`."""
         return self._replace(exact=False)
 
-    def with_any(self) -> _State:
+    def with_any(self) -> _PartialMatch:
         return self._replace(open=True, exact=False)
 
-    def with_anchor(self) -> _State:
+    def with_anchor(self) -> _PartialMatch:
         return self.with_test() if self.open or self.text else self._replace(anchored=True)
 
 
@@ -123,8 +123,8 @@ class _UnknownPartError(Exception):
     """The parser does not know a part of an expression."""
 
 
-def _parse(pattern: str, start: _State) -> list[_State]:
-    """Return the states after an expression; none of them if nothing is known."""
+def _parse(pattern: str, start: _PartialMatch) -> list[_PartialMatch]:
+    """Return the states after an expression, or an empty list if the parser does not know enough of it."""
     plain = _without_quotes(pattern)
     parser = _Parser(plain)
     try:
@@ -158,24 +158,24 @@ class _Parser:
         self._pattern = pattern
         self._depth = 0
         self.at = 0
-        self.before: list[_State] = []
+        self.before: list[_PartialMatch] = []
 
-    def alternatives(self, states: list[_State]) -> list[_State]:
+    def alternatives(self, states: list[_PartialMatch]) -> list[_PartialMatch]:
         """Read alternatives up to a closing parenthesis or the end."""
-        found: dict[_State, None] = {}
+        found: dict[_PartialMatch, None] = {}
         while True:
             found.update(dict.fromkeys(self._sequence(states)))
             if not self._take("|"):
                 return list(found)
 
-    def _sequence(self, states: list[_State]) -> list[_State]:
+    def _sequence(self, states: list[_PartialMatch]) -> list[_PartialMatch]:
         while self.at < len(self._pattern) and self._pattern[self.at] not in "|)":
             if self._depth == 0:
                 self.before = states
             states = self._part(states)
         return states
 
-    def _part(self, states: list[_State]) -> list[_State]:
+    def _part(self, states: list[_PartialMatch]) -> list[_PartialMatch]:
         """Read one part with its quantifier."""
         after = self._atom(states)
         least = self._least_repetition()
@@ -188,7 +188,7 @@ class _Parser:
         return [state._replace(open=True, exact=state.exact and least == 1) for state in after]
 
     def _least_repetition(self) -> int | None:
-        """Read a quantifier, and return how often the part before it is there at least; None for none."""
+        """Read a quantifier; return its least number of repetitions, or None if there is none."""
         if self._take("*") or self._take("?"):
             least = 0
         elif self._take("+"):
@@ -200,8 +200,8 @@ class _Parser:
         _ = self._take("?") or self._take("+")
         return least
 
-    def _atom(self, states: list[_State]) -> list[_State]:
-        character = self._taken()
+    def _atom(self, states: list[_PartialMatch]) -> list[_PartialMatch]:
+        character = self._read_character()
         match character:
             case "^":
                 return [state.with_anchor() for state in states]
@@ -219,12 +219,12 @@ class _Parser:
                 raise _UnknownPartError
         return self._literal(states, character)
 
-    def _literal(self, states: list[_State], *characters: str) -> list[_State]:
+    def _literal(self, states: list[_PartialMatch], *characters: str) -> list[_PartialMatch]:
         if _NO_TEXT in characters:
             return [state.with_any() for state in states]
         return list(dict.fromkeys(state.with_text(each) for state in states for each in characters))
 
-    def _class(self, states: list[_State]) -> list[_State]:
+    def _class(self, states: list[_PartialMatch]) -> list[_PartialMatch]:
         """Read a class of a few characters, such as `[a-c.]`."""
         text = self._match(_PLAIN_CLASS)[1]
         found: set[str] = set()
@@ -240,13 +240,13 @@ class _Parser:
             raise _UnknownPartError
         return self._literal(states, *sorted(found))
 
-    def _group(self, states: list[_State]) -> list[_State]:
+    def _group(self, states: list[_PartialMatch]) -> list[_PartialMatch]:
         kind = self._match(_GROUP)[0] if self._next() == "?" else ""
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise _UnknownPartError
         looks = kind in ("?=", "?!", "?<=", "?<!")
-        after = self.alternatives([_State()] if looks else states)
+        after = self.alternatives([_PartialMatch()] if looks else states)
         if not self._take(")"):
             raise _UnknownPartError
         self._depth -= 1
@@ -255,8 +255,8 @@ class _Parser:
         # once matched, the group of `(?>a|ab)c` does not try its other alternatives
         return [state.with_test() for state in after] if kind == "?>" else after
 
-    def _escape(self, states: list[_State]) -> list[_State]:
-        character = self._taken()
+    def _escape(self, states: list[_PartialMatch]) -> list[_PartialMatch]:
+        character = self._read_character()
         if character in _CONTROLS:
             return self._literal(states, _CONTROLS[character])
         if character == "A":
@@ -279,7 +279,7 @@ class _Parser:
         self.at += taken
         return taken
 
-    def _taken(self) -> str:
+    def _read_character(self) -> str:
         if self.at >= len(self._pattern):
             raise _UnknownPartError
         self.at += 1

@@ -8,7 +8,7 @@ r"""Write trees of Spark's expressions in equivalent forms, which have a rule of
 | `array_position(array('x', 'y'), c)`            | `CASE WHEN c IS NULL THEN NULL WHEN c = 'x' THEN 1 …` |
 | `split(c, '\\.')[1]`, `element_at(split(…), 2)` | `split_part(c, '.', 2)`                             |
 
-They are TRUE, FALSE and NULL for the same rows. Spark's classes have these names, and users' functions do not.
+They are TRUE, FALSE and NULL for the same rows. A user's function of the same name is another class.
 """
 
 from __future__ import annotations
