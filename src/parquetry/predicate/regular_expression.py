@@ -126,7 +126,7 @@ class _UnknownPartError(Exception):
 def _parse(pattern: str, start: _PartialMatch) -> list[_PartialMatch]:
     """Return the states after an expression, or an empty list if the parser does not know enough of it."""
     plain = _without_quotes(pattern)
-    parser = _Parser(plain)
+    parser = _ExpressionParser(plain)
     try:
         states = parser.alternatives([start])
         if parser.at < len(plain):
@@ -146,7 +146,7 @@ def _without_quotes(pattern: str) -> str:
     )
 
 
-class _Parser:
+class _ExpressionParser:
     """A parser of an expression, which follows all ways to match it.
 
     Attributes:

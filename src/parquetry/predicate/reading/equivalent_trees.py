@@ -43,7 +43,7 @@ def function_name(tree: Tree) -> str:
 def equivalent(tree: Tree) -> Tree:
     """Return the form of an expression that has a rule, or the tree itself.
 
-    >>> equivalent({"fn": "IN", "args": [{"lit": "5", "type": "int"}, {"col": ["a"]}]})["args"][0]["fn"]
+    >>> equivalent({"fn": "IN", "args": [{"lit": "5", "type": "int"}, {"col": ["a"]}]})["fn"]
     '='
     """
     name, arguments = function_name(tree), tree.get("args")
