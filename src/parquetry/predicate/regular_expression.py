@@ -26,6 +26,8 @@ from typing import NamedTuple
 
 MAX_BEGINNINGS = 200
 """Beginnings of one expression; a part that makes more of them counts as any text."""
+_MAX_LENGTH = 20_000
+"""Characters of an expression; a longer one, such as thousands of alternatives, would take seconds to read."""
 _MAX_DEPTH = 50
 """Groups within groups; the parser recurses for each."""
 
@@ -125,6 +127,8 @@ class _UnknownPartError(Exception):
 
 def _parse(pattern: str, start: _PartialMatch) -> list[_PartialMatch]:
     """Return the states after an expression, or an empty list if the parser does not know enough of it."""
+    if len(pattern) > _MAX_LENGTH:
+        return []
     plain = _without_quotes(pattern)
     parser = _ExpressionParser(plain)
     try:

@@ -226,6 +226,15 @@ def test_positions_in_arrays() -> None:
     assert kept == {0: ["a"], 1: ["b"], 2: [], 3: ["d"]}
 
 
+def test_trimmed_characters_beyond_ascii_limit_nothing() -> None:
+    """Spark trims the byte C3, which is no text and less than `ß`, where it trims `é`, the bytes C3 A9."""
+    for name in ("StringTrim", "StringTrimLeft", "StringTrimRight"):
+        expression = expression_from_json(call(name, text("é")), COLUMNS)
+        assert expression is not None
+        found = [ranges(expression, {"x": Range("z", high, NO_NULL)})[0] for high in ("ß", "z")]
+        assert [each.fails for each in found] == [True, False]
+
+
 def test_invalid_texts_limit_nothing_beyond_ascii() -> None:
     """SPLIT replaces bytes that are no text by U+FFFD, which may be below or above the bytes."""
     for tree in (split("-", 0), split_part("-", 1)):

@@ -79,6 +79,10 @@ def _of_text(part: _Part) -> Rule:
     return rule
 
 
+_MOST_CHARACTERS = 1000
+"""Characters of a least text that are tried one by one; a bound of a long text is as good without the rest."""
+
+
 def _least_beginning(low: str, high: str | None, stops: Iterable[str]) -> str:
     """Return a beginning of the least text that is not above any text's part before a stop.
 
@@ -86,12 +90,12 @@ def _least_beginning(low: str, high: str | None, stops: Iterable[str]) -> str:
     ('a', 'user1')
     """
     shared = len(low) if high is None else len(common_beginning(low, high))
-    for length in range(len(low)):
+    for length in range(min(len(low), _MOST_CHARACTERS)):
         for stop in stops:
             fits = high is None or length > shared or stop <= high[length : length + len(stop)]
             if fits and stop >= low[length : length + len(stop)]:
                 return low[:length]
-    return low
+    return low[:_MOST_CHARACTERS]
 
 
 def _blanks(call: FunctionCall) -> str | None:
@@ -109,6 +113,8 @@ def _trim(left: bool, right: bool) -> _Part:
             text = low.lstrip(blanks) if left and blanks else low
             text = text.rstrip(blanks) if right and blanks else text
             return Range(text, text, nulls)
+        if not blanks.isascii():
+            return UNKNOWN  # Spark removes the first byte of such a character, too, if that stands alone
         if left and any(_may_begin(low, high, blank) for blank in blanks):
             return Range("", None, nulls)
         return Range(_least_beginning(low, high, blanks) if right else low, high, nulls)
