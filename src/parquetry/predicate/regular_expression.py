@@ -27,7 +27,7 @@ from typing import NamedTuple
 MAX_BEGINNINGS = 200
 """Beginnings of one expression; a part that makes more of them counts as any text."""
 _MAX_LENGTH = 20_000
-"""Characters of an expression; a longer one, such as thousands of alternatives, would take seconds to read."""
+"""Characters of an expression; thousands of alternatives would take seconds to read."""
 _MAX_DEPTH = 50
 """Groups within groups; the parser recurses for each."""
 

@@ -80,7 +80,7 @@ def _of_text(part: _Part) -> Rule:
 
 
 _MOST_CHARACTERS = 1000
-"""Characters of a least text that are tried one by one; a bound of a long text is as good without the rest."""
+"""Characters of a least text that are tried one by one; the rest of a long text would change little."""
 
 
 def _least_beginning(low: str, high: str | None, stops: Iterable[str]) -> str:
