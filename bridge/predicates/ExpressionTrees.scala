@@ -24,8 +24,11 @@ object ExpressionTrees {
     case Literal(row: InternalRow, fields: StructType) => of(CreateNamedStruct(fields.fields.toSeq.zipWithIndex.flatMap {
       case (field, i) => Seq(Literal(field.name), Literal(row.get(i, field.dataType), field.dataType))
     }))
+    case Literal(array: ArrayData, ArrayType(element: AtomicType, _)) if array.numElements <= WrittenOut.most =>
+      of(CreateArray(array.toSeq[Any](element).map(Literal(_, element))))
     case l: Literal => Json.literal(l.value, l.dataType)
     case a: AttributeReference => JObject("col" -> Json.strings(Seq(a.name)))
+    case WrittenOut(condition) => of(condition)
     case InSet(child, values) => ofMembership(child, values.toSeq, child.dataType)
     case ArrayContains(Literal(array: ArrayData, ArrayType(element: AtomicType, _)), value) if array.numElements > 0 =>
       ofMembership(value, array.toSeq[Any](element), element)

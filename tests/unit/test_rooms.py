@@ -124,7 +124,7 @@ FLOORS = {
         {"evaluate", "filter"},
         {"bind", "like", "normalise"},
         {"nodes"},
-        {"expression"},
+        {"expression", "regular_expression"},
         {"zones"},
     ),
     "prune": (

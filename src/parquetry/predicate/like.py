@@ -82,39 +82,6 @@ def _segments(parts: list[tuple[str, bool]]) -> list[str]:
     return segments
 
 
-_META = frozenset("\\^$.|?*+()[]{}")
-"""The characters that mean something in regular expressions of Java's."""
-
-
-def expression_head(pattern: str) -> str:
-    r"""Return the beginning of all texts that a regular expression of Java's is found in.
-
-    It is not empty for an expression that begins with `^` and plain characters. Bytes that are no text look
-    like U+FFFD to an expression, so that character ends the beginning.
-
-    >>> expression_head("^user_00[12]"), expression_head(r"^a\.b+"), expression_head("^a|b"), expression_head("ab")
-    ('user_00', 'a.', '', '')
-    """
-    if not pattern.startswith("^") or "|" in pattern:
-        return ""
-    text, position = "", 1
-    while position < len(pattern):
-        character, width = pattern[position], 1
-        if character == "\\" and not pattern[position + 1 : position + 2].isalnum():
-            character, width = pattern[position + 1 : position + 2], 2
-        elif character in _META:
-            break
-        if character in ("", "\ufffd") or pattern[position + width : position + width + 1] in (
-            "*",
-            "?",
-            "+",
-            "{",
-        ):
-            break  # a quantifier may allow none
-        text, position = text + character, position + width
-    return text
-
-
 def misplaced_escape(pattern: str, escape: str) -> int | None:
     """Find an escape that stands before something other than `%`, `_` or itself; SQL forbids that."""
     position = 0

@@ -17,6 +17,7 @@ Rows = Callable[[str], list[tuple[Any, ...]]]
 FILES = 24
 _ROWS = (
     "SELECT CAST(id AS INT) AS id, ts, lpad(CAST(id AS STRING), 8, '0') AS code, CAST(ts AS DATE) AS day, "
+    "concat('a/', lpad(CAST(id AS STRING), 8, '0'), '.x ') AS path, "
     "IF(id % 3 = 0, NULL, CAST(id AS INT)) AS gappy, CAST(id / 4 AS DECIMAL(9,2)) AS price, id / 8.0D AS f "
     "FROM (SELECT id, TIMESTAMP'2026-01-01 00:00:00' + make_interval(0, 0, 0, 0, 0, CAST(id * 25 AS INT)) AS ts "
     f"FROM range({FILES * 100}))"
@@ -41,6 +42,19 @@ CONDITIONS = (
     "code LIKE '000012_5'",
     "code RLIKE '^000012[0-9]5$'",
     "regexp_like(code, '^00000777')",
+    "code RLIKE '^(00000777|000012.5$)'",
+    "NOT code RLIKE '^0000[01]'",
+    "split(path, '[/]')[1] = '00000777.x '",
+    "split_part(path, '/', 2) IN ('00000777.x ', '00001205.x ')",
+    "substring_index(path, '.', 1) = 'a/00000777'",
+    "trim(path) = 'a/00000777.x'",
+    "instr(path, 'a/000012') = 1",
+    "upper(path) LIKE 'A/000012%'",
+    "find_in_set(code, '00000777,00001205') > 0",
+    "exists(array('00000777', '0000120'), x -> startswith(code, x))",
+    "path LIKE ANY ('a/0000077_.%', 'a/000012%x ')",
+    "arrays_overlap(array(id, gappy), array(5, 1205))",
+    "5 IN (id, gappy)",
     "array_contains(array(5, 1205), id)",
     "array_contains(array(5, 1205, NULL), id + 1)",
     "code < CAST(X'FF' AS STRING) AND id < 9",
@@ -109,7 +123,9 @@ MORE = {
 def tables(spark: SparkSession) -> Iterator[tuple[str, str]]:
     """A table of Parquetry's with 24 files, and one of plain Spark's with the same rows."""
     spark.sql("CREATE NAMESPACE lake.expressions")
-    columns = "id INT, ts TIMESTAMP, code STRING, day DATE, gappy INT, price DECIMAL(9,2), f DOUBLE"
+    columns = (
+        "id INT, ts TIMESTAMP, code STRING, day DATE, path STRING, gappy INT, price DECIMAL(9,2), f DOUBLE"
+    )
     spark.sql(f"CREATE TABLE lake.expressions.t ({columns})")
     spark.sql(
         f"INSERT INTO lake.expressions.t SELECT /*+ REPARTITION_BY_RANGE({FILES}, id) */ * FROM ({_ROWS})"

@@ -195,6 +195,36 @@ def _texts() -> Iterator[str]:
         )
         yield from (f"coalesce({x}, {x}_)", f"greatest({x}, {x}_)", f"least({x}, 'ab')", f"nvl({x}, 'ab')")
     yield from (
+        "s RLIKE '^(a|é)b?|^İ'",
+        "s RLIKE '^[a-c]'",
+        "s RLIKE '(?i)^Ab'",
+        "trim(s)",
+        "ltrim(s)",
+        "rtrim(s)",
+        "trim(BOTH 'ab' FROM s)",
+        "trim(LEADING 'é' FROM s)",
+        "trim(TRAILING 'bé' FROM s)",
+        "substring_index(s, 'b', 1)",
+        "substring_index(s, 'é', 2)",
+        "substring_index(s, 'b', -1)",
+        "split(s, 'b')[0]",
+        "element_at(split(s, '[é]'), 1)",
+        "split_part(s, 'a', 1)",
+        "split_part(s, 'a', 2)",
+        "split_part(s, '', 1)",
+        "instr(s, 'ab')",
+        "locate('b', s)",
+        "locate('b', s, 2)",
+        "find_in_set(s, 'ab,,é,ab,b')",
+        "array_position(array('ab', NULL, 'é'), s)",
+        "arrays_overlap(array(s, s_), array('ab', 'é'))",
+        "'ab' IN (s, s_)",
+        "exists(array('ab', NULL), e -> s LIKE e || '%')",
+        "forall(array('ab', 'é'), e -> s > e)",
+        "s LIKE ANY ('a%b', 'é_')",
+        "s NOT LIKE ALL ('a%b', 'é_')",
+    )
+    yield from (
         "length(y)",
         "char_length(y)",
         "substr(y, 1, 1)",
@@ -441,6 +471,7 @@ OTHER_NAMES = {
     "TRUNC": "TRUNCDATE", "LAST_DAY": "LASTDAY", "ADD_MONTHS": "ADDMONTHS", "DATE_ADD": "DATEADD", "DATE_SUB": "DATESUB", "TIMEADD": "TIMESTAMPADDINTERVAL", "DATE_DIFF": "DATEDIFF",
     "UNIX_TIMESTAMP": "UNIXTIMESTAMP", "DATE_FORMAT": "DATEFORMATCLASS", "FROM_UNIXTIME": "FROMUNIXTIME", "SUBSTR": "SUBSTRING", "||": "CONCAT", "CHAR_LENGTH": "LENGTH",
     "STARTS_WITH": "STARTSWITH", "CASE_WHEN": "CASEWHEN", "IS_NULL": "ISNULL", "IS_NOT_NULL": "ISNOTNULL", "INSET": "IN",
+    "TRIM": "STRINGTRIM", "LTRIM": "STRINGTRIMLEFT", "RTRIM": "STRINGTRIMRIGHT",
 }  # fmt: skip
 """Names of the table that no class of Spark's has, each with the name whose calls are tried under it."""
 

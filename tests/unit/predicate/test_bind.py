@@ -228,7 +228,7 @@ def test_sparks_predicates_are_read(tree: Any, text: str) -> None:
         (fn("=", col("s"), lit("1", "int")), "literal not understood", ("s",)),
         (fn("=", col("n"), lit("x", "int")), "literal not understood", ("n",)),
         (fn("=", col("n")), "literal not understood", ("n",)),
-        (fn("IN", col("n"), col("t")), "IN over something else", ("n", "t")),
+        (fn("IN", col("n"), col("t")), "comparison of two columns", ("n", "t")),
         (listed(col("st", "a"), "int", "1"), "nested field", ("st",)),
         (listed(col("n"), "int", "x"), "literal not understood", ("n",)),
         (listed(col("n"), "variant", "1"), "literal of type", ("n",)),

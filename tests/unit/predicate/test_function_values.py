@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from parquetry.predicate import Filter, KnownValues, Match, match
 from parquetry.predicate.functions.table import constant_range, ranges
 from parquetry.predicate.functions.values import NO_NULL, Range, extremes
-from parquetry.predicate.like import expression_head
-from parquetry.predicate.normalise import normalise
-from parquetry.predicate.reading.spark_json import expression_from_json, from_json
+from parquetry.predicate.reading.spark_json import expression_from_json
 from parquetry.temporal import MICROS_PER_DAY, days_from_civil
 from parquetry.types import nearest_float32, parse_type, value_from_text
 
@@ -128,27 +124,3 @@ def test_months_after_the_last_days_of_a_month(type: str) -> None:
     assert found.high >= february + 23 * HOUR
     (plain,) = ranges(expression, {"x": constant_range(january - 9 * MICROS_PER_DAY + HOUR)})
     assert plain.low == plain.high == february - 7 * MICROS_PER_DAY + HOUR
-
-
-TEXTS = ["", "a", "ab", "aab", "ba", "b", "a.b", "axb", "ab\n", "\nab", "a+b", "AB"]
-PATTERNS = ["^a", "^ab", "^ab*", "^ab?", "^ab+", "^a.b", r"^a\.b", "^a|b", "^(a|b)b", "^ab$", "a", "^", r"^\w", "^[a]b", "^a{2}b", r"^a\+b", "(?i)^ab", "^^ab"]  # fmt: skip
-
-
-@pytest.mark.parametrize("pattern", PATTERNS)
-def test_regular_expressions(pattern: str) -> None:
-    """A text that an expression is found in begins with the expression's beginning."""
-    found = [text for text in TEXTS if re.search(pattern, text)]
-    assert all(text.startswith(expression_head(pattern)) for text in found)
-    tree = {"fn": "RLIKE", "class": "RLike", "args": [X, {"lit": pattern, "type": "string"}]}
-    condition = Filter(normalise(from_json(tree, {"x": parse_type("string")})))
-    verdicts = match(condition, KnownValues(("x",), [(text,) for text in TEXTS])).tolist()
-    kept = [text for text, verdict in zip(TEXTS, verdicts, strict=True) if verdict != Match.CANNOT]
-    assert set(found) <= set(kept)
-    assert Match.MUST not in verdicts
-
-
-def test_beginnings_of_regular_expressions() -> None:
-    """An expression's beginning ends before what may be left out, and before a character for no text."""
-    heads = [expression_head(pattern) for pattern in PATTERNS]
-    assert heads == ["a", "ab", "a", "a", "a", "a", "a.b", "", "", "ab", "", "", "", "", "", "a+b", "", ""]
-    assert expression_head("^a\ufffd") == "a"

@@ -17,12 +17,16 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from parquetry.predicate import bind, like
+from parquetry.predicate.evaluate import compare
 from parquetry.predicate.expression import ColumnReference, Constant, Expression, FunctionCall
 from parquetry.predicate.functions.comparisons import kind
 from parquetry.predicate.functions.monotone import CONSTANT
 from parquetry.predicate.functions.table import directions, ranges
+from parquetry.predicate.functions.text_parts import kept_beginning, listed_items
+from parquetry.predicate.functions.texts import after_all
 from parquetry.predicate.functions.values import NO_NULL, Range, extremes
 from parquetry.predicate.nodes import Like, Or, Predicate, all_of, any_of, equal
+from parquetry.predicate.regular_expression import beginnings
 from parquetry.types import STRING, ColumnType, Value, decimal_from_unscaled, order_key
 
 MAX_RANGES = 20
@@ -52,6 +56,8 @@ def implied(op: str, expression: Expression, value: Value, literal: ColumnType) 
         return argument
     if isinstance(value, str) and (begins := _beginning(op, expression, value)) is not None:
         return begins
+    if isinstance(expression, FunctionCall) and expression.function == "FINDINSET":
+        return _listed(op, expression, value)
     return _within(op, expression, value)
 
 
@@ -274,26 +280,51 @@ def _beginning(op: str, expression: Expression, text: str) -> Predicate | None:
     """Return the condition on a text that a comparison of its first characters implies."""
     if not isinstance(expression, FunctionCall) or not isinstance(expression.args[0], ColumnReference):
         return None
-    name, type, length = expression.args[0].name, expression.args[0].type, _first_characters(expression)
-    if length is None or not type.unpadded:
+    name, type, beginning = expression.args[0].name, expression.args[0].type, kept_beginning(expression, text)
+    if beginning is None or not type.unpadded:
         return None
-    beginning = like.starts_with(name, text[:length])
-    begins = Like(beginning.column, beginning.pattern, beginning.escape, type)
+    begins = beginning_of(name, type, beginning)
     if op in ("=", "<=>"):
         return begins
     if op in (">", ">="):
-        return bind.comparison(">=", name, type, text, STRING)
+        return (
+            bind.comparison(">=", name, type, text, STRING) if beginning == text[: len(beginning)] else None
+        )
+    if expression.function not in ("LEFT", "SUBSTRING", "SUBSTR"):
+        return None
     return Or((bind.comparison("<", name, type, text, STRING), begins))
 
 
-def _first_characters(call: FunctionCall) -> int | None:
-    """Return how many of a text's first characters a function takes, or None for another function."""
-    start = 1 if call.function == "LEFT" else call.constant(1)
-    length = call.constant(1 if call.function == "LEFT" else 2)
-    if (
-        call.function not in ("LEFT", "SUBSTRING", "SUBSTR")
-        or start not in (0, 1)
-        or not isinstance(length, int)
-    ):
+def beginning_of(name: str, type: ColumnType, text: str) -> Predicate:
+    """Return the condition that a column's text begins with a text."""
+    found = like.starts_with(name, text)
+    return Like(found.column, found.pattern, found.escape, type)
+
+
+def implied_by_expression(name: str, type: ColumnType, pattern: str) -> Predicate | None:
+    """Return the condition on a column that a regular expression implies, or None if unknown.
+
+    >>> str(implied_by_expression("c", STRING, "^(ab|cd).*x"))
+    "c LIKE 'ab%' OR c LIKE 'cd%'"
+    """
+    found = beginnings(pattern)
+    if found is None or found.ignores_case or not type.unpadded or not type.textual:
         return None
-    return max(length, 0)
+    if len(found.texts) <= MAX_RANGES:
+        return any_of(beginning_of(name, type, text) for text in found.texts)
+    least, end = found.texts[0], after_all(found.texts[-1])
+    parts = [bind.comparison(">=", name, type, least, STRING)]
+    return all_of(parts if end is None else [*parts, bind.comparison("<", name, type, end, STRING)])
+
+
+def _listed(op: str, call: FunctionCall, value: Value) -> Predicate | None:
+    """Return the condition that a column is one of the items that a comparison of FIND_IN_SET accepts."""
+    column, items = call.args[0], listed_items(call)
+    if not isinstance(column, ColumnReference) or items is None or not column.type.unpadded:
+        return None
+    if compare(op, 0, value):
+        return None
+    accepted = [item for item in items if compare(op, items.index(item) + 1, value)]
+    if not accepted:
+        return bind.never(column.name)
+    return bind.membership(column.name, column.type, accepted, STRING)

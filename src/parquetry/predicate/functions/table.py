@@ -20,7 +20,7 @@ from itertools import product
 from typing import NamedTuple, TypeAlias
 
 from parquetry.predicate.expression import ColumnReference, Constant, ConstantList, Expression
-from parquetry.predicate.functions import casts, comparisons, numbers, texts, times
+from parquetry.predicate.functions import casts, comparisons, numbers, text_parts, texts, times
 from parquetry.predicate.functions.comparisons import may_be
 from parquetry.predicate.functions.monotone import Monotone, Rule
 from parquetry.predicate.functions.values import NO_NULL, ONLY_NULL, UNKNOWN, Range, hull
@@ -144,6 +144,15 @@ FUNCTIONS: dict[str, Function] = {
     **_rows(texts.LIKE, _always(BOOLEAN), "LIKE"),
     **_rows(texts.MATCHES, _always(BOOLEAN), "RLIKE"),
     **_rows(texts.STARTS_WITH, _always(BOOLEAN), "STARTSWITH", "STARTS_WITH"),
+    # parts of texts
+    **_rows(text_parts.TRIM, _always(STRING), "TRIM", "STRINGTRIM"),
+    **_rows(text_parts.LTRIM, _always(STRING), "LTRIM", "STRINGTRIMLEFT"),
+    **_rows(text_parts.RTRIM, _always(STRING), "RTRIM", "STRINGTRIMRIGHT"),
+    **_rows(text_parts.SUBSTRING_INDEX, _always(STRING), "SUBSTRINGINDEX"),
+    **_rows(text_parts.SPLIT_PART, _always(STRING), "SPLITITEM"),
+    **_rows(text_parts.INSTR, _always(_INT), "STRINGINSTR"),
+    **_rows(text_parts.LOCATE, _always(_INT), "STRINGLOCATE"),
+    **_rows(text_parts.FIND_IN_SET, _always(_INT), "FINDINSET"),
     # choices
     **_rows(comparisons.COALESCE, _common, "COALESCE"),
     **_rows(comparisons.GREATEST, _common, "GREATEST"),

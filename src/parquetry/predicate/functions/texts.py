@@ -6,12 +6,15 @@ on, is known as far as that beginning goes. A first part of a text, `substr(c, 1
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from parquetry.predicate.expression import Constant, FunctionCall
 from parquetry.predicate.functions.monotone import Rule, is_kind
 from parquetry.predicate.functions.values import UNKNOWN, OutOfRangeError, Range, ends_of, strict, void
-from parquetry.predicate.like import Rest, expression_head, head
+from parquetry.predicate.like import Rest, head
+from parquetry.predicate.regular_expression import beginnings
 
 _GREATEST = "\U0010ffff"
 
@@ -30,6 +33,15 @@ def common_beginning(one: str, other: str) -> str:
     pairs = enumerate(zip(one, other, strict=False))
     length = next((position for position, (here, there) in pairs if here != there), min(len(one), len(other)))
     return one[:length]
+
+
+def ascii_beginning(text: str) -> str:
+    """Return the part of a text before its first character that is not of ASCII.
+
+    >>> ascii_beginning("café")
+    'caf'
+    """
+    return text[: next((place for place, each in enumerate(text) if not each.isascii()), len(text))]
 
 
 def after_all(beginning: str) -> str | None:
@@ -70,12 +82,11 @@ def _substring(call: FunctionCall, ranges: Sequence[Range]) -> Range:
     except OutOfRangeError:
         return UNKNOWN
     length, start = max(length, 0), max(start, 1) - 1
-    if start == 0:
-        return Range(low[:length], None if high is None else high[:length], each.nulls)
-    shared = common[start : start + length]
-    if len(shared) == length:
-        return Range(shared, shared, each.nulls)
-    return beginning_range(shared, each.nulls)
+    if start > len(common):
+        return Range("", None, each.nulls)
+    # all texts have the same characters before the part, so the parts are in the order of the texts
+    end = start + length
+    return Range(low[start:end], None if high is None else high[start:end], each.nulls)
 
 
 def _first_characters(call: FunctionCall, ranges: Sequence[Range]) -> Range:
@@ -85,8 +96,20 @@ def _first_characters(call: FunctionCall, ranges: Sequence[Range]) -> Range:
     return _substring(as_substring, (ranges[0], Range(1, 1, 0), ranges[1]))
 
 
+_BEFORE_LETTERS = re.compile("[\0-@]*")
+"""Characters before the letters: UPPER and LOWER keep them, and make no other character one of them."""
+_BLOCKS = {True: ("a", "{"), False: ("A", "[")}
+"""Where the characters begin whose order UPPER (True) or LOWER keeps among each other."""
+
+
 def _letter_case(upper: bool) -> Rule:
     """Return the rule of UPPER or LOWER: of ASCII, each character is changed by itself, in all locales."""
+
+    def changed(text: str) -> str:
+        return text.upper() if upper else text.lower()
+
+    def block(character: str) -> int:
+        return bisect_right(_BLOCKS[upper], character)
 
     def rule(call: FunctionCall, ranges: Sequence[Range]) -> Range:
         (each,) = ranges
@@ -96,15 +119,26 @@ def _letter_case(upper: bool) -> Rule:
             common = _common(call, 0, each)
         except OutOfRangeError:
             return UNKNOWN
-        known = next(
-            (position for position, character in enumerate(common) if not character.isascii()), len(common)
-        )
-        changed = common[:known].upper() if upper else common[:known].lower()
-        if each.low is not None and each.low == each.high == common[:known]:
-            return Range(changed, changed, each.nulls)
-        return beginning_range(changed[:-1] if known < len(common) else changed, each.nulls)
+        known = ascii_beginning(common)
+        if each.low is not None and each.low == each.high == known:
+            return Range(changed(known), changed(known), each.nulls)
+        if len(known) < len(common) or each.high is None:
+            return beginning_range(changed(known[:-1] if len(known) < len(common) else known), each.nulls)
+        # the texts differ in the next character first, and then where letters begin
+        low, high = (text[len(known) :] for text in (each.low or "", each.high))
+        if not high.isascii() or block(low[:1]) != block(high[:1]):
+            return beginning_range(changed(known), each.nulls)
+        ends = [changed(known + text[:1]) + _before_letters(text[1:]) for text in (low, high)]
+        whole = len(ends[1]) == len(each.high)
+        return Range(ends[0], ends[1] if whole else after_all(ends[1]), each.nulls)
 
     return rule
+
+
+def _before_letters(text: str) -> str:
+    found = _BEFORE_LETTERS.match(text)
+    assert found is not None
+    return found[0]
 
 
 def _concat(call: FunctionCall, ranges: Sequence[Range]) -> Range:
@@ -174,12 +208,18 @@ def _like(call: FunctionCall, ranges: Sequence[Range]) -> Range:
 
 
 def _matches(call: FunctionCall, ranges: Sequence[Range]) -> Range:
-    """Return the range of RLIKE: what an expression begins with, after `^`, is what its texts begin with."""
+    """Return the range of RLIKE: its texts begin as the expression does."""
     pattern = call.constant(1)
-    beginning = expression_head(pattern) if isinstance(pattern, str) else ""
-    if not beginning:
+    found = beginnings(pattern) if isinstance(pattern, str) else None
+    if found is None:
         return UNKNOWN
-    return _as_range(_begins(beginning, 0, Rest.MORE)(call, ranges))
+    if found.ignores_case:
+        ranges = [_as_range(LOWER(call, ranges[:1])), *ranges[1:]]
+    rest = Rest.ANYTHING if found.exact else Rest.MORE
+    parts = [_as_range(_begins(text, 0, rest)(call, ranges)) for text in found.texts]
+    if parts[0].void or parts[0].fails:
+        return parts[0]
+    return Range(any(each.low for each in parts), any(each.high for each in parts), parts[0].nulls)
 
 
 def _starts_with(call: FunctionCall, ranges: Sequence[Range]) -> Range:

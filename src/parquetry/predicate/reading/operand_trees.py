@@ -24,6 +24,7 @@ from parquetry.predicate.expression import ColumnReference, Constant, ConstantLi
 from parquetry.predicate.functions.table import FUNCTIONS
 from parquetry.predicate.nodes import name_text
 from parquetry.predicate.reading import char_padding
+from parquetry.predicate.reading.equivalent_trees import Tree, equivalent, function_name
 from parquetry.predicate.zones import UNKNOWN_ZONE, Zone
 from parquetry.types import STRING, ColumnType, Value, parse_type, sql_literal, value_from_text
 
@@ -180,7 +181,6 @@ def _is_infix(tree: Any) -> bool:
     )
 
 
-Tree: TypeAlias = Mapping[str, Any]
 Literals: TypeAlias = Callable[[Tree], tuple[Value, ColumnType]]
 """A function that reads a literal's tree; it raises an error of any kind if it cannot."""
 
@@ -219,7 +219,7 @@ class ExpressionReader:
         if padded is not None:
             name, _ = bind.resolve(padded["col"][0], self._columns)
             return ColumnReference(name, STRING)
-        return self._call(tree)
+        return self._call(equivalent(tree))
 
     def _column(self, tree: Tree) -> Expression | None:
         if len(tree["col"]) != 1:
@@ -236,14 +236,14 @@ class ExpressionReader:
         return None if operand is None else _membership(operand, literals)
 
     def _call(self, tree: Tree) -> Expression | None:
-        name = _name(tree)
+        name = function_name(tree)
         arguments = tree.get("args", ())
         if name in ("IN", "INSET"):
             operand = self.read(arguments[0])
             if operand is None or any("lit" not in each for each in arguments[1:]):
                 return None
             return _membership(operand, [self._literal(each) for each in arguments[1:]])
-        if len(arguments) == 2 and all(_name(each) in _STRUCTS for each in arguments):
+        if len(arguments) == 2 and all(function_name(each) in _STRUCTS for each in arguments):
             fields = [field for each in arguments for field in each["args"][1::2]]
             name, arguments = f"STRUCT {name}", fields
         if name not in FUNCTIONS:
@@ -260,15 +260,6 @@ class ExpressionReader:
         zone = Zone.from_seconds(tree["offsets"]) if tree.get("offsets") else UNKNOWN_ZONE
         raises, detail = tree.get("mode") in _RAISING, str(tree.get("detail", ""))
         return FunctionCall(name, tuple(args), type, zone, raises, detail)
-
-
-def _name(tree: Tree) -> str:
-    """Return the name of a function in `FUNCTIONS`, or a name that is not there.
-
-    A user's function may have the name of one of Spark's, so the class counts. Operators have signs.
-    """
-    name, of_class = str(tree.get("fn", "")).upper(), str(tree.get("class", "")).upper()
-    return of_class if of_class and name.replace("_", "").isalnum() else name
 
 
 def _membership(operand: Expression, literals: list[tuple[Value, ColumnType]]) -> Expression | None:

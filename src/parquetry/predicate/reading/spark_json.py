@@ -44,6 +44,7 @@ from parquetry.predicate.nodes import (
 )
 from parquetry.predicate.normalise import normalise
 from parquetry.predicate.reading import char_padding, join_values
+from parquetry.predicate.reading.equivalent_trees import equivalent
 from parquetry.predicate.reading.join_values import expand_boxes
 from parquetry.predicate.reading.operand_trees import (
     COMPARISONS,
@@ -90,9 +91,9 @@ def from_json(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
     'a < 10'
     """
     try:
-        node = _node(tree, columns)
-        if depth(node) <= MAX_CONDITION_DEPTH:
-            return node
+        found = _node(equivalent(tree), columns)
+        if depth(found) <= MAX_CONDITION_DEPTH:
+            return found
         reason = "nested too deeply"
     except NotUnderstoodError as unknown:
         reason = unknown.reason
@@ -116,7 +117,9 @@ def _implied(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate | None:
     try:
         function, (left, *others) = _function(tree), tree["args"]
         if function == "RLIKE":
-            return _implied_by_expression(left, read_literal(others[0])[0], columns)
+            pattern = read_literal(others[0])[0]
+            name, type = column_of(left, columns)
+            return preimage.implied_by_expression(name, type, pattern) if isinstance(pattern, str) else None
         if function in COMPARISONS and "lit" in left:
             function, left, others = FLIPPED_OPERATORS[COMPARISONS[function]], others[0], [left]
         if "fn" not in left or any("lit" not in other for other in others):
@@ -135,16 +138,6 @@ def _implied(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate | None:
         return preimage.implied(COMPARISONS[function], expression, value, type)
     except UNREADABLE:
         return None
-
-
-def _implied_by_expression(left: Any, pattern: Value, columns: Mapping[str, ColumnType]) -> Predicate | None:
-    """Return the condition that a column's text begins as a regular expression does, or None."""
-    name, type = column_of(left, columns)
-    beginning = like.expression_head(pattern) if isinstance(pattern, str) else ""
-    if not beginning or not type.unpadded:
-        return None
-    found = like.starts_with(name, beginning)
-    return Like(found.column, found.pattern, found.escape, type)
 
 
 def expression_from_json(tree: Any, columns: Mapping[str, ColumnType]) -> Expression | None:
