@@ -23,6 +23,8 @@ from tests.support.jvm.savings import remember_missing_classes, set_permissions_
 from tests.support.readers.sweep import watch_drops
 from tests.support.s3.launcher import s3a_jars
 from tests.support.spark import audit, series
+from tests.support.join_tables.collecting import SUFFIX as JOINS_SUFFIX, JoinTableFile
+from tests.support.join_tables.made import MadeTables
 from tests.support.statements.collecting import SUFFIX, StatementFile
 
 _NUMBERS = itertools.count()
@@ -46,9 +48,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> StatementFile | None:
-    """Collect files of statements."""
-    return StatementFile.from_parent(parent, path=file_path) if file_path.suffix == SUFFIX else None
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    """Collect files of statements, and table files of joins."""
+    kinds: dict[str, type[pytest.Module]] = {SUFFIX: StatementFile, JOINS_SUFFIX: JoinTableFile}
+    kind = kinds.get(file_path.suffix)
+    return kind.from_parent(parent, path=file_path) if kind else None
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -131,6 +135,14 @@ def store(spark: SparkSession, warehouse: Path) -> Iterator[ms.Metastore]:
     spark.sql("SHOW NAMESPACES IN lake")
     with ms.open_metastore(str(warehouse / "lake")) as metastore:
         yield metastore
+
+
+@pytest.fixture(scope="session")
+def join_tables(spark: SparkSession) -> Iterator[MadeTables]:
+    """The tables that `bucket_joins/joins.table` declares, each made at its first use."""
+    tables = MadeTables(spark)
+    yield tables
+    tables.drop()
 
 
 @pytest.fixture
