@@ -18,13 +18,13 @@ from parquetry import metastore as ms
 from parquetry.config import series_of
 from tests.support.costs import count_statements
 from tests.support.encryption import key_server_jars
+from tests.support.join_tables.collecting import SUFFIX as JOINS_SUFFIX, JoinTableFile
+from tests.support.join_tables.made import MadeTables
 from tests.support.jvm import quick_start
 from tests.support.jvm.savings import remember_missing_classes, set_permissions_without_processes
 from tests.support.readers.sweep import watch_drops
 from tests.support.s3.launcher import s3a_jars
 from tests.support.spark import audit, series
-from tests.support.join_tables.collecting import SUFFIX as JOINS_SUFFIX, JoinTableFile
-from tests.support.join_tables.made import MadeTables
 from tests.support.statements.collecting import SUFFIX, StatementFile
 
 _NUMBERS = itertools.count()

@@ -76,10 +76,7 @@ def _test(file: TableFile, section: Section) -> Callable[..., None]:
     test.__doc__ = section.claim
     test.__test__ = True  # type: ignore[attr-defined]
     test.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY)
-            for name in ("spark", "join_tables", *names)
-        ]
+        [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in ("spark", "join_tables", *names)]
     )
     made: Any = test
     for words in section.requires:

@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from tests.support.join_tables.reading import ALWAYS, Table, expand, names_in, read
+from tests.support.join_tables.reading import ALWAYS, expand, names_in, read
 from tests.support.tables.bucketed_tables import PLAINLY, Twins, settings
 
 JOINS = Path(__file__).parents[2] / "spark" / "bucket_joins" / "joins.table"
@@ -55,7 +55,7 @@ class MadeTables:
             layout += f" TBLPROPERTIES ('bucketing-version' = '{known['hash']}')"
         definition = f"({columns}) USING {known['format']} {layout}"
         key = (name, definition, rows)
-        inserts = expand(table.inserts, known, table.location) 
+        inserts = expand(table.inserts, known, table.location)
         if key not in self._made:
             self._made[key] = self._table(f"lake.joined.{name}_{len(self._made)}", definition, view, inserts)
         return Twins(self._made[key], view)
@@ -72,7 +72,9 @@ class MadeTables:
             return self._made[key]
         texts = re.sub(r"\b(var)?char\(\d+\)", "string", columns)  # Spark makes no frame of them
         schema = StructType.fromDDL(texts)
-        cast = ", ".join(f"CAST({each.name} AS {each.dataType.simpleString()}) {each.name}" for each in schema)
+        cast = ", ".join(
+            f"CAST({each.name} AS {each.dataType.simpleString()}) {each.name}" for each in schema
+        )
         rows = f"SELECT {cast} FROM ({values}) AS v(i, {', '.join(schema.names)})"
         view = f"rows_{len(self._made)}_{name}"
         with settings(self._spark, PLAINLY):

@@ -57,6 +57,11 @@ class Line:
         """Where it is: the file and the line."""
         return f"{self.path}:{self.number}"
 
+    def conditions(self, column: str) -> list[tuple[str, str]]:
+        """Return the variables and values that the conditions of a cell name."""
+        named = re.findall(r"(?:; |& )(\w+)=([^:&;]+)", self.cells[column])
+        return [(name, value.strip()) for name, values in named for value in values.split(",")]
+
     def expected(self, column: str, variables: Mapping[str, str]) -> str:
         """Return the count that a turn is to have.
 
@@ -234,7 +239,8 @@ class _Reader:
                 self._at += 1
             cells = _cells(line, len(header) - 1)
             if len(cells) != len(header):
-                raise self._error(f"the line has {len(cells)} cells, its table {len(header)}")
+                where = f"{self._path}:{number}"
+                raise FormError(f"{where}: the line has {len(cells)} cells, its table {len(header)}.")
             row = dict(zip(header, cells, strict=True))
             if header[-1] == "layout":
                 self._declare(row, f"{self._path}:{number}")
@@ -245,14 +251,22 @@ class _Reader:
         if row["name"] in self._file.tables:
             raise self._error(f"two tables are called {row['name']}")
         self._file.tables[row["name"]] = Table(
-            row["name"], self._columns, self._expressions, row["layout"], row.get("inserts", ""), row, location
+            row["name"],
+            self._columns,
+            self._expressions,
+            row["layout"],
+            row.get("inserts", ""),
+            row,
+            location,
         )
 
     def _check(self, section: Section) -> None:
         """Try each turn of each line: every name in it has to exist, and every variable has to be used."""
         cases = [line.cells["case"] for line in section.lines if "case" in line.cells]
         if not section.claim or not section.lines or len(cases) != len(set(cases)):
-            raise FormError(f"{section.location}: {section.name} lacks a claim or lines, or has a case twice.")
+            raise FormError(
+                f"{section.location}: {section.name} lacks a claim or lines, or has a case twice."
+            )
         text = repr((section.lines, section.settings, self._file.tables, self._file.variables))
         for name in (name for loop in section.cases + section.each for name in loop.names):
             if name not in ALWAYS and f"${{{name}}}" not in text and f"{name}=" not in text:
@@ -260,6 +274,10 @@ class _Reader:
         for line in section.lines:
             for turn in turns_of(section.cases + section.each):
                 self._check_turn(section, line, turn)
+            for name, value in (each for column in counted(line) for each in line.conditions(column)):
+                taken = {turn.get(name, value) for turn in turns_of(section.cases + section.each)}
+                if value not in taken:
+                    raise FormError(f"{line.location}: {name} is never {value}.")
 
     def _check_turn(self, section: Section, line: Line, turn: dict[str, str]) -> None:
         variables = {**dict.fromkeys(GIVEN, ""), **self._file.variables, **ALWAYS, **turn}
