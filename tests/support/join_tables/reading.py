@@ -167,7 +167,8 @@ class _Reader:
             if header[-1] in ("query", "layout"):
                 self._rows(header)
             elif word in ("let", "set", "tables", "values", "subtest", "require", "tags", "cases", "each"):
-                getattr(self, f"_{word}")(rest.strip())
+                for part in rest.split("; ") if word in ("set", "cases", "each") else [rest]:
+                    getattr(self, f"_{word}")(part.strip())
             else:
                 raise self._error(f"{word!r} is no directive, and the line is in no table")
         for section in self._file.sections:
@@ -307,7 +308,8 @@ def settings_of(section: Section, line: Line, variables: Mapping[str, str]) -> I
     Raises:
         FormError: its own are not `name = value; name = value`.
     """
-    own = [each.split(" = ") for each in line.cells.get("set", "").split(";") if each.strip()]
+    cell = expand(line.cells.get("set", ""), variables, line.location)
+    own = [each.split(" = ") for each in cell.split(";") if each.strip()]
     if any(len(each) != 2 for each in own):
         raise FormError(f"{line.location}: {line.cells['set']!r} is not `name = value; name = value`.")
     for name, value in [*section.settings, *own]:
