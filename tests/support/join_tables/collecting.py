@@ -101,7 +101,7 @@ def _run(
     tables: MadeTables,
     case: Mapping[str, str],
 ) -> Iterator[str]:
-    """Run a line in each turn of its section, or in a sample of them; yield what is not as the line has it."""
+    """Run a line in each turn of its section, or in a sample; yield what is not as the line has it."""
     got: defaultdict[str, list[tuple[int, str, str]]] = defaultdict(list)
     for turn in sampled(section.turns(), section.name, line.query, *case.values()):
         variables = {**file.variables, **ALWAYS, **_GIVEN, **case, **turn}
@@ -134,7 +134,7 @@ def _run(
 
 
 def _is_known(spark: SparkSession, name: str) -> bool:
-    """Return whether a setting exists. Earlier series of Spark lack some, and queries refuse unknown ones of ours."""
+    """Return whether a setting exists. Earlier series lack some, and queries refuse unknown ones of ours."""
     return not IS_NEWEST or not name.startswith("spark.") or spark.conf.isModifiable(name)
 
 

@@ -1,4 +1,4 @@
-"""The tables of a table file: each is made at its first use, once in a run, beside a view of the same rows."""
+"""The tables of a table file: each is made once, at its first use, beside a view of the same rows."""
 
 from __future__ import annotations
 

@@ -229,7 +229,7 @@ class _Reader:
         return Loop(names, tuple(turns))
 
     def _rows(self, header: list[str]) -> None:
-        """Read a table: its lines go to the next empty one, and an indented line goes on with the last cell."""
+        """Read a table up to an empty line; an indented line goes on with the last cell."""
         while self._at < len(self._lines) and (line := self._lines[self._at]).strip():
             self._at += 1
             number = self._at

@@ -28,7 +28,7 @@ RUNNERS = {
     ".test": "tests/support/statements/collecting.py",
     ".table": "tests/support/join_tables/collecting.py",
 }
-"""The endings of files of statements and of table files, which are tests, and the modules that collect them."""
+"""The endings of files of statements and of table files, and the modules that collect them."""
 _OF_SPARK = ("tests/spark/", "tests/servers/")
 
 

@@ -71,6 +71,6 @@ def test_a_file(tmp_path: Path) -> None:
     ],
 )
 def test_slips(tmp_path: Path, old: str, new: str, says: str) -> None:
-    """An unknown name, a wrong cell or a loop that changes nothing is an error with its line."""
+    """An unknown name, a wrong cell and a loop that changes nothing are errors with their line."""
     with pytest.raises(FormError, match=rf"joins\.table:.*{says}"):
         written(tmp_path, FILE.replace(old, new, 1))
