@@ -36,7 +36,7 @@ def named(function: str) -> dict[str, set[str]]:
 
 
 def required_by_files() -> set[str]:
-    """Return the features that files of statements and of joins require, in lines `require` and in conditions."""
+    """Return the features that files of statements and table files require, in lines or in conditions."""
     sections = [section for path in _TESTS.rglob("*.test") for section in read(path)]
     labels = {label for section in sections for record in section.records for _, label in record.conditions}
     joins = [section for path in _TESTS.rglob("*.table") for section in join_tables.read(path).sections]
