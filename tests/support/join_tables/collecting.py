@@ -9,7 +9,6 @@ import inspect
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -21,10 +20,10 @@ import parquetry
 from parquetry.config import series_of
 from tests.support.effort import IS_NEWEST, STEP, sampled
 from tests.support.goldens import UPDATE
+from tests.support.join_tables.counts import fits, rewrite
 from tests.support.join_tables.made import MadeTables
 from tests.support.join_tables.reading import (
     ALWAYS,
-    ANY,
     READ,
     Line,
     Section,
@@ -103,7 +102,10 @@ def _run(
 ) -> Iterator[str]:
     """Run a line in each turn of its section, or in a sample; yield what is not as the line has it."""
     got: defaultdict[str, list[tuple[int, str, str]]] = defaultdict(list)
-    for turn in sampled(section.turns(), section.name, line.query, *case.values()):
+    turns = section.turns()
+    if "every_case" not in section.tags:
+        turns = list(sampled(turns, section.name, line.query, *case.values()))
+    for turn in turns:
         variables = {**file.variables, **ALWAYS, **_GIVEN, **case, **turn}
         query = query_of(line, variables)
         twins = {name: tables.of(name, variables) for name in names_in(query)}
@@ -124,9 +126,9 @@ def _run(
         if plans.comparable(rows) != _ANSWERS[text]:
             yield f"{where}: it has other rows than plain Spark\n{query}"
     for column, counts in got.items():
-        wrong = [each for each in counts if not _fits(*each[:2])]
+        wrong = [each for each in counts if not fits(*each[:2])]
         numbers = {number for number, _, _ in counts}
-        if wrong and not (os.environ.get(UPDATE) == "1" and _rewrite(line, column, numbers)):
+        if wrong and not (os.environ.get(UPDATE) == "1" and rewrite(line, column, numbers)):
             yield from (
                 f"{where}: {column} is {number}, not {expected}\n{line.query}"
                 for number, expected, where in wrong
@@ -148,28 +150,3 @@ def _count(frame: DataFrame, nodes: Mapping[str, int], column: str) -> int:
         steps = [step for scan in parquetry.report(frame).scans for step in scan.steps]
         return sum(step.kept for step in steps if step.name == column)
     return sum(nodes[name] for name in column.split("+"))
-
-
-def _fits(number: int, expected: str) -> bool:
-    if expected.startswith(">"):
-        return number > int(expected[1:])
-    return expected == ANY or number == int(expected)
-
-
-_WRITTEN: dict[tuple[Path, int, str], set[int]] = {}
-
-
-def _rewrite(line: Line, column: str, numbers: set[int]) -> bool:
-    """Write a line's count into its file, if it is the same in all turns and the cell has no conditions."""
-    written = _WRITTEN.setdefault((line.path, line.number, column), numbers)
-    if len(numbers) != 1 or written != numbers or not line.cells[column].isdecimal():
-        return False
-    lines = line.path.read_text("utf-8").split("\n")
-    cells = lines[line.number - 1].split("|")
-    index = list(line.cells).index(column)
-    cells[index] = f" {numbers.copy().pop()}".ljust(len(cells[index]) - 1) + " "
-    if index == 0:
-        cells[0] = cells[0][1:] + " "
-    lines[line.number - 1] = "|".join(cells)
-    line.path.write_text("\n".join(lines), "utf-8")
-    return True

@@ -1,4 +1,4 @@
-"""Table files of joins: what is read from them, and which slips are refused with their line."""
+"""Table files of joins: what is read from them, which slips are refused, and when counts are written."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.join_tables.counts import fits, rewrite
 from tests.support.join_tables.reading import TableFile, query_of, read, settings_of, turns_of
 from tests.support.statements.records import FormError
 
@@ -74,3 +75,16 @@ def test_slips(tmp_path: Path, old: str, new: str, says: str) -> None:
     """An unknown name, a wrong cell and a loop that changes nothing are errors with their line."""
     with pytest.raises(FormError, match=rf"joins\.table:.*{says}"):
         written(tmp_path, FILE.replace(old, new, 1))
+
+
+def test_counts(tmp_path: Path) -> None:
+    """Another number is written if all turns have it and the cell has no condition."""
+    assert [fits(1, cell) for cell in ("1", ">0", "any", "0", ">1")] == [True, True, True, False, False]
+    (line,) = written(tmp_path, FILE).sections[0].lines
+    assert not rewrite(line, "Exchange+Sort", {3})
+    for numbers, is_written in (({1, 2}, False), ({12}, True)):
+        folder = tmp_path / str(is_written)
+        folder.mkdir()
+        (line,) = written(folder, FILE.replace("0; join=FULL: >1", "0               ")).sections[0].lines
+        assert rewrite(line, "Exchange+Sort", numbers) is is_written
+    assert "| 12               | SELECT * FROM {t} l\n  ${join}" in line.path.read_text()
