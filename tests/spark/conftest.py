@@ -18,6 +18,8 @@ from parquetry import metastore as ms
 from parquetry.config import series_of
 from tests.support.costs import count_statements
 from tests.support.encryption import key_server_jars
+from tests.support.join_tables.collecting import SUFFIX as JOINS_SUFFIX, JoinTableFile
+from tests.support.join_tables.made import MadeTables
 from tests.support.jvm import quick_start
 from tests.support.jvm.savings import remember_missing_classes, set_permissions_without_processes
 from tests.support.readers.sweep import watch_drops
@@ -46,9 +48,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> StatementFile | None:
-    """Collect files of statements."""
-    return StatementFile.from_parent(parent, path=file_path) if file_path.suffix == SUFFIX else None
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    """Collect files of statements, and table files of joins."""
+    kinds: dict[str, type[pytest.Module]] = {SUFFIX: StatementFile, JOINS_SUFFIX: JoinTableFile}
+    kind = kinds.get(file_path.suffix)
+    return kind.from_parent(parent, path=file_path) if kind else None
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -131,6 +135,14 @@ def store(spark: SparkSession, warehouse: Path) -> Iterator[ms.Metastore]:
     spark.sql("SHOW NAMESPACES IN lake")
     with ms.open_metastore(str(warehouse / "lake")) as metastore:
         yield metastore
+
+
+@pytest.fixture(scope="session")
+def join_tables(spark: SparkSession) -> Iterator[MadeTables]:
+    """The tables that `bucket_joins/joins.table` declares, each made at its first use."""
+    tables = MadeTables(spark)
+    yield tables
+    tables.drop()
 
 
 @pytest.fixture

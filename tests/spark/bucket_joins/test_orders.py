@@ -5,9 +5,8 @@ order, and only what it leaves open is sorted.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
-from itertools import product
 from typing import Any
 
 import pytest
@@ -15,24 +14,11 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from tests.support.effort import sampled
+from tests.support.join_tables.made import MadeTables
 from tests.support.spark import plans
-from tests.support.tables.bucketed_tables import OnDemand, Twins, agree, local_frame, make, settings
+from tests.support.tables.bucketed_tables import local_frame, settings
 
 pytestmark = pytest.mark.core
-
-JOINS = ("INNER", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI")
-COLUMNS = "a bigint, b int, c string, n int"
-CLAUSES = {
-    "one": "(a) SORTED BY (a) INTO 4 BUCKETS",
-    "two": "(a) SORTED BY (a, b) INTO 4 BUCKETS",
-    "swapped": "(a) SORTED BY (b, a) INTO 4 BUCKETS",
-    "pair": "(a, b) SORTED BY (b, a) INTO 5 BUCKETS",
-    "eight": "(a) SORTED BY (a) INTO 8 BUCKETS",
-    "down": "(a) SORTED BY (a DESC, c) INTO 4 BUCKETS",
-}
-FILES = 3
-KNOWN: dict[str, list[tuple[Any, ...]]] = {}
-"""The rows of queries, which are the same in all formats."""
 
 
 @pytest.fixture(scope="module")
@@ -49,103 +35,9 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
     spark.sql("DROP NAMESPACE lake.ordered CASCADE")
 
 
-def insert(spark: SparkSession, twins: Twins, columns: str, rows: list[tuple[Any, ...]], files: int) -> None:
-    """Insert rows in as many statements as each bucket is to have files, and let the view have the same."""
-    for i in range(files):
-        local_frame(spark, rows[i::files], columns).createOrReplaceTempView("some_rows")
-        spark.sql(f"INSERT INTO {twins.table} SELECT * FROM some_rows")
-    local_frame(spark, rows, columns).createOrReplaceTempView(twins.view)
-
-
-@pytest.fixture(scope="module")
-def tables(session: SparkSession) -> Callable[[str], dict[str, Twins]]:
-    """Tables by file format, with three files in each bucket. Keys repeat, are NULL, or are in one file."""
-
-    def of(fmt: str) -> dict[str, Twins]:
-        def made(name: str) -> Twins:
-            seed = 3 + list(CLAUSES).index(name)
-            rows = [
-                (None if n % 17 == 0 else n * seed % 29 - 7, None if n % 13 == 0 else n % 5, f"{n % 4}", n)
-                for n in range(120)
-            ]
-            twins = make(session, f"lake.ordered.{name}_{fmt}", COLUMNS, CLAUSES[name], [], format=fmt)
-            insert(session, twins, COLUMNS, rows, FILES)
-            return twins
-
-        return OnDemand(made)
-
-    made = {fmt: of(fmt) for fmt in ("parquet", "orc")}
-    return lambda fmt: made[fmt]
-
-
-SHAPES = {
-    "the order itself": ("{one} l {join} JOIN {two} r ON l.a = r.a", 0, 0),
-    "more keys than the order": ("{one} l {join} JOIN {one} r ON l.b = r.b AND l.a = r.a", 0, 2),
-    "more keys than one side's": ("{one} l {join} JOIN {two} r ON l.b = r.b AND l.a = r.a", 0, 1),
-    "the order's keys the other way round": ("{two} l {join} JOIN {two} r ON l.b = r.b AND l.a = r.a", 0, 0),
-    "a key in the middle": ("{two} l {join} JOIN {two} r ON l.c = r.c AND l.b = r.b AND l.a = r.a", 0, 2),
-    "another order than the buckets'": ("{pair} l {join} JOIN {pair} r ON l.a = r.a AND l.b = r.b", 0, 0),
-    "one order beside another": ("{two} l {join} JOIN {swapped} r ON l.a = r.a AND l.b = r.b", 1, 0),
-    "an order downwards": ("{down} l {join} JOIN {one} r ON l.a = r.a", 1, 0),
-    "other buckets, folded": ("{eight} l {join} JOIN {one} r ON l.a = r.a", 0, 0),
-    "other buckets and more keys": ("{two} l {join} JOIN {eight} r ON l.b = r.b AND l.a = r.a", 0, 1),
-    "a condition beside": ("{one} l {join} JOIN {one} r ON l.a = r.a AND l.b = r.b AND l.n < r.n", 0, 2),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("fmt", ["parquet", "orc"])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_joins_sort_what_the_order_leaves_open(
-    session: SparkSession, tables: Callable[[str], dict[str, Twins]], shape: str, fmt: str
-) -> None:
-    """Files of a bucket are merged, keys are compared in their order, and rows are sorted where earlier keys
-    are equal; each join type has the rows of plain Spark.
-    """
-    text, sorts, incremental = SHAPES[shape]
-    for join, adaptive in sampled(list(product(JOINS, (True, False))), shape, fmt):
-        query = f"SELECT * FROM {text.replace('{join}', join)}"
-        nodes = agree(session, query, tables(fmt), adaptive, KNOWN)
-        found = (nodes["Exchange"], nodes["Sort"], nodes["IncrementalSort"])
-        assert found == (0, sorts, incremental), (query, adaptive)
-
-
-OTHERS = {
-    "SELECT a, n, row_number() OVER (PARTITION BY a ORDER BY b, n) FROM {one}": (0, 1),
-    "SELECT a, n, row_number() OVER (PARTITION BY a ORDER BY b, n) FROM {two}": (0, 1),
-    "SELECT a, b, rank() OVER (PARTITION BY a ORDER BY b) FROM {two}": (0, 0),
-    "SELECT * FROM {one} x JOIN {one} y ON x.a = y.a AND x.b = y.b JOIN {two} z ON y.b = z.b AND y.a = z.a": (0, 2),
-    "SELECT * FROM {one} x JOIN {two} y ON x.a = y.a JOIN {one} z ON z.a = x.a AND z.c = x.c": (0, 2),
-    "SELECT x.* FROM {one} x JOIN {one} y ON x.a = y.a WHERE x.n < 40 AND y.n % 2 = 0": (0, 0),
-    "SELECT a, count(*), sum(n) FROM {one} GROUP BY a": (0, 0),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("adaptive", [True, False])
-def test_other_nodes_use_the_order(
-    session: SparkSession, tables: Callable[[str], dict[str, Twins]], adaptive: bool
-) -> None:
-    """Windows, chains of joins, and joins with aggregates sort what files leave open."""
-    for query, sorts in OTHERS.items():
-        nodes = agree(session, query, tables("parquet"), adaptive)
-        assert (nodes["Exchange"], nodes["Sort"], nodes["IncrementalSort"]) == (0, *sorts), query
-
-
-@pytest.mark.newest("before, Spark hashes the rows of an aggregate, which loses their order")
-def test_an_aggregate_keeps_the_order(
-    session: SparkSession, tables: Callable[[str], dict[str, Twins]]
-) -> None:
-    """A join with rows that were aggregated in the order of their files sorts what is left open."""
-    grouped = "SELECT a, b, count(*) FROM {two} GROUP BY a, b"
-    query = f"SELECT * FROM {{one}} x JOIN ({grouped}) y ON x.a = y.a AND x.b = y.b"
-    nodes = agree(session, query, tables("parquet"), True)
-    assert (nodes["Exchange"], nodes["Sort"], nodes["IncrementalSort"]) == (0, 0, 1)
-
-
-def test_the_name_of_the_file_that_is_read(
-    session: SparkSession, tables: Callable[[str], dict[str, Twins]]
-) -> None:
+def test_the_name_of_the_file_that_is_read(session: SparkSession, join_tables: MadeTables) -> None:
     """A query with `input_file_name` has the name of each row's own file."""
-    named = f"SELECT input_file_name() AS f, _metadata.file_path AS p, rank() OVER (PARTITION BY a ORDER BY n) FROM {tables('parquet')['one'].table}"
+    named = f"SELECT input_file_name() AS f, _metadata.file_path AS p, rank() OVER (PARTITION BY a ORDER BY n) FROM {join_tables['o_one'].table}"
     rows = session.sql(f"SELECT count(*), count_if(f = p), count(DISTINCT f) FROM ({named})").head()
     assert tuple(rows) == (120, 120, 12)
 
@@ -178,7 +70,10 @@ def test_merged_rows_of_each_type_are_in_order(session: SparkSession, type: str)
             f"CREATE TABLE {name} ({columns}) USING {fmt} CLUSTERED BY (k) "
             f"SORTED BY (k {direction}, v {direction}) INTO 2 BUCKETS"
         )
-        insert(session, Twins(name, f"rows_{number}"), columns, rows, 5)
+        for i in range(5):
+            local_frame(session, rows[i::5], columns).createOrReplaceTempView("some_rows")
+            session.sql(f"INSERT INTO {name} SELECT * FROM some_rows")
+        local_frame(session, rows, columns).createOrReplaceTempView(f"rows_{number}")
         order = f"SORT BY k {direction} {nulls}, v {direction} {nulls}"
         window = f"SELECT k, n, rank() OVER (PARTITION BY k {order.replace('SORT', 'ORDER', 1)}) AS r FROM "
         frame = session.sql(window + name)

@@ -24,10 +24,11 @@ from tests.support.reach.recording import ROOT, read_map
 
 _BRIDGE = "bridge/"
 _DEPENDENCIES = "pyproject.toml"
-STATEMENTS = ".test"
-"""The ending of files of statements, which are tests."""
-_RUNNER = "tests/support/statements/collecting.py"
-"""The module that collects them; it imports the module that runs them."""
+RUNNERS = {
+    ".test": "tests/support/statements/collecting.py",
+    ".table": "tests/support/join_tables/collecting.py",
+}
+"""The endings of files of statements and of table files, and the modules that collect them."""
 _OF_SPARK = ("tests/spark/", "tests/servers/")
 
 
@@ -46,7 +47,7 @@ def reached(revision: str, files: Iterable[str]) -> set[str]:
     others = {
         path
         for path in changed
-        if not path.startswith(("src/", "tests/")) or not path.endswith((".py", STATEMENTS))
+        if not path.startswith(("src/", "tests/")) or not path.endswith((".py", *RUNNERS))
     }
     recorded = read_map()
     return {
@@ -129,7 +130,8 @@ def _sources(file: str) -> frozenset[str]:
 def _imported_tests(path: str) -> tuple[str, ...]:
     if not path.endswith(".py"):
         included = re.findall(r"^include (.+)$", (ROOT / path).read_text(), re.M)
-        return (_RUNNER, *((PurePosixPath(path).parent / name).as_posix() for name in included))
+        runner = RUNNERS.get(PurePosixPath(path).suffix, RUNNERS[".test"])
+        return (runner, *((PurePosixPath(path).parent / name).as_posix() for name in included))
     names: set[str] = set()
     for node in ast.walk(ast.parse((ROOT / path).read_text())):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:

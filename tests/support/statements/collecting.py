@@ -60,8 +60,8 @@ def make_test(section: Section) -> Callable[..., None]:
     )
     made: Any = test
     for mark in [
-        *(_requirement(each, section) for each in section.requires),
-        *(_tag(each, section) for each in section.tags),
+        *(requirement(each, section.location) for each in section.requires),
+        *(tag(each, section.location) for each in section.tags),
     ]:
         made = mark(made)
     for loop in section.loops:
@@ -72,7 +72,7 @@ def make_test(section: Section) -> Callable[..., None]:
     return made
 
 
-def _requirement(words: str, section: Section) -> pytest.MarkDecorator:
+def requirement(words: str, location: str) -> pytest.MarkDecorator:
     """Return the marker of a line `require`."""
     if words == _NEWEST:
         return pytest.mark.newest(_WHY)
@@ -82,14 +82,15 @@ def _requirement(words: str, section: Section) -> pytest.MarkDecorator:
         series.has(words)
     except KeyError:
         raise FormError(
-            f"{section.location}: no feature is called {words!r}; config/spark_versions.py lists them."
+            f"{location}: no feature is called {words!r}; config/spark_versions.py lists them."
         ) from None
     return pytest.mark.needs(words)
 
 
-def _tag(tag: str, section: Section) -> pytest.MarkDecorator:
+def tag(tag: str, location: str) -> pytest.MarkDecorator:
+    """Return the marker of a word behind `tags`."""
     if tag not in _TAGS:
-        raise FormError(f"{section.location}: {tag!r} is no tag; there are {', '.join(_TAGS)}.")
+        raise FormError(f"{location}: {tag!r} is no tag; there are {', '.join(_TAGS)}.")
     return getattr(pytest.mark, tag)(_WHY) if tag == "unaudited" else getattr(pytest.mark, tag)
 
 

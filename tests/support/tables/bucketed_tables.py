@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from string import Formatter
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -41,22 +39,6 @@ def spare_classes(spark: SparkSession) -> None:
     """
     if STEP > 1:
         spark.conf.set("spark.sql.codegen.wholeStage", "false")
-
-
-class OnDemand(dict[str, Twins]):
-    """Tables by name. Each is made when a test first uses it.
-
-    Args:
-        made: makes the table of a name.
-    """
-
-    def __init__(self, made: Callable[[str], Twins]) -> None:
-        super().__init__()
-        self._made = made
-
-    def __missing__(self, name: str) -> Twins:
-        self[name] = self._made(name)
-        return self[name]
 
 
 def make(
@@ -110,44 +92,6 @@ def local_frame(spark: SparkSession, rows: Sequence[tuple[Any, ...]], columns: s
 def local_view(frame: DataFrame, name: str) -> None:
     """Make a view whose plan holds the rows that a frame has now."""
     frame.sparkSession.createDataFrame(frame.toArrow(), frame.schema).createOrReplaceTempView(name)
-
-
-def agree(
-    spark: SparkSession,
-    query: str,
-    of: Mapping[str, Twins],
-    adaptive: bool | None = None,
-    known: dict[str, list[tuple[Any, ...]]] | None = None,
-) -> Counter[str]:
-    """Run a query over bucketed tables and over their views, and make sure that both have the same rows.
-
-    Args:
-        spark: a session.
-        query: names tables in braces.
-        of: the tables.
-        adaptive: whether the query may adapt itself, or None for the session's setting.
-        known: rows of the views by the text of the query, for tables of the same rows in many layouts.
-            Missing ones are added.
-
-    Returns:
-        How many nodes of each name the plan over the tables had.
-    """
-    given = {} if adaptive is None else {"spark.sql.adaptive.enabled": adaptive}
-    with settings(spark, given):
-        found, nodes = plans.run(spark.sql(_naming(query, of, "table")))
-    wanted = None if known is None else known.get(query)
-    if wanted is None:
-        wanted = plainly(spark, _naming(query, of, "view"))
-        if known is not None:
-            known[query] = wanted
-    assert plans.comparable(found) == wanted, query
-    return nodes
-
-
-def _naming(query: str, of: Mapping[str, Twins], which: str) -> str:
-    """Return a query with names of tables, or of their views. No table is looked up that it does not name."""
-    names = {name for _, name, _, _ in Formatter().parse(query) if name}
-    return query.format(**{name: getattr(of[name], which) for name in names})
 
 
 def plainly(spark: SparkSession, query: str) -> list[tuple[Any, ...]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from parquetry.config import PREVIEW, SPARK_SERIES, series_of
+from tests.support.join_tables import reading as join_tables
 from tests.support.statements.records import label_of, read
 
 _TESTS = Path(__file__).parents[2]
@@ -35,10 +36,12 @@ def named(function: str) -> dict[str, set[str]]:
 
 
 def required_by_files() -> set[str]:
-    """Return the features that files of statements require, in lines `require` and in conditions."""
+    """Return the features that files of statements and table files require, in lines or in conditions."""
     sections = [section for path in _TESTS.rglob("*.test") for section in read(path)]
     labels = {label for section in sections for record in section.records for _, label in record.conditions}
-    features = {words for section in sections for words in section.requires if not words.startswith("spark ")}
+    joins = [section for path in _TESTS.rglob("*.table") for section in join_tables.read(path).sections]
+    required = [words for section in (*sections, *joins) for words in section.requires]
+    features = {words for words in required if not words.startswith("spark ")}
     return features | {feature for feature in KNOWN if label_of(feature) in labels}
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from benchmarks.run import ALONE, MODULES, NAMES
+from tests.support.reach.changes import RUNNERS
 
 TESTS = Path(__file__).parents[2]
 MAX_FOLDER_LINES = 3_000
@@ -16,7 +17,9 @@ MAX_FOLDER_LINES = 3_000
 def test_no_folder_of_tests_is_crowded() -> None:
     """A folder of tests, helpers or benchmarks has a limited number of lines; a larger one is split."""
     lines: Counter[str] = Counter()
-    for path in (*TESTS.rglob("*.py"), *TESTS.rglob("*.test"), *(TESTS.parent / "benchmarks").rglob("*.py")):
+    kinds = ("*.py", *(f"*{ending}" for ending in RUNNERS))
+    files = [path for kind in kinds for path in TESTS.rglob(kind)]
+    for path in (*files, *(TESTS.parent / "benchmarks").rglob("*.py")):
         lines[f"{path.parent.relative_to(TESTS.parent).as_posix()}/*{path.suffix}"] += len(
             path.read_text().splitlines()
         )
