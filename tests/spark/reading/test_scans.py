@@ -171,7 +171,8 @@ def test_the_cost_based_optimizer_broadcasts_what_it_broadcasts_of_other_files(
     )
     with settings(spark, spark__sql__cbo__enabled="true", spark__sql__cbo__joinReorder__enabled="true"):
         text = plan(query)
-        assert (text.count("BroadcastHashJoin"), text.count("Exchange hashpartitioning")) == (3, 0)
+        assert text.count("BroadcastHashJoin") >= 3  # subqueries for runtime values have some more
+        assert text.count("SortMergeJoin") == text.count("Exchange hashpartitioning") == 0
         assert query.first() == (2000,)
 
 
