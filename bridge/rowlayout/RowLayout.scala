@@ -150,8 +150,14 @@ class RowLayouts {
       case join: Movement.Joins => joined(join, node.children.head, node.children.last)
       case Movement.Unites => united(node.asInstanceOf[Union])
       case Movement.Completes | Movement.Moves(_) => Nil
-    }).map(_.repeatable(node.expressions.forall(_.deterministic)))
+    }).map(_.repeatable(isRepeatable(node)))
       .map(source => if (RowLayouts.namesFiles(node)) source.copy(hasFiles = false) else source)
+  }
+
+  /** Whether a node gives the same rows each time. Windows may number equal rows in another order. */
+  private def isRepeatable(node: LogicalPlan): Boolean = node match {
+    case _: Window | _: WindowGroupLimit => false
+    case _ => node.expressions.forall(_.deterministic)
   }
 
   private def above(node: LogicalPlan, sources: Seq[Source]): Seq[Source] = node match {
