@@ -56,8 +56,8 @@ class RowMove(msgspec.Struct, frozen=True):
     """A node that has moved rows of a side to other partitions (`bridge/rowlayout/Lost.scala`).
 
     Attributes:
-        kind: `shuffle`, or `repartition` if the query itself asks for the shuffle. `rest` is a shuffle of some
-            rows to the buckets of the others. `node` combines several inputs or partitions.
+        kind: `shuffle`, or `repartition` if the query itself asks for the shuffle. `rest` is a shuffle of
+            some rows to the buckets of the others. `node` combines several inputs or partitions.
         node: the node in words: a join by its type, UNION, LIMIT.
     """
 
