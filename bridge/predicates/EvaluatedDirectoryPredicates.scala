@@ -17,7 +17,8 @@ import org.apache.spark.sql.types.CharType
 /**
  * Conditions on data columns that are more than comparisons with literals (functions, casts, two columns
  * compared). The planner gets their expressions, to judge files by bounds. On skewed columns, Spark evaluates
- * them over the values of directories for heavy values, once for each row of values.
+ * them over the values of directories for heavy values, once for each row of values. With functions that the
+ * planner does not know, it evaluates them over the values of files with one value in all rows, too.
  *
  * A condition may be about other columns, too. Then Spark evaluates the part that is not: the condition
  * `upper(y) = 'A' AND v > 1 OR x + 1 = 3` implies for directories by x and y that `upper(y) = 'A' OR x + 1 =
@@ -33,7 +34,8 @@ object EvaluatedDirectoryPredicates {
     if (conditions.isEmpty) pushed
     else {
       val trees = conditions.map(DataSourceV2Strategy.translateFilterV2(_).map(Json.ofExpression))
-      val values = if (table.hasDirectories) heavyValues(table, pushed, conditions, trees) else conditions.map(_ => Nil)
+      val asks = table.hasDirectories || conditions.exists(c => PartitionPredicates.evaluable(c) && ExpressionTrees.isUnclear(c))
+      val values = if (asks) heavyValues(table, pushed, conditions, trees) else conditions.map(_ => Nil)
       conditions.indices.foldLeft(pushed) { (all, i) =>
         beside(all, conditions(i), trees(i), values(i).flatMap(failing(conditions(i), _, table)))
       }

@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.{Cast => CastExpression}
 import org.apache.spark.sql.catalyst.util.{ArrayData, DateTimeUtils}
 import org.apache.spark.sql.parquetry.protocol.{Bridge, CharPadding, Json}
 import org.apache.spark.sql.parquetry.values.{BoxValue, InBoxes}
-import org.apache.spark.sql.types.{ArrayType, AtomicType, DataType, Metadata, MetadataBuilder, StructField, StructType}
+import org.apache.spark.sql.types.{ArrayType, AtomicType, DataType, DatetimeType, Metadata, MetadataBuilder, NumericType, StructField, StructType}
 
 /**
  * Encodes Catalyst's expressions like V2's (`Json.ofExpression`). Many have no form for sources, and a V2
@@ -38,6 +38,13 @@ object ExpressionTrees {
     case boxes: InBoxes => ofBoxes(boxes)
     case CharPadding(_) => function(CharPadding.name, e.children.map(of))
     case other => JObject(function(name(other), other.children.map(of)).obj ++ details(other))
+  }
+
+  /** Whether the planner may not know the result of some function, even if each column has one value. */
+  def isUnclear(e: Expression): Boolean = e.exists {
+    case _: Literal | _: AttributeReference | _: InSet | _: BoxValue | _: InBoxes => false
+    case CastExpression(child, dataType, _, _) => !Seq(child.dataType, dataType).forall(t => t.isInstanceOf[NumericType] || t.isInstanceOf[DatetimeType])
+    case other => BucketPredicate.unapply(other).isEmpty && CharPadding.unapply(other).isEmpty && !Bridge.terms.functions(name(other))
   }
 
   private def ofMembership(value: Expression, values: Seq[Any], dataType: DataType): JObject = value match {

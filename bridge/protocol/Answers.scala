@@ -299,7 +299,8 @@ case class PlannerError(code: String, message: String, name: Seq[String], sqlsta
  * @param reading questions that change nothing, which may be asked a second time
  * @param joinSettings names of Spark's settings that decide whether joins shuffle
  */
-case class Terms(limits: Limits, transparentJoins: Set[(String, String)], reading: Set[String], joinSettings: Seq[String])
+case class Terms(limits: Limits, transparentJoins: Set[(String, String)], reading: Set[String], joinSettings: Seq[String],
+  functions: Set[String])
 
 /**
  * Limits of the planner's cost model that rules obey; `joins/runtime/cost_model.py` has their units and

@@ -82,9 +82,10 @@ if FOR_TYPE_CHECKERS:
     from parquetry.prune.rules.bucket_reasons import without_buckets as without_buckets
     from parquetry.prune.rules.bytes import BytesRule as BytesRule
     from parquetry.prune.rules.directory_knowledge import (
-        DirectoryValues as DirectoryValues,
+        ColumnValues as ColumnValues,
         directory_values as directory_values,
     )
+    from parquetry.prune.rules.file_constants import file_constants as file_constants
     from parquetry.prune.rules.file_knowledge import (
         FileKnowledge as FileKnowledge,
         names_identify_columns as names_identify_columns,

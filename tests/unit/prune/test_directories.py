@@ -25,7 +25,7 @@ from parquetry.prune.condition import Condition
 from parquetry.prune.metadata_aggregates import answer_aggregate
 from parquetry.prune.report.report import Report
 from parquetry.prune.rules import directory_knowledge as values_of_directories
-from parquetry.prune.rules.directory_knowledge import DirectoryValues, directory_values
+from parquetry.prune.rules.directory_knowledge import ColumnValues, directory_values
 from parquetry.prune.select import Selection, select_files
 from parquetry.store.memory import MemoryStore
 
@@ -231,8 +231,8 @@ def test_values_that_spark_evaluates_conditions_over(monkeypatch: pytest.MonkeyP
     conditions = [{"y"}, {"x", "v"}, {"v", "p"}, {"p", "x"}]
     found = directory_values(table, partitions, conditions)
     assert found[:3] == [
-        [DirectoryValues(("y",), [("a",), (None,), ("b",)])],
-        [DirectoryValues(("x",), [(10,), (20,)]), DirectoryValues(("x",), [(10,), (20,)])],
+        [ColumnValues(("y",), [("a",), (None,), ("b",)])],
+        [ColumnValues(("x",), [(10,), (20,)]), ColumnValues(("x",), [(10,), (20,)])],
         [],
     ]
     assert [(each.columns, sorted(each.rows)) for each in found[3]] == [

@@ -11,6 +11,7 @@ import msgspec
 
 from parquetry.joins import LIMITS, SETTINGS, TRANSPARENT_JOINS, Limits
 from parquetry.planner.protocol import questions
+from parquetry.predicate.functions.table import FUNCTIONS
 
 
 class Terms(msgspec.Struct, frozen=True):
@@ -23,12 +24,15 @@ class Terms(msgspec.Struct, frozen=True):
         reading: names of the questions that change nothing. The bridge asks them again if the planner's
             process ends.
         join_settings: names of Spark's settings that decide whether joins shuffle.
+        functions: names of the functions whose results the planner knows by the ranges of any arguments.
+            Spark evaluates others over values that are the same in all rows of a file.
     """
 
     limits: Limits
     transparent_joins: list[tuple[str, str]]
     reading: list[str]
     join_settings: list[str]
+    functions: list[str]
 
 
 READING: tuple[type[questions.Question], ...] = (
@@ -48,4 +52,7 @@ READING: tuple[type[questions.Question], ...] = (
 def terms() -> str:
     """Return the terms as the bridge reads them."""
     reading = [str(each.__struct_config__.tag) for each in READING]
-    return msgspec.json.encode(Terms(LIMITS, sorted(TRANSPARENT_JOINS), reading, list(SETTINGS))).decode()
+    functions = sorted(name for name, function in FUNCTIONS.items() if not function.partly)
+    return msgspec.json.encode(
+        Terms(LIMITS, sorted(TRANSPARENT_JOINS), reading, list(SETTINGS), functions)
+    ).decode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -44,15 +45,16 @@ from parquetry.planner.scans.scan_answer import (
 )
 from parquetry.predicate import columns_of, filter_from_json, opaque_parts
 from parquetry.prune import (
+    ColumnValues,
     Condition,
     ConstantFiles,
-    DirectoryValues,
     Selection,
     candidates,
     constant_files,
     decided_conditions,
     directory_values,
     exact_conditions,
+    file_constants,
     on_partitions,
     usable,
     without_buckets,
@@ -142,11 +144,11 @@ def partition_values(lake: Lake, q: questions.PartitionValues) -> answers.Partit
 
 
 def heavy_values(lake: Lake, q: questions.HeavyValues) -> answers.HeavyValueRows:
-    """Return the values of directories, for conditions that only Spark understands."""
+    """Return the values of directories, and of files of one value, for conditions that only Spark understands."""
     request = ScanRequest.from_question(lake, q)
     snapshot, types = request.snapshot, request.types
 
-    def wired(found: DirectoryValues) -> answers.ValueRows:
+    def wired(found: ColumnValues) -> answers.ValueRows:
         of = [types[name] for name in found.columns]
         return answers.ValueRows(list(found.columns), [list(map(to_wire, of, row)) for row in found.rows])
 
@@ -156,8 +158,12 @@ def heavy_values(lake: Lake, q: questions.HeavyValues) -> answers.HeavyValueRows
     ]
     names = [() if done else each.columns for each, done in zip(q.conditions, understood, strict=True)]
     partitions = candidates(snapshot, request.filters, lake.recent)
+    in_directories = directory_values(snapshot, partitions, names)
+    columns = {name for each in names for name in each}
+    selection = request.select(about=columns)
+    in_files = file_constants(snapshot.metadata, selection.partitions, selection.block, names)
     return answers.HeavyValueRows(
-        [[wired(found) for found in each] for each in directory_values(snapshot, partitions, names)]
+        [[wired(found) for found in each] for each in map(chain, in_directories, in_files)]
     )
 
 

@@ -36,10 +36,12 @@ class Function(NamedTuple):
     Attributes:
         rule: the range of its results by the ranges of its arguments.
         type: the type of its results.
+        partly: whether some calls with constants may have any result here, as with formats and patterns.
     """
 
     rule: Rule
     type: TypeRule
+    partly: bool = False
 
 
 def _always(type: ColumnType | None) -> TypeRule:
@@ -64,8 +66,8 @@ _INT, _BIGINT = ColumnType("int"), ColumnType("bigint")
 _DATE, _TIMESTAMP = ColumnType("date"), ColumnType("timestamp")
 
 
-def _rows(rule: Rule, type: TypeRule, *names: str) -> dict[str, Function]:
-    return dict.fromkeys(names, Function(rule, type))
+def _rows(rule: Rule, type: TypeRule, *names: str, partly: bool = False) -> dict[str, Function]:
+    return dict.fromkeys(names, Function(rule, type, partly))
 
 
 def _parts() -> dict[str, Function]:
@@ -92,17 +94,17 @@ FUNCTIONS: dict[str, Function] = {
     **_rows(numbers.TIMES, _same_number, "*", "MULTIPLY"),
     **_rows(numbers.DIVIDED, _same_number, "/", "DIVIDE"),
     **_rows(numbers.WHOLE_QUOTIENT, _always(_BIGINT), "DIV", "INTEGRALDIVIDE"),
-    **_rows(numbers.REMAINDER, _same_number, "%", "REMAINDER", "PMOD"),
+    **_rows(numbers.REMAINDER, _same_number, "%", "REMAINDER", "PMOD", partly=True),
     **_rows(numbers.NEGATIVE, _type_of(0), "UNARYMINUS", "NEGATIVE"),
     **_rows(numbers.PLUS, _type_of(0), "UNARYPOSITIVE", "POSITIVE"),
     **_rows(numbers.ABSOLUTE, _type_of(0), "ABS"),
     **_rows(numbers.FLOOR, _always(_BIGINT), "FLOOR", "ROUNDFLOOR"),
     **_rows(numbers.CEILING, _always(_BIGINT), "CEIL", "CEILING", "ROUNDCEIL"),
-    **_rows(numbers.ROUND, _same_number, "ROUND"),
-    **_rows(numbers.ROUND_EVEN, _same_number, "BROUND"),
+    **_rows(numbers.ROUND, _same_number, "ROUND", partly=True),
+    **_rows(numbers.ROUND_EVEN, _same_number, "BROUND", partly=True),
     **_rows(numbers.SIGN, _always(ColumnType("double")), "SIGNUM", "SIGN"),
     **_rows(numbers.ROOT, _always(ColumnType("double")), "SQRT"),
-    **_rows(casts.cast, _always(None), "CAST"),
+    **_rows(casts.cast, _always(None), "CAST", partly=True),
     # times
     **_parts(),
     **_rows(times.DATE_TRUNC, _type_of(1), "DATE_TRUNC", "TRUNCTIMESTAMP"),
@@ -132,27 +134,27 @@ FUNCTIONS: dict[str, Function] = {
     **_rows(times.FROM_SECONDS, _always(_TIMESTAMP), "SECONDSTOTIMESTAMP"),
     **_rows(times.FROM_MILLIS, _always(_TIMESTAMP), "MILLISTOTIMESTAMP"),
     **_rows(times.FROM_MICROS, _always(_TIMESTAMP), "MICROSTOTIMESTAMP"),
-    **_rows(times.DATE_FORMAT, _always(STRING), "DATEFORMATCLASS", "DATE_FORMAT"),
-    **_rows(times.SECONDS_FORMAT, _always(STRING), "FROMUNIXTIME", "FROM_UNIXTIME"),
+    **_rows(times.DATE_FORMAT, _always(STRING), "DATEFORMATCLASS", "DATE_FORMAT", partly=True),
+    **_rows(times.SECONDS_FORMAT, _always(STRING), "FROMUNIXTIME", "FROM_UNIXTIME", partly=True),
     # texts
-    **_rows(texts.SUBSTRING, _always(STRING), "SUBSTRING", "SUBSTR"),
+    **_rows(texts.SUBSTRING, _always(STRING), "SUBSTRING", "SUBSTR", partly=True),
     **_rows(texts.FIRST_CHARACTERS, _always(STRING), "LEFT"),
-    **_rows(texts.UPPER, _always(STRING), "UPPER"),
-    **_rows(texts.LOWER, _always(STRING), "LOWER"),
+    **_rows(texts.UPPER, _always(STRING), "UPPER", partly=True),
+    **_rows(texts.LOWER, _always(STRING), "LOWER", partly=True),
     **_rows(texts.CONCAT, _always(STRING), "CONCAT", "||"),
     **_rows(texts.LENGTH, _always(_INT), "LENGTH", "CHAR_LENGTH"),
     **_rows(texts.LIKE, _always(BOOLEAN), "LIKE"),
-    **_rows(texts.MATCHES, _always(BOOLEAN), "RLIKE"),
+    **_rows(texts.MATCHES, _always(BOOLEAN), "RLIKE", partly=True),
     **_rows(texts.STARTS_WITH, _always(BOOLEAN), "STARTSWITH", "STARTS_WITH"),
     # parts of texts
-    **_rows(text_parts.TRIM, _always(STRING), "TRIM", "STRINGTRIM"),
-    **_rows(text_parts.LTRIM, _always(STRING), "LTRIM", "STRINGTRIMLEFT"),
-    **_rows(text_parts.RTRIM, _always(STRING), "RTRIM", "STRINGTRIMRIGHT"),
-    **_rows(text_parts.SUBSTRING_INDEX, _always(STRING), "SUBSTRINGINDEX"),
-    **_rows(text_parts.SPLIT_PART, _always(STRING), "SPLITITEM"),
-    **_rows(text_parts.INSTR, _always(_INT), "STRINGINSTR"),
-    **_rows(text_parts.LOCATE, _always(_INT), "STRINGLOCATE"),
-    **_rows(text_parts.FIND_IN_SET, _always(_INT), "FINDINSET"),
+    **_rows(text_parts.TRIM, _always(STRING), "TRIM", "STRINGTRIM", partly=True),
+    **_rows(text_parts.LTRIM, _always(STRING), "LTRIM", "STRINGTRIMLEFT", partly=True),
+    **_rows(text_parts.RTRIM, _always(STRING), "RTRIM", "STRINGTRIMRIGHT", partly=True),
+    **_rows(text_parts.SUBSTRING_INDEX, _always(STRING), "SUBSTRINGINDEX", partly=True),
+    **_rows(text_parts.SPLIT_PART, _always(STRING), "SPLITITEM", partly=True),
+    **_rows(text_parts.INSTR, _always(_INT), "STRINGINSTR", partly=True),
+    **_rows(text_parts.LOCATE, _always(_INT), "STRINGLOCATE", partly=True),
+    **_rows(text_parts.FIND_IN_SET, _always(_INT), "FINDINSET", partly=True),
     # choices
     **_rows(comparisons.COALESCE, _common, "COALESCE"),
     **_rows(comparisons.GREATEST, _common, "GREATEST"),

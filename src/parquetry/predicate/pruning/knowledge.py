@@ -39,6 +39,7 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
             may contain it.
         doubts: the containers whose bounds and NULLs may only leave the container out, and prove nothing
             about all of its rows; None if there are none.
+        no_nan: whether NaN is of no interest, though the container may have it: a condition excludes it.
     """
 
     least: Values
@@ -46,13 +47,18 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
     nulls: Codes
     shared: bool = False
     doubts: NDArray[np.bool_] | None = None
+    no_nan: bool = False
+
+    def may_hide_nan(self, type: ColumnType) -> bool:
+        """Return whether rows may be NaN although no bound shows it."""
+        return type.floating and not self.shared and not self.no_nan
 
     @classmethod
     def from_values(cls, values: Sequence[Value]) -> Bounds:
         """Return the bounds of containers whose rows all have one value; None is NULL.
 
         >>> Bounds.from_values(['eu', None])
-        Bounds(least=['eu', LOWEST], greatest=['eu', LOWEST], nulls=[0, 2], shared=True, doubts=None)
+        Bounds(least=['eu', LOWEST], greatest=['eu', LOWEST], nulls=[0, 2], shared=True, doubts=None, no_nan=False)
         """
         kind = next((value.__class__ for value in values if value is not None), object)
         array = value_array(values, kind, lowest=True)
@@ -75,7 +81,7 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
 
         >>> from parquetry.predicate.functions.values import SOME_NULL
         >>> Bounds.from_statistics(ColumnType('string'), ['a', 'z'], [None, 'y'], [SOME_NULL, NO_NULL])
-        Bounds(least=['a', LOWEST], greatest=[HIGHEST, HIGHEST], nulls=[1, 0], shared=False, doubts=None)
+        Bounds(least=['a', LOWEST], greatest=[HIGHEST, HIGHEST], nulls=[1, 0], shared=False, doubts=None, no_nan=False)
         """
         if not all(map(_trusted, least, greatest)):
             pairs = list(zip(least, greatest, strict=True))
@@ -112,6 +118,10 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
         """Return the same bounds, which prove nothing about some of the containers."""
         return msgspec.structs.replace(self, doubts=np.asarray(doubts, np.bool_))
 
+    def without_nan(self) -> Bounds:
+        """Return the bounds of the rows that are not NaN. They prove nothing about all rows."""
+        return msgspec.structs.replace(self, no_nan=True).with_doubts([True] * len(self.nulls))
+
     def take(self, indices: NDArray[np.intp]) -> Bounds:
         """Return the bounds of the containers at some indices; an index may appear more than once.
 
@@ -123,7 +133,7 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
         nulls = np.asarray(self.nulls, np.uint8)[indices]
         doubts = None if self.doubts is None else self.doubts[indices]
         codes = nulls.tolist() if len(indices) <= MAX_LISTED_CONTAINERS else nulls
-        return Bounds(least, greatest, codes, self.shared, doubts)
+        return Bounds(least, greatest, codes, self.shared, doubts, self.no_nan)
 
 
 class Knowledge(Protocol):
@@ -207,7 +217,7 @@ class KnownValues(Knowledge):
     """Containers whose rows all share the values of some columns, such as partitions.
 
     >>> KnownValues(('day', 'region'), [(3, 'eu'), (3, None)]).bounds('region')
-    Bounds(least=['eu', LOWEST], greatest=['eu', LOWEST], nulls=[0, 2], shared=True, doubts=None)
+    Bounds(least=['eu', LOWEST], greatest=['eu', LOWEST], nulls=[0, 2], shared=True, doubts=None, no_nan=False)
     """
 
     def __init__(self, names: Sequence[str], rows: Sequence[Sequence[Value]]) -> None:

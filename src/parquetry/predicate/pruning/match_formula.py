@@ -153,8 +153,8 @@ class _ColumnRanges:
         self._high = self._low if bounds.greatest is bounds.least else as_list(bounds.greatest)
         self._nulls = as_list(bounds.nulls)
         self._shared = bounds.shared
-        self._nan = type.floating and not bounds.shared
-        if self._nan:  # NaN stands for a bound that is not known
+        self._nan = bounds.may_hide_nan(type)
+        if type.floating and not bounds.shared:  # NaN stands for a bound that is not known
             self._low = [-math.inf if low != low else low for low in self._low]
             self._high = [math.inf if high != high else high for high in self._high]
 

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.predicate.evaluate import evaluate
-from parquetry.predicate.functions.values import ONLY_NULL
+from parquetry.predicate.functions.values import NO_NULL, ONLY_NULL
 from parquetry.predicate.like import Rest, head, matcher
 from parquetry.predicate.nodes import OPERATORS, Compare, In, IsNull, Like, TupleIn
 from parquetry.predicate.pruning.held_values import (
@@ -60,6 +60,7 @@ from parquetry.predicate.pruning.truth_sets import (
     Codes,
     Lookup,
     Lookup2,
+    any_of,
     codes,
     same,
 )
@@ -135,7 +136,7 @@ _BOUNDS_TABLES = {(op, hidden): _bounds_table(op, hidden) for op in OPERATORS fo
 
 
 def _compared(leaf: Compare, bounds: Bounds) -> Codes:
-    hidden = leaf.type.floating and not bounds.shared
+    hidden = bounds.may_hide_nan(leaf.type)
     if hidden and leaf.value != leaf.value:
         # No value is above NaN, and rows may be NaN although no bound shows it.
         return same(_outcomes(leaf.op, below=True, within=True, above=False), len(bounds.nulls))
@@ -149,7 +150,7 @@ def _compare_bounds(least: Values, greatest: Values, literal: Any) -> tuple[Code
 
 def _contained(leaf: In, bounds: Bounds) -> Codes:
     otherwise = NULL if leaf.has_null else FALSE
-    hidden = leaf.type.floating and not bounds.shared
+    hidden = bounds.may_hide_nan(leaf.type)
     if hidden and leaf.values[-1] != leaf.values[-1]:
         return same(TRUE | otherwise, len(bounds.nulls))  # NaN may be in any float column
     # Literals 10, 20, 30 and bounds 15 to 25: one literal is less than 15, two are not greater than 25, so
@@ -170,7 +171,10 @@ def _single(bounds: Bounds) -> Codes:
 
 
 def _like(leaf: Like, bounds: Bounds) -> Codes:
-    """Judge the pattern's literal beginning: prefixes of one length sort in the order of the texts."""
+    """Judge the pattern's literal beginning: prefixes of one length sort in the order of the texts.
+
+    A container's only text is compared with the whole pattern.
+    """
     if not leaf.type.textual:
         return same(EITHER, len(bounds.nulls))
     text, rest = head(leaf.pattern, leaf.escape)
@@ -178,7 +182,17 @@ def _like(leaf: Like, bounds: Bounds) -> Codes:
     if rest is not Rest.NOTHING:
         least, greatest = _beginnings(least, len(text)), _beginnings(greatest, len(text))
     outcomes = _BOUNDS_TABLES["=", False](*_compare_bounds(least, greatest, text))
-    return outcomes if rest is not Rest.MORE else _TRUE_OR_FALSE(outcomes)
+    if rest is not Rest.MORE or not any_of(outcomes, TRUE):
+        return outcomes
+    outcomes = _TRUE_OR_FALSE(outcomes)
+    if not leaf.type.facts.plain:
+        return outcomes
+    found, matches = list(map(int, outcomes)), matcher(leaf.pattern, leaf.escape)
+    values, single = as_list(bounds.least), as_list(_single(bounds))
+    for place, code in enumerate(found):
+        if code & TRUE and single[place] == EQUAL and isinstance(values[place], str):
+            found[place] = TRUE if matches(values[place]) else FALSE
+    return codes(found)
 
 
 _TRUE_OR_FALSE = Lookup([one | FALSE if one & TRUE else one for one in range(8)])
@@ -245,7 +259,27 @@ def tuple_outcomes(leaf: TupleIn, all_bounds: Sequence[Bounds | None], count: in
     ]
     if len(constant) == len(all_bounds):
         return _decided(leaf, constant, possible)
-    return codes([ANY if each else FALSE | NULL for each in possible])
+    single = _of_one_tuple(leaf, all_bounds, count)
+    return codes(
+        [
+            (TRUE if only else ANY) if each else FALSE | NULL
+            for each, only in zip(possible, single, strict=True)
+        ]
+    )
+
+
+def _of_one_tuple(leaf: TupleIn, all_bounds: Sequence[Bounds | None], count: int) -> list[bool]:
+    """Return whether each column has one value, never NULL, in all rows of a container."""
+    single = [True] * count
+    for bounds, type in zip(all_bounds, leaf.types, strict=True):
+        if bounds is None or not type.facts.plain:
+            return [False] * count
+        states, pairs = as_list(bounds.nulls), as_list(_single(bounds))
+        single = [
+            before and state == NO_NULL and pair == EQUAL
+            for before, state, pair in zip(single, states, pairs, strict=True)
+        ]
+    return single
 
 
 def _column(bounds: Bounds, type: ColumnType, values: Sequence[Value]) -> _TuplePositions:
@@ -255,7 +289,7 @@ def _column(bounds: Bounds, type: ColumnType, values: Sequence[Value]) -> _Tuple
     literals = [by_key[key] for key in keys]
     first = as_list(ranks(bounds.least, literals, after=False))
     end = as_list(ranks(bounds.greatest, literals, after=True))
-    if type.floating and not bounds.shared and literals and literals[-1] != literals[-1]:
+    if bounds.may_hide_nan(type) and literals and literals[-1] != literals[-1]:
         end = [len(literals)] * len(end)  # NaN may be in any float column
     end = [0 if state >= ONLY_NULL else stop for stop, state in zip(end, as_list(bounds.nulls), strict=True)]
     return _TuplePositions([positions[order_key(value)] for value in values], first, end)

@@ -266,8 +266,8 @@ MAX_EVALUATED_ROWS = 100_000
 """Rows of values that Spark evaluates for one condition; with more, the condition prunes no directory."""
 
 
-class DirectoryValues(NamedTuple):
-    """The rows of values that some columns have in directories for skewed values."""
+class ColumnValues(NamedTuple):
+    """The rows of values that some columns have in directories for skewed values, or in files of one value."""
 
     columns: tuple[str, ...]
     rows: list[Row]
@@ -275,7 +275,7 @@ class DirectoryValues(NamedTuple):
 
 def directory_values(
     snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot], conditions: Sequence[Collection[str]]
-) -> list[list[DirectoryValues]]:
+) -> list[list[ColumnValues]]:
     """Return for each condition the values of its columns, once for each choice of skewed columns.
 
     Args:
@@ -290,7 +290,7 @@ def directory_values(
     heavy, positions = heavy_tuples(snapshot.metadata, maps.distinct)
     numbers = maps.numbers.tolist()
 
-    def values(names: Collection[str], group: int) -> DirectoryValues | None:
+    def values(names: Collection[str], group: int) -> ColumnValues | None:
         tuples = heavy[group]
         own = [name for name in tuples.names if name in names]
         by = [name for name in partition_by if name in names]
@@ -306,7 +306,7 @@ def directory_values(
             (position[1], row) for position, row in different if position is not None and position[0] == group
         )
         rows = _rows_of_values(tuples, own, numbered)
-        return None if rows is None else DirectoryValues((*by, *own), rows)
+        return None if rows is None else ColumnValues((*by, *own), rows)
 
     return [
         [chosen for group in range(len(heavy)) if (chosen := values(names, group)) is not None]

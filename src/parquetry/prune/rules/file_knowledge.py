@@ -6,7 +6,7 @@ the files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -47,6 +47,7 @@ class FileKnowledge(Knowledge):
         metadata: the table's metadata.
         partitions: the partitions of the files.
         block: the files, or records that each summarise all files of a manifest chunk.
+        without_nan: columns whose rows with NaN are of no interest (see `Bounds.no_nan`).
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class FileKnowledge(Knowledge):
         metadata: TableMetadata,
         partitions: Sequence[PartitionSnapshot],
         block: FileBlock,
+        without_nan: Collection[str] = (),
     ) -> None:
         self._partition_by = metadata.partition_by
         self._columns = (
@@ -63,6 +65,7 @@ class FileKnowledge(Knowledge):
         )
         self._partitions = partitions
         self._block = block
+        self._without_nan = without_nan
         self._bounds: dict[str, BoundsInFiles | None] = {}
         self.count = block.count
 
@@ -70,8 +73,10 @@ class FileKnowledge(Knowledge):
         """Return the bounds of a column in each of the files, or None if it has no statistics."""
         if column in self._partition_by:
             return self._values(self._partition_by.index(column))
-        bounds = self._bounds_in_files(column)
-        return None if bounds is None else bounds.bounds
+        found = self._bounds_in_files(column)
+        if found is None:
+            return None
+        return found.bounds.without_nan() if column in self._without_nan else found.bounds
 
     def _values(self, position: int) -> Bounds:
         parts = self._block.parts.tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from parquetry.data_files import Flags
 from parquetry.metastore import FileBlock, PartitionSnapshot, RangedPartitions
 from parquetry.predicate import Match, match
 from parquetry.prune.condition import Condition
-from parquetry.prune.query_cache import MIN_CACHED_FILES, PrunedFiles
+from parquetry.prune.query_cache import MIN_CACHED_FILES, PrunedFiles, rejects
 from parquetry.prune.report.scan import Step
 from parquetry.prune.rule import PruningRequest, Remaining, Rule
 from parquetry.prune.rules.file_knowledge import FileKnowledge, spelled
@@ -95,6 +96,23 @@ def _only_used(
     return partitions.take(used), renumbered
 
 
+def _columns_without_nan(scan: PruningRequest, conditions: Sequence[Condition]) -> frozenset[str]:
+    """Return the float columns in which no row that satisfies all conditions has NaN.
+
+    NaN is above all numbers, so `c >= 1` may hold for it, but not `c >= 1 AND c <= 2`.
+    """
+    metadata = scan.snapshot.metadata
+    about = {name for each in conditions for name in each.about}
+    return frozenset(
+        column.name
+        for column in metadata.data_columns
+        if column.name in about and column.column_type.floating
+        if rejects(
+            [each.predicate for each in conditions if column.name in each.about], column.name, math.nan
+        )
+    )
+
+
 def _open_conditions(scan: PruningRequest) -> list[Condition]:
     return [condition for condition in scan.conditions if not condition.decided_by(scan.partition_by)]
 
@@ -121,6 +139,7 @@ class _FileEvaluator:
         data = {column.name for column in self._metadata.data_columns}
         self._unknown = {name for condition in conditions for name in condition.about} & data
         self.names = spelled(self._metadata, self._unknown)
+        self._without_nan = _columns_without_nan(scan, conditions)
         self.tally = Tally()
         self.certain = True
         self.count = 0
@@ -137,7 +156,7 @@ class _FileEvaluator:
         return block.project(np.flatnonzero(answers), self._scan.projected)  # CANNOT is 0
 
     def _answers(self, block: FileBlock) -> NDArray[np.uint8]:
-        knowledge = FileKnowledge(self._metadata, self._remaining.partitions, block)
+        knowledge = FileKnowledge(self._metadata, self._remaining.partitions, block, self._without_nan)
         answers = self.tally.combine(
             self._conditions, [match(condition.filter, knowledge) for condition in self._conditions]
         )
