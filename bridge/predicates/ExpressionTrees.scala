@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.util.{ArrayData, DateTimeUtils}
 import org.apache.spark.sql.parquetry.protocol.{Bridge, CharPadding, Json}
 import org.apache.spark.sql.parquetry.values.{BoxValue, InBoxes}
 import org.apache.spark.sql.types.{ArrayType, AtomicType, DataType, DatetimeType, Metadata, MetadataBuilder, NumericType, StructField, StructType}
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * Encodes Catalyst's expressions like V2's (`Json.ofExpression`). Many have no form for sources, and a V2
@@ -44,7 +45,7 @@ object ExpressionTrees {
   def isUnclear(e: Expression): Boolean = e.exists {
     case _: Literal | _: AttributeReference | _: InSet | _: BoxValue | _: InBoxes => false
     case CastExpression(child, dataType, _, _) => !Seq(child.dataType, dataType).forall(t => t.isInstanceOf[NumericType] || t.isInstanceOf[DatetimeType])
-    case other => BucketPredicate.unapply(other).isEmpty && CharPadding.unapply(other).isEmpty && !Bridge.terms.functions(name(other))
+    case other => BucketPredicate.unapply(other).isEmpty && CharPadding.unapply(other).isEmpty && !Set(name(other), other.getClass.getSimpleName.toUpperCase).exists(Bridge.terms.functions)
   }
 
   private def ofMembership(value: Expression, values: Seq[Any], dataType: DataType): JObject = value match {
@@ -89,10 +90,13 @@ object ExpressionTrees {
       case c: CastExpression => List("mode" -> JString(c.evalMode.toString))
       case l: Like => List("detail" -> JString(l.escapeChar.toString))
       case t: TimestampAdd => List("detail" -> JString(t.unit))
+      case t: TimestampDiff => List("detail" -> JString(t.unit))
       case _ => Nil
     }
     val zone = e match {
-      case z: TimeZoneAwareExpression => z.timeZoneId.toList.flatMap(id => List("zone" -> JString(id), "offsets" -> offsets(id)))
+      case z: TimeZoneAwareExpression => z.timeZoneId.toList.flatMap(ofZone)
+      case FromUTCTimestamp(_, Literal(id: UTF8String, _)) => ofZone(id.toString)
+      case ToUTCTimestamp(_, Literal(id: UTF8String, _)) => ofZone(id.toString)
       case _ => Nil
     }
     val ofClass = e match {
@@ -102,6 +106,7 @@ object ExpressionTrees {
     ("class" -> JString(ofClass)) :: ("type" -> JString(e.dataType.sql.toLowerCase)) :: more ++ zone
   }
 
+  private def ofZone(id: String): List[JField] = List("zone" -> JString(id), "offsets" -> offsets(id))
   private val byZone = new ConcurrentHashMap[String, JArray]
   private val first = Instant.parse("0001-01-01T00:00:00Z")
   private val end = Instant.parse("2100-01-01T00:00:00Z")

@@ -42,6 +42,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.joins.runtime.row_group_ranges import (
         ColumnRanges as ColumnRanges,
         have_one_row_group as have_one_row_group,
+        implied_ranges as implied_ranges,
         ranges_for_readers as ranges_for_readers,
     )
     from parquetry.joins.runtime.totals import (

@@ -79,6 +79,27 @@ def test_row_groups_are_left_out(
             assert fewer is None or (plans.rows_read(frame, f"{fact}.{table}") < 2500) == fewer, where
 
 
+@pytest.mark.parametrize(
+    ("table", "condition", "count"),
+    [
+        ("plain", "year(d) = 1975 AND month(d) = 3", 31),
+        ("plain", "s RLIKE '^390'", 11),
+        ("plain", "k + 1 = 500", 1),
+        ("plain", "CAST(n AS STRING) = '20.25'", 1),
+        ("plain", "lpad(CAST(k AS STRING), 6, '0') IN ('000017', '003999')", 2),
+        ("renamed", "substr(t, 1, 3) = '390'", 11),
+        ("orc", "year(d) = 1975 AND month(d) = 3", 31),
+    ],
+)
+def test_functions_leave_row_groups_out(
+    spark: SparkSession, fact: str, table: str, condition: str, count: int
+) -> None:
+    """A function of a column, which readers do not know, leaves row groups out by the range that it implies."""
+    frame = spark.sql(f"SELECT n FROM {fact}.{table} WHERE {condition}")
+    assert len(frame.collect()) == count
+    assert plans.rows_read(frame, f"{fact}.{table}") < 2500
+
+
 def test_many_sparse_values_are_looked_up(spark: SparkSession, fact: str) -> None:
     """Each row group has values from the whole range, so ranges prune none; but dictionaries show that most
     have no value of the set.

@@ -252,6 +252,75 @@ def _texts() -> Iterator[str]:
     )
 
 
+def _doubles_and_bits() -> Iterator[str]:
+    for x in ("d", "f", "i", "p9"):
+        yield from (
+            f"{name}({x})"
+            for name in ("exp", "expm1", "cbrt", "degrees", "radians", "ln", "log10", "log2", "log1p")
+        )
+        yield from (f"power({x}, {exponent})" for exponent in ("2", "3", "-1", "0.5D", "0", "-2", "1e3D", x))
+    for x in WHOLE:
+        yield from (f"shiftleft({x}, {n})" for n in ("0", "1", "31", "33", "-1"))
+        yield from (f"shiftright({x}, {n})" for n in ("0", "1", "31", "63", "-1"))
+        yield from (f"{x} {op} {n}" for op in "&|" for n in ("0", "1", "7", "6", "127", "-1"))
+        yield from (f"{x} << 2", f"{x} >> 2", f"12 & {x}", f"{x} & {x}_", f"5 | {x}")
+
+
+def _replaced_texts() -> Iterator[str]:
+    for x in ("s", "v"):
+        for search in ("'a'", "'ab'", "'b'", "'é'", "''", "'ba'"):
+            yield from (f"replace({x}, {search}, {by})" for by in ("''", "'z'", "'ab'", "'\u0001'", f"{x}_"))
+            yield f"replace({x}, {search})"
+        yield from (
+            f"translate({x}, {source}, {to})"
+            for source in ("'ab'", "'éa'", "'aa'", "''")
+            for to in ("'x'", "'ba'", "''")
+        )
+        yield from (
+            f"regexp_replace({x}, '{pattern}', '{by}')"
+            for pattern in ("a", "b.*", "ab", "ba?", "a|b", "[a]", "é.", "a*", "b$")
+            for by in ("", "x", "$0y")
+        )
+        yield from (
+            f"rpad({x}, {n}, {pad})" for n in ("0", "1", "2", "3", "5", "-1") for pad in ("'x'", "' '", "''")
+        )
+    yield from (
+        "regexp_replace(s, 'a', 'x', 2)",
+        "rpad(s, length(v), 'x')",
+        "concat_ws('-', s, v)",
+        "concat_ws('', 'x', s)",
+        "concat_ws('-', 'a', s, 'b')",
+        "concat_ws('é', s_, v, s)",
+        "concat_ws('-', coalesce(s, 'a'), coalesce(v, 'b'))",
+        "concat_ws(s, 'a', 'b')",
+        "concat_ws('-')",
+        "concat_ws('-', CAST(i AS STRING), s)",
+    )
+
+
+def _texts_of_numbers() -> Iterator[str]:
+    for x in WHOLE:
+        yield from (
+            f"lpad(CAST({x} AS STRING), {n}, '{pad}')" for n in (0, 1, 3, 5, 20) for pad in ("0", "x")
+        )
+    yield from (f"CAST({x} AS STRING)" for x in DECIMALS)
+    yield from (
+        f"regexp_extract(s, '{pattern}', {group})"
+        for pattern in (
+            "^a(b)",
+            "^(.*)",
+            "^(a|b)c?",
+            "^a(b)+",
+            "^(ab)*",
+            "(a)",
+            "^a(.)|(b)",
+            "^(?:a)(b)",
+            "^([^a]+)a?",
+        )
+        for group in (0, 1)
+    )
+
+
 def _choices() -> Iterator[str]:
     for x in ("i", "b", "f", "d", "p9", "s", "dt", "ts", "bo"):
         yield from (
@@ -389,6 +458,12 @@ def _timed() -> Iterator[str]:
             )
             for count in ("1", "-30")
         )
+        yield from (
+            f"timestampdiff({unit}, {pair})"
+            for unit in units
+            for pair in (f"{x}, {x}_", f"{x}, DATE'2026-03-08'", f"TIMESTAMP'1969-12-31 23:30:00', {x}")
+        )
+        yield from (f"months_between({x}, {other})" for other in ("dt_", "ts_", "DATE'2026-02-28'"))
         yield from (f"timestampadd(HOUR, i, {x})", f"timestampadd(MONTH, i, {x})", f"{x} + iv", f"{x} + im")
     for x in ("ts", "nt"):
         yield from (f"{part}({x})" for part in ("hour", "minute", "second"))
@@ -457,12 +532,29 @@ def _timed() -> Iterator[str]:
         "extract(DOW FROM dt)",
         "to_timestamp(dt)",
         "make_date(i, 1, 1)",
-        "to_utc_timestamp(ts, 'Asia/Tokyo')",
-        "from_utc_timestamp(ts, 'Asia/Tokyo')",
+        *(
+            f"{name}_utc_timestamp(ts, '{zone}')"
+            for name in ("from", "to")
+            for zone in ("Asia/Tokyo", "Europe/Berlin", "America/New_York")
+        ),
+        "from_utc_timestamp(ts, s)",
+        "months_between(DATE'2026-03-31', ts, false)",
     )
 
 
-CALLS = list(dict.fromkeys([*_arithmetic(), *_roundings(), *_casts(), *_texts(), *_choices()]))
+CALLS = list(
+    dict.fromkeys(
+        [
+            *_arithmetic(),
+            *_roundings(),
+            *_doubles_and_bits(),
+            *_casts(),
+            *_texts(),
+            *_replaced_texts(),
+            *_choices(),
+        ]
+    )
+)
 TIMED = list(dict.fromkeys(_timed()))
 
 OTHER_NAMES = {

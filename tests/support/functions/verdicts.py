@@ -6,6 +6,7 @@ files. Spark's values decide each condition here, so thousands of conditions nee
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -114,7 +115,7 @@ class Judged:
 
     Attributes:
         faults: what the planner claims, and Spark's values refute.
-        exact: the rows whose only value the planner knows.
+        exact: the rows whose value the planner knows, of a double nearly.
         decided: the containers that conditions left out, or took whole.
     """
 
@@ -147,7 +148,7 @@ class Judged:
             if any(isinstance(each, bytes) and self._rows.types[name].textual for name, each in here.items()):
                 continue
             found = ranges(expression, {name: constant_range(each) for name, each in here.items()})
-            self.exact += any(each.low is not None and each.low == each.high for each in found)
+            self.exact += any(map(_is_known, found))
             self._compare(found, [row], here)
 
     def check_runs(self, containers: Sequence[Container]) -> None:
@@ -317,6 +318,17 @@ def _near(type: ColumnType, value: Any) -> list[Any]:
     if type.textual:
         return [value + "a", value[:1], value[:-1], value.upper()]
     return []
+
+
+def _is_known(found: Range) -> bool:
+    """Return whether a range is a single value, or of doubles a small part of one, or of a month."""
+    if found.low is None or found.high is None:
+        return False
+    if isinstance(found.low, float) and math.isfinite(found.low):
+        return bool(
+            found.high - found.low <= max(1e-9 * abs(found.low), 0.5 if abs(found.low) > 10 else 1e-9)
+        )
+    return bool(found.low == found.high)
 
 
 def _allows(range: Range, value: Any) -> bool:

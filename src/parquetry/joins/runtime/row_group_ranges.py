@@ -17,7 +17,8 @@ before 1582 on the calendar.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import TypeAlias
 
 import msgspec
 import numpy as np
@@ -26,10 +27,14 @@ from parquetry.joins.runtime.cost_model import LIMITS
 from parquetry.joins.runtime.estimates import likely_matches
 from parquetry.joins.runtime.filterable import laid_out_within
 from parquetry.metastore import TableMetadata
-from parquetry.predicate import Compare, In, Opaque, Predicate, TupleIn
+from parquetry.predicate import And, Compare, In, Like, Opaque, Or, Predicate, TupleIn
+from parquetry.predicate.functions.texts import after_all
+from parquetry.predicate.like import head
 from parquetry.prune import Condition, Selection, before_gregorian, same_order_in_orc
 from parquetry.scan import ranges
 from parquetry.types import ColumnType, Value, order_key
+
+_Ends: TypeAlias = tuple[Value, Value]
 
 
 class ColumnRanges(msgspec.Struct, frozen=True):
@@ -38,13 +43,13 @@ class ColumnRanges(msgspec.Struct, frozen=True):
     Attributes:
         column: the column's name in the table.
         type: its type.
-        ends: the least and the greatest value of each range.
+        ends: the least and the greatest value of each range; None where it has none.
         values: the set, if readers should also look it up.
     """
 
     column: str
     type: ColumnType
-    ends: tuple[tuple[Value, Value], ...]
+    ends: tuple[_Ends, ...]
     values: tuple[Value, ...] = ()
 
 
@@ -78,6 +83,82 @@ def ranges_for_readers(
             ):
                 column_ranges.append(ColumnRanges(column, type, ((value, value),)))
     return column_ranges
+
+
+def implied_ranges(metadata: TableMetadata, conditions: Sequence[Condition]) -> list[ColumnRanges]:
+    """Return the ranges that conditions of the query imply, where the conditions themselves are not for readers.
+
+    Readers know no functions: `year(t) = 2026` implies that `t` is in one year, and `c RLIKE '^ab'` that `c`
+    is from `ab` to before `ac`.
+
+    Args:
+        metadata: the table's metadata.
+        conditions: the conditions, joined by AND.
+    """
+    found = []
+    for node in (part for condition in conditions for part in _conjuncts(condition.predicate)):
+        ranged = _ranged(node.implied) if isinstance(node, Opaque) and node.implied is not None else None
+        if ranged is not None and ranged.ends:
+            known = [end for ends in ranged.ends for end in ends if end is not None]
+            if known and _used(metadata, ranged.column, ranged.type, known, (metadata.format,)):
+                found.append(ranged)
+    return found
+
+
+def _conjuncts(predicate: Predicate) -> Iterator[Predicate]:
+    if isinstance(predicate, And):
+        for child in predicate.children:
+            yield from _conjuncts(child)
+    else:
+        yield predicate
+
+
+def _ranged(predicate: Predicate) -> ColumnRanges | None:
+    """Return the ranges of a column that a condition allows, or None if it allows NULL or is about more."""
+    match predicate:
+        case Compare("=" | "<=>", column, value, type) if value is not None:
+            return ColumnRanges(column, type, ((value, value),))
+        case Compare(">=" | ">", column, value, type) if value is not None:
+            return ColumnRanges(column, type, ((value, None),))
+        case Compare("<=" | "<", column, value, type) if value is not None:
+            return ColumnRanges(column, type, ((None, value),))
+        case In(column, values, type) if values:
+            return ColumnRanges(column, type, _few([(value, value) for value in values]))
+        case Like(column, pattern, escape, type) if type.unpadded:
+            beginning = head(pattern, escape)[0]
+            return ColumnRanges(column, type, ((beginning, after_all(beginning)),)) if beginning else None
+        case And(children):
+            return _within_all([found for each in children if (found := _ranged(each)) is not None])
+        case Or(children):
+            parts = [found for each in children if (found := _ranged(each)) is not None]
+            if len(parts) < len(children) or len({each.column for each in parts}) != 1:
+                return None
+            ends = [pair for each in parts for pair in each.ends]
+            return ColumnRanges(parts[0].column, parts[0].type, _few(ends))
+    return None
+
+
+def _within_all(parts: Sequence[ColumnRanges]) -> ColumnRanges | None:
+    """Return one part of an AND, narrowed by the others about its column if each is one range."""
+    if not parts:
+        return None
+    first = parts[0]
+    single = [each.ends[0] for each in parts if each.column == first.column and len(each.ends) == 1]
+    if len(first.ends) > 1 or not single:
+        return first
+    lows = [low for low, _ in single if low is not None]
+    highs = [high for _, high in single if high is not None]
+    ends = (max(lows, key=order_key, default=None), min(highs, key=order_key, default=None))
+    return ColumnRanges(first.column, first.type, (ends,))
+
+
+def _few(ends: Sequence[_Ends]) -> tuple[_Ends, ...]:
+    """Return ranges, or one range for all of them if they are too many."""
+    if len(ends) <= LIMITS.key_ranges:
+        return tuple(ends)
+    lows, highs = ([pair[side] for pair in ends] for side in (0, 1))
+    least = None if None in lows else min(lows, key=order_key)
+    return ((least, None if None in highs else max(highs, key=order_key)),)
 
 
 def _column_predicates(predicate: Predicate) -> list[Predicate]:
@@ -139,15 +220,28 @@ def _looked_up(metadata: TableMetadata, values: tuple[Value, ...]) -> tuple[Valu
     return () if dense or not LIMITS.key_ranges < len(values) <= LIMITS.looked_up_values else values
 
 
-def _used(metadata: TableMetadata, column: str, type: ColumnType, values: Sequence[Value]) -> bool:
-    """Return whether readers may use a column's values, given in order."""
+def _used(
+    metadata: TableMetadata,
+    column: str,
+    type: ColumnType,
+    values: Sequence[Value],
+    formats: Collection[str] = ("orc",),
+) -> bool:
+    """Return whether readers may use a column's values, given in order.
+
+    Args:
+        metadata: the table's metadata.
+        column: the column.
+        type: its type.
+        values: the values.
+        formats: the formats whose readers must compare such values as Spark does. Of times, which only those
+            of Parquet do, no ranges of runtime values were measured.
+    """
     if column in metadata.partition_by:
         return False
     if metadata.format == "orc":
-        least = values[0]
-        if isinstance(least, int) and before_gregorian(type.name, least):
+        if any(isinstance(value, int) and before_gregorian(type.name, value) for value in values):
             return False
         if any(isinstance(value, str) and not same_order_in_orc(value) for value in values):
             return False
-    # of times, which only readers of Parquet compare as Spark does, no ranges were measured
-    return "orc" in type.facts.reader_order
+    return any(each in type.facts.reader_order for each in formats)

@@ -20,6 +20,7 @@ from parquetry.joins import (
     filterable,
     has_parts,
     have_one_row_group,
+    implied_ranges,
     ranges_for_readers,
     scan_buckets,
 )
@@ -195,6 +196,8 @@ def _plan(request: ScanRequest, q: questions.PlanScan) -> answers.PlannedScan:
     ranges = ranges_for_readers(
         snapshot.metadata, [one.condition for one in request.runtime_conditions], selection
     )
+    single = have_one_row_group(snapshot.metadata, selection.bytes, block.count)
+    implied = [] if single else implied_ranges(snapshot.metadata, request.conditions)
     may_count = buckets is None and not q.opens_all
     counted = constant_files(snapshot, selection.partitions, block, q.columns) if may_count else None
     order = reported_order(request, q.columns, selection)
@@ -226,7 +229,7 @@ def _plan(request: ScanRequest, q: questions.PlanScan) -> answers.PlannedScan:
         partitions=_values(snapshot, partitions, q.columns),
         buckets=None if buckets is None else reported_buckets(buckets, settings, block.files),
         again=_evaluated_again(request),
-        row_groups=_ranges(ranges) + reported_threshold(request, selection),
+        row_groups=_ranges([*ranges, *implied]) + reported_threshold(request, selection),
         unused=unused(request.arrived, selection.report, {each.column for each in ranges}),
         order=order,
         native=None if native is None else answers.FileScan(native.reason),

@@ -21,6 +21,7 @@ from parquetry.predicate.evaluate import compare
 from parquetry.predicate.expression import ColumnReference, Constant, Expression, FunctionCall
 from parquetry.predicate.functions.comparisons import kind
 from parquetry.predicate.functions.monotone import CONSTANT
+from parquetry.predicate.functions.number_texts import number_of_text
 from parquetry.predicate.functions.table import directions, ranges
 from parquetry.predicate.functions.text_parts import kept_beginning, listed_items
 from parquetry.predicate.functions.texts import after_all
@@ -247,16 +248,7 @@ def _only_argument(expression: Expression, value: Value) -> Predicate | None:
         return None
     if expression.function in ("CONCAT", "||"):
         return _without_constants(expression, value)
-    if expression.function == "CAST" and isinstance(expression.args[0], ColumnReference):
-        name, type = expression.args[0].name, expression.args[0].type
-        if type.integral:
-            plain = value.isascii() and value.removeprefix("-").isdigit() and str(int(value)) == value
-            return (
-                bind.comparison("=", name, type, int(value), ColumnType("bigint"))
-                if plain
-                else bind.never(name)
-            )
-    return None
+    return number_of_text(expression, value)
 
 
 def _without_constants(call: FunctionCall, value: str) -> Predicate | None:

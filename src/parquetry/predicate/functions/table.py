@@ -20,7 +20,18 @@ from itertools import product
 from typing import NamedTuple, TypeAlias
 
 from parquetry.predicate.expression import ColumnReference, Constant, ConstantList, Expression
-from parquetry.predicate.functions import casts, comparisons, numbers, text_parts, texts, times
+from parquetry.predicate.functions import (
+    bits,
+    casts,
+    comparisons,
+    numbers,
+    replaced_texts,
+    text_parts,
+    texts,
+    time_differences,
+    times,
+    transcendental,
+)
 from parquetry.predicate.functions.comparisons import may_be
 from parquetry.predicate.functions.monotone import Monotone, Rule
 from parquetry.predicate.functions.values import NO_NULL, ONLY_NULL, UNKNOWN, Range, hull
@@ -62,7 +73,7 @@ def _common(types: Sequence[ColumnType | None]) -> ColumnType | None:
     return types[0] if types and all(each == types[0] for each in types) else None
 
 
-_INT, _BIGINT = ColumnType("int"), ColumnType("bigint")
+_INT, _BIGINT, _DOUBLE = ColumnType("int"), ColumnType("bigint"), ColumnType("double")
 _DATE, _TIMESTAMP = ColumnType("date"), ColumnType("timestamp")
 
 
@@ -87,6 +98,23 @@ def _parts() -> dict[str, Function]:
     }
 
 
+def _doubles() -> dict[str, Function]:
+    """Return the exponentials, logarithms, roots and powers of doubles."""
+    rules: dict[str, Rule] = {
+        "EXP": transcendental.EXP,
+        "EXPM1": transcendental.EXPM1,
+        "CBRT": transcendental.CUBE_ROOT,
+        "TODEGREES": transcendental.DEGREES,
+        "TORADIANS": transcendental.RADIANS,
+        "LOG": transcendental.LN,
+        "LOG10": transcendental.LOG10,
+        "LOG2": transcendental.LOG2,
+        "LOG1P": transcendental.LOG1P,
+    }
+    found = {name: Function(rule, _always(_DOUBLE)) for name, rule in rules.items()}
+    return {**found, **_rows(transcendental.POWER, _always(_DOUBLE), "POW", "POWER", partly=True)}
+
+
 FUNCTIONS: dict[str, Function] = {
     # numbers
     **_rows(numbers.PLUS, _same_number, "+", "ADD"),
@@ -102,9 +130,14 @@ FUNCTIONS: dict[str, Function] = {
     **_rows(numbers.CEILING, _always(_BIGINT), "CEIL", "CEILING", "ROUNDCEIL"),
     **_rows(numbers.ROUND, _same_number, "ROUND", partly=True),
     **_rows(numbers.ROUND_EVEN, _same_number, "BROUND", partly=True),
-    **_rows(numbers.SIGN, _always(ColumnType("double")), "SIGNUM", "SIGN"),
-    **_rows(numbers.ROOT, _always(ColumnType("double")), "SQRT"),
+    **_rows(numbers.SIGN, _always(_DOUBLE), "SIGNUM", "SIGN"),
+    **_rows(numbers.ROOT, _always(_DOUBLE), "SQRT"),
     **_rows(casts.cast, _always(None), "CAST", partly=True),
+    **_doubles(),
+    **_rows(bits.SHIFT_LEFT, _type_of(0), "SHIFTLEFT", "<<", partly=True),
+    **_rows(bits.SHIFT_RIGHT, _type_of(0), "SHIFTRIGHT", ">>", partly=True),
+    **_rows(bits.AND_BITS, _type_of(0), "&", partly=True),
+    **_rows(bits.OR_BITS, _type_of(0), "|", partly=True),
     # times
     **_parts(),
     **_rows(times.DATE_TRUNC, _type_of(1), "DATE_TRUNC", "TRUNCTIMESTAMP"),
@@ -122,6 +155,10 @@ FUNCTIONS: dict[str, Function] = {
     **_rows(times.SUBTRACT_DAYS, _always(_DATE), "DATE_SUB", "DATESUB"),
     **_rows(times.ADD_INTERVAL, _type_of(0), "TIMEADD", "TIMESTAMPADDINTERVAL"),
     **_rows(times.ADD_UNITS, _type_of(1), "TIMESTAMPADD"),
+    **_rows(time_differences.UNITS_BETWEEN, _always(_BIGINT), "TIMESTAMPDIFF"),
+    **_rows(time_differences.MONTHS_BETWEEN, _always(_DOUBLE), "MONTHSBETWEEN", partly=True),
+    **_rows(time_differences.FROM_UTC, _always(_TIMESTAMP), "FROMUTCTIMESTAMP", partly=True),
+    **_rows(time_differences.TO_UTC, _always(_TIMESTAMP), "TOUTCTIMESTAMP", partly=True),
     **_rows(times.DAYS_BETWEEN, _always(_INT), "DATE_DIFF", "DATEDIFF"),
     **_rows(times.DAYS_BETWEEN, _always(None), "SUBTRACTDATES"),
     **_rows(times.TIME_BETWEEN, _always(None), "SUBTRACTTIMESTAMPS"),
@@ -154,7 +191,15 @@ FUNCTIONS: dict[str, Function] = {
     **_rows(text_parts.SPLIT_PART, _always(STRING), "SPLITITEM", partly=True),
     **_rows(text_parts.INSTR, _always(_INT), "STRINGINSTR", partly=True),
     **_rows(text_parts.LOCATE, _always(_INT), "STRINGLOCATE", partly=True),
+    **_rows(text_parts.EXTRACT_GROUP, _always(STRING), "REGEXPEXTRACT", partly=True),
     **_rows(text_parts.FIND_IN_SET, _always(_INT), "FINDINSET", partly=True),
+    # texts with other characters
+    **_rows(replaced_texts.REPLACE, _always(STRING), "STRINGREPLACE", partly=True),
+    **_rows(replaced_texts.TRANSLATE, _always(STRING), "STRINGTRANSLATE", "TRANSLATE", partly=True),
+    **_rows(replaced_texts.REPLACE_EXPRESSION, _always(STRING), "REGEXPREPLACE", partly=True),
+    **_rows(replaced_texts.PAD_LEFT, _always(STRING), "STRINGLPAD", partly=True),
+    **_rows(replaced_texts.PAD_RIGHT, _always(STRING), "STRINGRPAD", partly=True),
+    **_rows(replaced_texts.CONCAT_WITH, _always(STRING), "CONCATWS", partly=True),
     # choices
     **_rows(comparisons.COALESCE, _common, "COALESCE"),
     **_rows(comparisons.GREATEST, _common, "GREATEST"),

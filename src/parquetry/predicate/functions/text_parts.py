@@ -11,6 +11,7 @@ Texts that are no UTF-8 become others in SPLIT: there only characters of ASCII l
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from parquetry.predicate.expression import FunctionCall
@@ -19,7 +20,16 @@ from parquetry.predicate.functions.texts import after_all, ascii_beginning, comm
 from parquetry.predicate.functions.values import UNKNOWN, OutOfRangeError, Range, ends_of, void
 
 BEGINNINGS = frozenset(
-    ("LEFT", "SUBSTRING", "SUBSTR", "RTRIM", "STRINGTRIMRIGHT", "SUBSTRINGINDEX", "SPLITITEM")
+    (
+        "LEFT",
+        "SUBSTRING",
+        "SUBSTR",
+        "RTRIM",
+        "STRINGTRIMRIGHT",
+        "SUBSTRINGINDEX",
+        "SPLITITEM",
+        "REGEXPEXTRACT",
+    )
 )
 """The functions whose results may be beginnings of their first argument; `kept_beginning` says which are."""
 
@@ -40,12 +50,53 @@ def kept_beginning(call: FunctionCall, result: str) -> str | None:
         return None if length is None else result[:length]
     if call.function in ("RTRIM", "STRINGTRIMRIGHT"):
         return result if isinstance(_blanks(call), str) else None
+    if call.function == "REGEXPEXTRACT":
+        return _before_group(call, result)
     delimiter, count = call.constant(1), call.constant(2)
     if not isinstance(delimiter, str) or not delimiter or not isinstance(count, int) or count < 1:
         return None
     if call.function == "SPLITITEM":
         return ascii_beginning(result) if count == 1 else None
     return result
+
+
+_FIRST_GROUP = re.compile(r"""
+    \^ ((?: \\[^a-zA-Z0-9] | [^\\^$.|?*+()\[\]{}] )*)                    # texts before the group
+    \( (?!\?) (?: \\. | \[ (?: \\. | [^\[\]\\&] )+ \] | [^()\[\]\\] )* \)   # the group, without groups in it
+    (?![*+?{])
+    """, re.VERBOSE)  # fmt: skip
+
+
+def _before_group(call: FunctionCall, result: str) -> str | None:
+    r"""Return what a text begins with if the first group of an expression at its start is `result`.
+
+    >>> from parquetry.predicate.expression import ColumnReference, Constant
+    >>> from parquetry.types import STRING, ColumnType
+    >>> arguments = (ColumnReference("c", STRING), Constant(r"^a\.(\d+)", STRING), Constant(1, ColumnType("int")))
+    >>> _before_group(FunctionCall("REGEXPEXTRACT", arguments), "12")
+    'a.12'
+    """
+    before = _text_before_group(call)
+    return None if before is None or not result or "\ufffd" in result else before + result
+
+
+def _text_before_group(call: FunctionCall) -> str | None:
+    """Return the text that a matching text begins with, up to the first group, or None if it is not known."""
+    pattern = call.constant(1)
+    found = _FIRST_GROUP.match(pattern) if isinstance(pattern, str) and call.constant(2) == 1 else None
+    if found is None or "\ufffd" in found[1]:
+        return None
+    return re.sub(r"\\(.)", r"\1", found[1])
+
+
+def _extracted(call: FunctionCall, low: str, high: str | None, nulls: int) -> Range:
+    """Return the range of the first group of an expression; it is empty in a text that begins otherwise."""
+    before = _text_before_group(call)
+    if before is None:
+        return UNKNOWN
+    common = low if low == high else "" if high is None else common_beginning(low, high)
+    begins = common.startswith(before) or (low != high and before.startswith(common))
+    return Range("", None if begins else "", nulls)
 
 
 def first_characters(call: FunctionCall) -> int | None:
@@ -212,3 +263,4 @@ SPLIT_PART: Rule = _of_text(_split_part)
 INSTR: Rule = _of_text(_instr)
 LOCATE: Rule = _locate
 FIND_IN_SET: Rule = _of_text(_find_in_set)
+EXTRACT_GROUP: Rule = _of_text(_extracted)

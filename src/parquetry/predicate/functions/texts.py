@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from parquetry.predicate.expression import Constant, FunctionCall
 from parquetry.predicate.functions.monotone import Rule, is_kind
 from parquetry.predicate.functions.values import UNKNOWN, OutOfRangeError, Range, ends_of, strict, void
-from parquetry.predicate.like import Rest, head
+from parquetry.predicate.like import Rest, head, matcher
 from parquetry.predicate.regular_expression import beginnings
 
 _GREATEST = "\U0010ffff"
@@ -203,7 +203,12 @@ def _like(call: FunctionCall, ranges: Sequence[Range]) -> Range:
     pattern = call.constant(1)
     if not isinstance(pattern, str):
         return UNKNOWN
-    text, rest = head(pattern, call.detail or "\\")
+    escape = call.detail or "\\"
+    text, rest = head(pattern, escape)
+    only = ranges[0].low
+    if rest is Rest.MORE and isinstance(only, str) and only == ranges[0].high and not ranges[0].fails:
+        found = matcher(pattern, escape)(only)
+        return Range(found, found, ranges[0].nulls)
     return _as_range(_begins(text, 0, rest)(call, ranges))
 
 
