@@ -18,7 +18,8 @@ FILES = 24
 _ROWS = (
     "SELECT CAST(id AS INT) AS id, ts, lpad(CAST(id AS STRING), 8, '0') AS code, CAST(ts AS DATE) AS day, "
     "concat('a/', lpad(CAST(id AS STRING), 8, '0'), '.x ') AS path, "
-    "IF(id % 3 = 0, NULL, CAST(id AS INT)) AS gappy, CAST(id / 4 AS DECIMAL(9,2)) AS price, id / 8.0D AS f "
+    "IF(id % 3 = 0, NULL, CAST(id AS INT)) AS gappy, CAST(id / 4 AS DECIMAL(9,2)) AS price, id / 8.0D AS f, "
+    "date_add(DATE'2026-03-01', CAST(id DIV 100 AS INT)) AS batch, concat('no ', id DIV 100) AS label "
     "FROM (SELECT id, TIMESTAMP'2026-01-01 00:00:00' + make_interval(0, 0, 0, 0, 0, CAST(id * 25 AS INT)) AS ts "
     f"FROM range({FILES * 100}))"
 )
@@ -108,6 +109,39 @@ CONDITIONS = (
     "NOT (coalesce(id, 0) >= 100)",
     "id + 1 < gappy + 1",
     "from_unixtime(unix_timestamp(ts), 'yyyy-MM-dd') = '2026-01-05'",
+    # functions of columns with one value in each file, which Spark evaluates
+    "dayname(batch) = 'Mon'",
+    "next_day(batch, 'MON') = DATE'2026-03-09'",
+    "date_format(batch, 'dd.MM.yyyy') IN ('05.03.2026', '07.03.2026')",
+    "concat_ws('-', year(batch), month(batch), day(batch)) = '2026-3-5'",
+    "CAST(label AS BINARY) = X'6E6F2037'",
+    "initcap(label) = 'No 7' AND id % 2 = 0",
+    "map('no 3', 1, 'no 5', 2)[label] = 2",
+    "label LIKE 'no _' AND label RLIKE '[57]$'",
+    "md5(concat(label, batch)) = md5('no 72026-03-08')",
+    "levenshtein(label, 'no 12') < 2 AND dayofweek(batch) = 3",
+    # further functions by their bounds
+    "f BETWEEN 12 AND 13",
+    "floor(f) = 30",
+    "replace(path, '/0000', '=') = 'a=0777.x '",
+    "regexp_replace(path, '[.]x', '') = 'a/00000777 '",
+    "translate(path, '/.', '__') = 'a_00000777_x '",
+    "regexp_extract(path, '^a/([0-9]+)', 1) = '00000777'",
+    "rpad(code, 10, 'x') = '00000777xx'",
+    "concat_ws('|', code, path) LIKE '00000777|%'",
+    "lpad(CAST(id AS STRING), 6, '0') = '000777'",
+    "CAST(price AS STRING) = '194.25'",
+    "timestampdiff(DAY, TIMESTAMP'2026-01-01 00:00:00', ts) = 20",
+    "datediff(HOUR, ts, TIMESTAMP'2026-02-01 00:00:00') < -200",
+    "months_between(ts, DATE'2025-12-01') > 2.55",
+    "from_utc_timestamp(ts, 'Asia/Tokyo') < TIMESTAMP'2026-01-01 10:00:00'",
+    "exp(f) < 10",
+    "ln(f + 1) < 1",
+    "power(f, 2) < 4",
+    "id >> 4 = 3",
+    "id & 4095 = 777",
+    "(id | 0) = 777",
+    "price % 1000 > 598",
 )
 """Conditions on a table of 24 files, each with 100 rows of following numbers and times."""
 
@@ -124,7 +158,8 @@ def tables(spark: SparkSession) -> Iterator[tuple[str, str]]:
     """A table of Parquetry's with 24 files, and one of plain Spark's with the same rows."""
     spark.sql("CREATE NAMESPACE lake.expressions")
     columns = (
-        "id INT, ts TIMESTAMP, code STRING, day DATE, path STRING, gappy INT, price DECIMAL(9,2), f DOUBLE"
+        "id INT, ts TIMESTAMP, code STRING, day DATE, path STRING, gappy INT, price DECIMAL(9,2), f DOUBLE, "
+        "batch DATE, label STRING"
     )
     spark.sql(f"CREATE TABLE lake.expressions.t ({columns})")
     spark.sql(

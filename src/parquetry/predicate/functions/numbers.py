@@ -175,6 +175,8 @@ def _remainder(call: FunctionCall, ranges: Sequence[Range]) -> Range | tuple[Ran
     each, divisor = ranges[0], call.constant(1)
     if any(one.void for one in ranges):
         return void(ranges)
+    if isinstance(divisor, Decimal) and not each.fails and divisor > 0:
+        return _decimal_remainder(call, each, divisor)
     if each.fails or type(divisor) is not int or divisor == 0:
         return UNKNOWN
     positive = call.function == "PMOD"
@@ -200,6 +202,19 @@ def _remainder(call: FunctionCall, ranges: Sequence[Range]) -> Range | tuple[Ran
     return Range(max(min(low, 0), 1 - divisor), min(high, divisor - 1), each.nulls)
 
 
+def _decimal_remainder(call: FunctionCall, each: Range, divisor: Decimal) -> Range:
+    """Return the range of the remainder of decimals that are not negative."""
+    try:
+        low, high = ends_of(call.args[0].type, each)
+    except OutOfRangeError:
+        return UNKNOWN
+    if not isinstance(low, Decimal) or low < 0 or not is_kind(call.type, "decimal"):
+        return UNKNOWN
+    if _EXACT.divide_int(low, divisor) != _EXACT.divide_int(high, divisor):
+        return Range(Decimal(0), divisor, each.nulls)
+    return Range(_EXACT.remainder(low, divisor), _EXACT.remainder(high, divisor), each.nulls)
+
+
 def _whole(rounding: str) -> Rule:
     """Return the rule of FLOOR or CEIL of a number, to a whole number or, with two arguments, to digits."""
 
@@ -218,6 +233,8 @@ def _whole(rounding: str) -> Rule:
         if len(call.args) == 2:
             return to_digits(call, ranges)
         each = ranges[0]
+        if each.nan and each.low is not None and each.high is not None and each.low > each.high:
+            return Range(0, 0, each.nulls)  # nothing but NaN
         found = monotone(call, [each._replace(nan=False)])
         if not each.nan or found.fails:
             return found

@@ -30,6 +30,7 @@ from parquetry.predicate.functions.values import (
     strict,
     void,
 )
+from parquetry.predicate.regular_expression import only_text
 from parquetry.types import STRING
 
 
@@ -125,7 +126,6 @@ def _translate(call: FunctionCall, each: Range, low: str, high: str | None) -> R
 
 _LITERAL_START = re.compile(r"([^\\^$.|?*+()\[\]{}])(?![?*{])")
 """A regular expression that begins with a character which each match begins with."""
-_LITERAL = re.compile(r"[^\\^$.|?*+()\[\]{}]+")
 
 
 def _replace_expression(call: FunctionCall, each: Range, low: str, high: str | None) -> Range:
@@ -135,8 +135,9 @@ def _replace_expression(call: FunctionCall, each: Range, low: str, high: str | N
         return UNKNOWN
     if len(call.args) > 3 and call.constant(3) != 1:
         return UNKNOWN
-    if _LITERAL.fullmatch(pattern) and "$" not in by and "\\" not in by:
-        return _replaced(each, low, high, pattern, by)
+    literal = only_text(pattern)
+    if literal and "$" not in by and "\\" not in by:
+        return _replaced(each, low, high, literal, by)
     start = _LITERAL_START.match(pattern)
     if start is None or "|" in pattern:
         return UNKNOWN
