@@ -160,8 +160,9 @@ def heavy_values(lake: Lake, q: questions.HeavyValues) -> answers.HeavyValueRows
     names = [() if done else each.columns for each, done in zip(q.conditions, understood, strict=True)]
     partitions = candidates(snapshot, request.filters, lake.recent)
     in_directories = directory_values(snapshot, partitions, names)
-    columns = {name for each in names for name in each}
-    selection = request.select(about=columns)
+    # directories have one value each, too
+    names = [() if found else each for each, found in zip(names, in_directories, strict=True)]
+    selection = request.select(about={name for each in names for name in each})
     in_files = file_constants(snapshot.metadata, selection.partitions, selection.block, names)
     return answers.HeavyValueRows(
         [[wired(found) for found in each] for each in map(chain, in_directories, in_files)]

@@ -23,7 +23,7 @@ from parquetry.predicate.functions.comparisons import kind
 from parquetry.predicate.functions.monotone import CONSTANT
 from parquetry.predicate.functions.number_texts import number_of_text
 from parquetry.predicate.functions.table import directions, ranges
-from parquetry.predicate.functions.text_parts import kept_beginning, listed_items
+from parquetry.predicate.functions.text_parts import keeps_bytes, kept_beginning, listed_items
 from parquetry.predicate.functions.texts import after_all
 from parquetry.predicate.functions.values import NO_NULL, Range, extremes
 from parquetry.predicate.nodes import Like, Or, Predicate, all_of, any_of, equal
@@ -279,9 +279,8 @@ def _beginning(op: str, expression: Expression, text: str) -> Predicate | None:
     if op in ("=", "<=>"):
         return begins
     if op in (">", ">="):
-        return (
-            bind.comparison(">=", name, type, text, STRING) if beginning == text[: len(beginning)] else None
-        )
+        kept = beginning == text[: len(beginning)] and (keeps_bytes(expression) or text.isascii())
+        return bind.comparison(">=", name, type, text, STRING) if kept else None
     if expression.function not in ("LEFT", "SUBSTRING", "SUBSTR"):
         return None
     return Or((bind.comparison("<", name, type, text, STRING), begins))

@@ -34,6 +34,11 @@ BEGINNINGS = frozenset(
 """The functions whose results may be beginnings of their first argument; `kept_beginning` says which are."""
 
 
+def keeps_bytes(call: FunctionCall) -> bool:
+    """Return whether a function of `BEGINNINGS` keeps bytes that are no text; others make U+FFFD of them."""
+    return call.function not in ("SPLITITEM", "REGEXPEXTRACT")
+
+
 def kept_beginning(call: FunctionCall, result: str) -> str | None:
     """Return what a text begins with if a function keeps a beginning of it that is `result`, or None.
 

@@ -19,12 +19,18 @@ def _toward_zero(number: int, unit: int) -> int:
 
 
 def _months(start: int, end: int) -> int:
-    """Return the whole months between two local times, toward zero."""
-    (first, of_first), (last, of_last) = map(_month_and_rest, (start, end))
-    months = last - first
-    if months > 0 and of_last < of_first:
-        return months - 1
-    return months + 1 if months < 0 and of_last > of_first else months
+    """Return the whole months between two local times, toward zero, as Java counts them.
+
+    A day that is not over does not count. Then the months and days decide, and the hours no more.
+    """
+    (first, of_first), (last, of_last) = (divmod(each, MICROS_PER_DAY) for each in (start, end))
+    if last > first and of_last < of_first:
+        last -= 1
+    elif last < first and of_last > of_first:
+        last += 1
+    months = [year * 12 + month - 1 for year, month, _ in map(civil_from_days, (first, last))]
+    days = [day for _, _, day in map(civil_from_days, (first, last))]
+    return _toward_zero((months[1] - months[0]) * 32 + days[1] - days[0], 32)
 
 
 def _month_and_rest(local: int) -> tuple[int, tuple[int, int]]:
