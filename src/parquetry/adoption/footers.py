@@ -25,7 +25,6 @@ from parquetry.data_files import (
     ids_in_footer,
     unfit_columns,
     unfit_statistics,
-    without_table_types,
 )
 from parquetry.errors import FileMissingError, UnsupportedError
 from parquetry.locations import is_absolute, is_any_own, join_relative
@@ -126,7 +125,7 @@ class NewFooters:
                     unfit[file.path] = sentences
         results = [ReadFooters() for _ in partitions]
         for file in files:
-            recorded = without_table_types(file, metadata.data_columns)
+            recorded = metadata.keep_record(file)
             for number, path in owners[file.path]:
                 results[number].files.append(msgspec.structs.replace(recorded, path=path))
         for whole, positions in owners.items():
@@ -230,7 +229,7 @@ def _records(
         path: msgspec.structs.replace(
             recorded[path],
             rows=file.rows,
-            columns=without_table_types(file, metadata.data_columns).columns,
+            columns=metadata.keep_record(file).columns,
             field_ids=file.field_ids,
         )
         for path, file in new_records.items()
