@@ -226,7 +226,7 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
             ColumnNotFoundError: the table has no such column.
         """
         wanted = name.lower()
-        for column in (*self.columns, *self.fields) if is_field(name) else self.columns:
+        for column in (*self.columns, *struct_fields(self.data_columns)) if is_field(name) else self.columns:
             if column.name.lower() == wanted:
                 return column
         names = ", ".join(column.name for column in self.columns)
@@ -238,13 +238,28 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
 
         A field of type char is none of them: it is read with the blanks that its file has.
         """
+        if any(is_field(column.name) for column in self.columns):  # as if it were a field of another one
+            return []
         return [field for field in struct_fields(self.data_columns) if field.column_type.name != "char"]
+
+    @property
+    def structs_with_statistics(self) -> frozenset[str]:
+        """Return the physical names of the columns some of whose fields surely have statistics in new files."""
+        limit, fields = self._kept_fields, struct_fields(self.data_columns)
+        if isinstance(limit, int):
+            return frozenset(field.owner for field in fields[:limit] if limit)
+        named = {path[0] for path in limit}
+        return frozenset(field.owner for field in fields if field.owner in named)
+
+    @property
+    def _kept_fields(self) -> int | list[tuple[str, ...]]:
+        """Return how many fields of structs have statistics, or which: paths of names in files."""
+        limit = settle(properties=self.properties)[FIELD_STATISTICS]
+        return limit if isinstance(limit, int) else [self.stored_path(path) for path in limit]
 
     def keep_record(self, file: FileRecord) -> FileRecord:
         """Return the record of a new file as the table keeps it, of a record that says all that is known."""
-        limit = settle(properties=self.properties)[FIELD_STATISTICS]
-        paths = limit if isinstance(limit, int) else [self.stored_path(path) for path in limit]
-        return without_table_types(bound_fields(file, paths), self.data_columns)
+        return without_table_types(bound_fields(file, self._kept_fields), self.data_columns)
 
     def stored_path(self, path: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names in files of a column or a field, or the same names if the table has none such."""
