@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.util.DateTimeUtils
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.parquetry.predicates.FieldPath
 import org.apache.spark.sql.parquetry.protocol.StepFacts
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 import org.apache.spark.sql.parquetry.versions.ScanRelation
@@ -23,7 +24,7 @@ case class KeySource(
   /** The form of the key, by its name in the protocol (`Form` in `joins/runtime/candidates.py`). */
   def form: String = key match {
     case _ if JoinRanges.extremes(key).nonEmpty => "ranges"
-    case _: AttributeReference => "column"
+    case FieldPath(_) => "column"
     case _ if ofPartitions => "partitions"
     case _ if widened.isDefined => "widened"
     case _ if KeyTuple.isFunction(key) && !nullSafe => "function"

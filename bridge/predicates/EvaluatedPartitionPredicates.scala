@@ -123,7 +123,7 @@ object EvaluatedPartitionPredicates {
   }
 
   /** Replaces tuples and lambdas by text, since Spark has no SQL for them. */
-  private def readable(e: Expression): Expression = e.transform {
+  private def readable(e: Expression): Expression = FieldPath.readable(e).transform {
     case Literal(values: InternalRow, t: StructType) =>
       Written(row(t.fields.indices.map(i => Literal(values.get(i, t(i).dataType), t(i).dataType).sql)), t)
     case tuple: CreateNamedStruct => Written(row(tuple.valExprs.map(readable(_).sql)), tuple.dataType)

@@ -28,7 +28,7 @@ object ExpressionTrees {
     case Literal(array: ArrayData, ArrayType(element: AtomicType, _)) if array.numElements <= WrittenOut.most =>
       of(CreateArray(array.toSeq[Any](element).map(Literal(_, element))))
     case l: Literal => Json.literal(l.value, l.dataType)
-    case a: AttributeReference => JObject("col" -> Json.strings(Seq(a.name)))
+    case FieldPath(path) => JObject("col" -> Json.strings(path))
     case WrittenOut(condition) => of(condition)
     case InSet(child, values) => ofMembership(child, values.toSeq, child.dataType)
     case ArrayContains(Literal(array: ArrayData, ArrayType(element: AtomicType, _)), value) if array.numElements > 0 =>
@@ -49,7 +49,7 @@ object ExpressionTrees {
   }
 
   private def ofMembership(value: Expression, values: Seq[Any], dataType: DataType): JObject = value match {
-    case a: AttributeReference => Json.ofMembership(Seq(a.name), values, dataType)
+    case FieldPath(path) => Json.ofMembership(path, values, dataType)
     case _ => function("IN", of(value) +: values.map(Json.literal(_, dataType)))
   }
 

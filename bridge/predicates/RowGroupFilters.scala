@@ -9,7 +9,7 @@ import org.apache.spark.sql.internal.connector.PredicateUtils
 import org.apache.spark.sql.sources
 import org.apache.spark.sql.parquetry.protocol.{FoundRanges, Json, RowGroupPart}
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate, Schemas}
-import org.apache.spark.sql.types.{BooleanType, DateType, StringType, TimestampType, VarcharType}
+import org.apache.spark.sql.types.{BooleanType, DataType, DateType, StringType, StructType, TimestampType, VarcharType}
 
 /**
  * Translates the predicates that readers may apply to row groups to the readers' form, with columns' names in
@@ -21,8 +21,9 @@ object RowGroupFilters {
 
   /** The readers' filters for ranges of needed values. */
   def fromRanges(ranges: Seq[FoundRanges], table: ParquetryTable): Array[sources.Filter] = ranges.flatMap { range =>
-    val column = Schemas.reference(range.column)
-    val dataType = table.logical(range.column).dataType match {
+    val path = FieldPath.parts(range.column)
+    val column = Schemas.reference(path: _*)
+    val dataType = path.foldLeft[DataType](table.logical)((struct, name) => struct.asInstanceOf[StructType](name).dataType) match {
       case _: VarcharType => StringType // Spark would refuse a join's values that are too long for the column
       case other => other
     }

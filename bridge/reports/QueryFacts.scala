@@ -16,7 +16,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Strategy
 import org.apache.spark.sql.parquetry.audit.AuditOutcome
 import org.apache.spark.sql.parquetry.filescans.{PlanNodes, ScanNode}
 import org.apache.spark.sql.parquetry.joingraph.LogicalNames
-import org.apache.spark.sql.parquetry.predicates.{EvaluatedDirectoryPredicates, EvaluatedPartitionPredicates}
+import org.apache.spark.sql.parquetry.predicates.{EvaluatedDirectoryPredicates, EvaluatedPartitionPredicates, FieldPath}
 import org.apache.spark.sql.parquetry.protocol.{Codec, Json}
 import org.apache.spark.sql.parquetry.rows.{RewriteRowsExec, RewrittenScan}
 import org.apache.spark.sql.parquetry.scan.{MetadataScan, ParquetryScan, Reported}
@@ -94,7 +94,7 @@ object QueryFacts {
    */
   private def untranslated(conditions: Seq[Expression], scan: Reported, ends: Set[ExprId]): JArray = {
     val filterable = scan match {
-      case ours: ParquetryScan => ours.filterAttributes().map(_.fieldNames().head).toSet
+      case ours: ParquetryScan => ours.filterable
       case _ => Set.empty[String]
     }
     val evaluated = scan match {
@@ -102,8 +102,8 @@ object QueryFacts {
       case _ => Set.empty[String]
     }
     def arrives(e: Expression) = e match {
-      case BinaryComparison(column: Attribute, _: ScalarSubquery) => filterable(column.name)
-      case BinaryComparison(_: ScalarSubquery, column: Attribute) => filterable(column.name)
+      case BinaryComparison(column, _: ScalarSubquery) => FieldPath.name(column).exists(filterable)
+      case BinaryComparison(_: ScalarSubquery, column) => FieldPath.name(column).exists(filterable)
       case _ => e.exists {
         case end: ScalarSubquery => ends(end.exprId)
         case other => other.isInstanceOf[DynamicPruning]

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{BaseEvalPython, Filter, Gene
 import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, DataSourceV2Strategy}
 import org.apache.spark.sql.parquetry.joingraph.LogicalNames
-import org.apache.spark.sql.parquetry.predicates.{EvaluatedPartitionPredicates, ExpressionTrees}
+import org.apache.spark.sql.parquetry.predicates.{EvaluatedPartitionPredicates, ExpressionTrees, FieldPath}
 import org.apache.spark.sql.parquetry.protocol.{AggregateAnswer, CharPadding, Json}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 import org.apache.spark.sql.parquetry.versions.ScanRelation
@@ -54,12 +54,10 @@ case class ScanBelow(
       "tree" -> (if (name.isEmpty && isReadable) ExpressionTrees.of(EvaluatedPartitionPredicates.unmarked(bare)) else JNull))
   }
 
-  /** The name of the column that an expression is, or None if it is none of the table's. */
-  def column(expression: Expression): Option[String] = expression match {
-    case a: AttributeReference if relation.outputSet.contains(a) && scan.table.logical.fieldNames.contains(a.name) && !scan.hiddenColumns(a.name) =>
-      Some(a.name)
-    case _ => None
-  }
+  /** The planner's name of the column or field that an expression is, or None if it is none of the table's. */
+  def column(expression: Expression): Option[String] = FieldPath.column(expression).filter(a =>
+    relation.outputSet.contains(a) && scan.table.logical.fieldNames.contains(a.name) && !scan.hiddenColumns(a.name))
+    .flatMap(_ => FieldPath.name(expression))
 
   /** The conditions that the scan was planned with. Others have values of joins, or no form for sources. */
   private lazy val planned: Set[Expression] = {

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, S
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
-import org.apache.spark.sql.parquetry.predicates.ExpressionTrees
+import org.apache.spark.sql.parquetry.predicates.{ExpressionTrees, FieldPath}
 import org.apache.spark.sql.parquetry.protocol.{Bridge, CatalogRef, EncodedList, JoinsAnswer, Json, Outcome, Settings, VerdictAnswer}
 import org.apache.spark.sql.parquetry.scan.{FewerFiles, ParquetryScan}
 
@@ -118,7 +118,7 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
     val question = JObject(candidate.source.scan.table.identity.toList ++ List[JField](
       Json.readOptions(candidate.source.relation.relation.options),
       "predicates" -> JArray(candidate.source.scan.asked.toList),
-      "columns" -> Json.strings(candidate.source.key.references.toSeq.map(_.name)),
+      "columns" -> Json.strings(FieldPath.names(candidate.source.key)),
       "expression" -> (if (candidate.source.form == "function") ExpressionTrees.ofKey(candidate.source.key) else JNull),
       "values_of" -> candidate.valuesOf.filter(_.table.ref == catalog).fold[JValue](JNull)(scan =>
         JObject(scan.table.identity.toList :+ ("predicates" -> JArray(scan.asked.toList): JField)))))

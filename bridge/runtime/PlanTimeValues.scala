@@ -13,7 +13,7 @@ import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.joingraph.{KeySource, KeyTuple, Lineage}
 import org.apache.spark.sql.parquetry.metadata.RowsScan
-import org.apache.spark.sql.parquetry.predicates.EvaluatedPartitionPredicates
+import org.apache.spark.sql.parquetry.predicates.{EvaluatedPartitionPredicates, FieldPath}
 import org.apache.spark.sql.parquetry.protocol.{AuditMode, Bridge, KnownFacts, StepFacts}
 import org.apache.spark.sql.parquetry.scan.RuntimeValues
 import org.apache.spark.sql.parquetry.versions.ScanRelation
@@ -122,11 +122,11 @@ object PlanTimeValues {
   }
 
   private def tree(source: KeySource, values: Set[Any]): Option[JValue] = source.key match {
-    case column: AttributeReference => Some(in(source, column, values))
+    case FieldPath(path) => Some(in(source, path, source.key.dataType, values))
     case _ if source.ofPartitions =>
       EvaluatedPartitionPredicates.values(source.scan.table, source.scan.planTimeConditions, Seq(InSet(source.key, values))).headOption.map(_.encoded)
     case key => source.widened.map { case (column, back) =>
-      in(source, column, values.map(value => back(Literal(value, key.dataType)).eval()) - null)
+      in(source, Seq(column.name), column.dataType, values.map(value => back(Literal(value, key.dataType)).eval()) - null)
     }.orElse(Option.when(source.form == "function")(RuntimeValues.ofKey(key, values.toSeq, source.scan.mostValues)))
   }
 
@@ -135,8 +135,8 @@ object PlanTimeValues {
     else EvaluatedPartitionPredicates.values(source.scan.table, source.scan.planTimeConditions,
       Seq(InSet(tuple.value, tuples.map(InternalRow.fromSeq).toSet))).headOption.map(_.encoded)
 
-  private def in(source: KeySource, column: AttributeReference, values: Set[Any]): JValue = {
-    val literals = values.toSeq.sorted(TypeUtils.getInterpretedOrdering(column.dataType)).map(LiteralValue(_, column.dataType))
-    RuntimeValues.tree(new Predicate("IN", (FieldReference.column(column.name) +: literals).toArray), source.scan.mostValues)
+  private def in(source: KeySource, column: Seq[String], dataType: DataType, values: Set[Any]): JValue = {
+    val literals = values.toSeq.sorted(TypeUtils.getInterpretedOrdering(dataType)).map(LiteralValue(_, dataType))
+    RuntimeValues.tree(new Predicate("IN", (FieldReference(column) +: literals).toArray), source.scan.mostValues)
   }
 }

@@ -10,6 +10,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.joingraph.{
   BroadcastSide, EquiJoin, JoinGraph, JoinRanges, JoinSide, KeyRangeFromFiles, KeySource, KeyTuple, LogicalNames, SharedScans, SubqueriesBesideOr}
+import org.apache.spark.sql.parquetry.predicates.FieldPath
 import org.apache.spark.sql.parquetry.protocol.{Bridge, CandidateFacts}
 
 /**
@@ -136,8 +137,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
     for (source <- sources if single.exists(_ eq source.scan)) {
       val outside = shared && RuntimePlacement.fromOutside(build)
       val (buildKey, ends) = (keys.lift(keyIndex), JoinRanges.extremes(source.key))
-      val byScan = source.scan.filterAttributes().map(_.fieldNames().head).toSet
-      val filterable = source.key.references.forall(a => byScan(a.name))
+      val filterable = FieldPath.names(source.key).forall(source.scan.filterable)
       // the build side's partitions are not listed for a scan that its values could not prune
       val planTimeValues = buildKey.filter(_ => from.isEmpty && filterable && source.scan.files > 1)
         .flatMap(PlanTimeValues.of(source, _, build))
@@ -150,7 +150,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
         scan = number(source.relation),
         report = source.scan.reportSoFar,
         bytes = Option.when(statistics.isPresent)(statistics.getAsLong),
-        column = if (ends.isEmpty) LogicalNames.of(source.key) else source.key.references.map(_.name).mkString(", "),
+        column = if (ends.isEmpty) LogicalNames.of(source.key) else FieldPath.names(source.key).map(FieldPath.shown).mkString(", "),
         form = source.form,
         filterable = filterable,
         join = number(join),
@@ -165,7 +165,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
         source = number(from.getOrElse(build)),
         plan = equal(build),
         tupleColumn = buildKey.flatMap(_ => KeyTuple.columnOf(source.key).map(_.name)
-          .orElse(Option.when(source.ofPartitions || source.form == "function")(LogicalNames.of(source.key)))),
+          .orElse(Option.when(source.ofPartitions || Set("function", "column")(source.form))(LogicalNames.of(source.key)))),
         narrowed = from.exists(!_.eq(build)),
         shared = shared && !outside,
         outside = outside,

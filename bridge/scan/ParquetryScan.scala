@@ -22,7 +22,7 @@ import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.sources
 import org.apache.spark.sql.parquetry.hash.BucketFunction
 import org.apache.spark.sql.parquetry.merging.{BucketReaderFactory, MergingReaderFactory, SliceReaderFactory}
-import org.apache.spark.sql.parquetry.predicates.RowGroupFilters
+import org.apache.spark.sql.parquetry.predicates.{FieldPath, RowGroupFilters}
 import org.apache.spark.sql.parquetry.protocol.{AggregateAnswer, BucketsAnswer, FoundRanges, Json, OrderAnswer, PiecesAnswer, ScanAnswer}
 import org.apache.spark.sql.parquetry.readers.{
   ConstantFileReaders, ErrorNamingReaderFactory, FileReaders, FileSplits, KeyedFilePartition, LaterFilePartition, OpenedFilesFactory,
@@ -174,7 +174,10 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   // predicates only if the query reads all partition columns.
 
   override def filterAttributes(): Array[NamedReference] =
-    if (plans.request.isReference) Array.empty else plans.estimate.filterable.filter(columnNames).map(n => Schemas.reference(n)).toArray
+    filterableNames.map(FieldPath.parts(_).head).distinct.filter(columnNames).map(n => Schemas.reference(n)).toArray
+  private def filterableNames: Seq[String] = if (plans.request.isReference) Nil else plans.estimate.filterable
+  /** The planner's names of the columns and fields whose runtime filters can prune something. */
+  def filterable: Set[String] = filterableNames.toSet
   /** Does nothing: other nodes of the plan may have this scan, too. `NodeScan` uses the values. */
   override def narrowBy(filters: Array[Expression]): Unit = ()
   /** Why a filter that arrived pruned nothing, or None if it pruned something or has not arrived. */

@@ -13,7 +13,7 @@ import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.execution.InSubqueryExec
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Strategy
 import org.apache.spark.sql.parquetry.predicates.{
-  EvaluatedPartitionPredicates, ExpressionTrees, GuardUntranslatablePredicates, PartitionPredicates}
+  EvaluatedPartitionPredicates, ExpressionTrees, FieldPath, GuardUntranslatablePredicates, PartitionPredicates}
 import org.apache.spark.sql.parquetry.protocol.Json
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -32,7 +32,9 @@ object RuntimeValues {
    */
   def tree(filter: Expression, most: Int): Option[JValue] = filter match {
     case in: InSubqueryExec => in.child match {
-      case column: AttributeReference => in.values().map(values => membership(Seq(column.name), column.dataType, values.toSeq, most))
+      case column: AttributeReference if column.dataType.isInstanceOf[StructType] && !isTuple(Seq(column.name)) => None
+      case FieldPath(path) if path.length == 1 || in.child.dataType.isInstanceOf[AtomicType] =>
+        in.values().map(values => membership(path, in.child.dataType, values.toSeq, most))
       case key if key.dataType.isInstanceOf[AtomicType] => in.values().map(values => ofKey(key, values.toSeq, most))
       case _ => None
     }
@@ -111,7 +113,11 @@ object RuntimeValues {
 
   /** The column or expression of a tuple's field. */
   private def of(field: StructField): JField =
-    ExpressionTrees.inField(field).fold[JField]("col" -> Json.strings(Seq(field.name)))("of" -> _)
+    ExpressionTrees.inField(field).fold[JField]("col" -> Json.strings(Seq(field.name)))(tree =>
+      tree \ "col" match {
+        case path: JArray => "col" -> path
+        case _ => "of" -> tree
+      })
 
   /**
    * Packs values: whole numbers, and types that Spark stores as such, as longs; floats as doubles; texts and

@@ -12,6 +12,9 @@ from collections.abc import Iterable, Iterator
 RESERVED = frozenset(("and", "or", "not", "in", "like", "escape", "between", "is", "null", "true", "false"))
 """Words that name a column only within backticks."""
 
+FIELD_SEPARATOR = "\x7f"
+"""Character between the parts of a field's name. SQL writes dots, which names of columns may have as well."""
+
 _PLAIN = re.compile(r"\w*[^\W\d]\w*")  # digits alone are a number
 _QUOTED = r"`((?:[^`]|``)+)`"
 _PART = re.compile(rf"\s*(?:{_QUOTED}|([^.`]*[^.`\s][^.`]*))\s*(?:(\.)|$)")
@@ -46,6 +49,25 @@ def join_name(parts: Iterable[str]) -> str:
     'lake.db.`a.b`'
     """
     return ".".join(map(part_text, parts))
+
+
+def field_name(path: Iterable[str]) -> str:
+    """Return the name of a column, or of a field within structs, as statistics and conditions have it.
+
+    >>> field_name(["a"]), field_path(field_name(["s", "t.u", "b"]))
+    ('a', ('s', 't.u', 'b'))
+    """
+    return FIELD_SEPARATOR.join(path)
+
+
+def field_path(name: str) -> tuple[str, ...]:
+    """Return the names that lead to a column or a field; see `field_name`."""
+    return tuple(name.split(FIELD_SEPARATOR))
+
+
+def is_field(name: str) -> bool:
+    """Return whether a name is of a field within a struct, and not of a column."""
+    return FIELD_SEPARATOR in name
 
 
 def parse_name(text: str) -> list[str]:

@@ -60,6 +60,7 @@ FLOORS = {
         {"bounds", "file_batch"},
         {"defaults", "statistics_batch"},
         {"stored_types"},
+        {"nested_fields"},
         {"records"},
     ),
     "iceberg": (

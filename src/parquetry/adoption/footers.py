@@ -1,7 +1,7 @@
 """Read footers for a sync: of the files that it adopts, and again of files with outdated records.
 
 A record is outdated if it was made before statistics had a trust (`data_files.records`), or if it says
-nothing of the field ids of a foreign file. It says what an earlier version believed. Until it is made anew,
+nothing of the field ids of a foreign file, or of the fields of structs. It says what an earlier version believed. Until it is made anew,
 its statistics may leave the file out of a query, but answer nothing and prove nothing. Rows, cells and
 buckets do not change.
 """
@@ -9,7 +9,7 @@ buckets do not change.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -25,9 +25,9 @@ from parquetry.data_files import (
     ids_in_footer,
     unfit_columns,
     unfit_statistics,
-    without_table_types,
 )
 from parquetry.errors import FileMissingError, UnsupportedError
+from parquetry.identifiers import is_field
 from parquetry.locations import is_absolute, is_any_own, join_relative
 from parquetry.metastore import PartitionSnapshot, TableMetadata, Transaction, row_sum
 from parquetry.predicate import Filter, KnownValues, Match, match
@@ -126,7 +126,7 @@ class NewFooters:
                     unfit[file.path] = sentences
         results = [ReadFooters() for _ in partitions]
         for file in files:
-            recorded = without_table_types(file, metadata.data_columns)
+            recorded = metadata.keep_record(file)
             for number, path in owners[file.path]:
                 results[number].files.append(msgspec.structs.replace(recorded, path=path))
         for whole, positions in owners.items():
@@ -181,6 +181,7 @@ def read_again(
         progress: called with the number of partitions read, and of all outdated ones.
     """
     snapshot = transaction.base
+    is_outdated = outdated_records(snapshot.metadata)
     outdated = [
         partition
         for partition in snapshot.partitions()
@@ -209,11 +210,19 @@ def read_again(
         yield Difference("changed", name, len(files), row_sum(list(files)), size, detail)
 
 
-def is_outdated(file: FileRecord) -> bool:
-    """Return whether a record was made before statistics had a trust, or before field ids."""
-    return (file.field_ids is None and not is_any_own(file.path)) or any(
-        statistics.trust == Trust.UNKNOWN for statistics in (file.columns or {}).values()
-    )
+def outdated_records(metadata: TableMetadata) -> Callable[[FileRecord], bool]:
+    """Return the test whether a record is from before statistics had a trust, field ids, or fields of structs."""
+    structs = metadata.structs_with_statistics
+
+    def is_outdated(file: FileRecord) -> bool:
+        known = file.columns or {}
+        return (
+            (file.field_ids is None and not is_any_own(file.path))
+            or any(statistics.trust == Trust.UNKNOWN for statistics in known.values())
+            or not (structs.isdisjoint(known) or any(map(is_field, known)))
+        )
+
+    return is_outdated
 
 
 def _records(
@@ -226,16 +235,17 @@ def _records(
         read = read_records(footers, metadata, root, list(paths), FooterVisitor())
         new_records |= {paths[file.path]: file for file in read}
     recorded = {file.path: file for file in files}
-    return {
+    made = {
         path: msgspec.structs.replace(
             recorded[path],
             rows=file.rows,
-            columns=without_table_types(file, metadata.data_columns).columns,
+            columns=metadata.keep_record(file).columns,
             field_ids=file.field_ids,
         )
         for path, file in new_records.items()
         if file.bytes == recorded[path].bytes
     }
+    return {path: file for path, file in made.items() if file != recorded[path]}
 
 
 def _by_folder(location: str, files: Sequence[FileRecord]) -> dict[str, dict[str, str]]:

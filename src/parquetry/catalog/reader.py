@@ -300,7 +300,8 @@ class CatalogReader:
         from parquetry.prune import each_file
 
         if where is not None:
-            return each_file(snapshot, _filter(where, snapshot.metadata.columns))
+            metadata = snapshot.metadata
+            return each_file(snapshot, _filter(where, (*metadata.columns, *metadata.fields)))
         return (
             (partition.values, file, join_location(partition.location, file.path))
             for partition in snapshot.partitions()

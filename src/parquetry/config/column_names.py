@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from parquetry.config.registry import PROPERTIES
+from parquetry.config.setting import parse_statistics_fields
 from parquetry.identifiers import (
     ordered_columns_text,
     parse_columns,
@@ -24,8 +25,10 @@ def rename_column(properties: Mapping[str, str], path: Sequence[str], new: str) 
     for name, setting in PROPERTIES.items():
         if name not in properties:
             continue
-        if setting.parse == parse_paths:
-            paths = parse_paths(properties[name])
+        if setting.parse in (parse_paths, parse_statistics_fields):
+            paths = setting.parse(properties[name])
+            if isinstance(paths, int):
+                continue
             if any(_begins(column_path, path) for column_path in paths):
                 renamed[name] = paths_text(
                     (*column_path[: len(path) - 1], new, *column_path[len(path) :])

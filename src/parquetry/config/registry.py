@@ -17,12 +17,14 @@ from parquetry.config.setting import (
     parse_share,
     parse_size,
     parse_size_or_none,
+    parse_statistics_fields,
     parse_wait,
 )
 from parquetry.identifiers import parse_column_lists, parse_columns, parse_ordered_columns, parse_paths
 
 SORT_BY = "sort-by"
 BLOOM_FILTER_COLUMNS = "bloom-filter-columns"
+FIELD_STATISTICS = "field-statistics"
 PARTITION_INDEXES = "partition-indexes"
 SKEWED_BY = "skewed-by"
 SKEWED_LOCATIONS = "skewed-locations"
@@ -110,6 +112,15 @@ TABLE_SETTINGS = (
         "Columns that get Bloom filters in the files. Readers then skip row groups without any of a few "
         "values, even if these are between the row group's minimum and maximum.",
         levels=EVERYWHERE,
+    ),
+    Setting(
+        FIELD_STATISTICS,
+        "32",
+        parse_statistics_fields,
+        "Fields of structs whose minimum, maximum and NULLs are recorded with each new file, as those of all columns are: "
+        "a number, which counts from the first field on, or names (`s.a, t`), which include all fields within. `0` "
+        "records none.",
+        levels=("property",),
     ),
     Setting(
         "distribution",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from parquetry.errors import ConfigurationError, PropertyError
+from parquetry.identifiers import parse_paths
 
 Level = Literal["option", "session", "property", "default"]
 """The level of a setting's value: an option of one read or write, the session, or a property of the table."""
@@ -109,6 +110,7 @@ def parse_size_or_none(text: str) -> int:
 _WAIT = re.compile(r"(\d+)\s*(ms|s|min|h)", re.IGNORECASE)
 _MILLISECONDS = {"ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000}
 _MAX_MILLISECONDS = 1 << 40
+_MAX_FIELDS = 1 << 31
 
 
 def parse_wait(text: str) -> int | None:
@@ -129,6 +131,23 @@ def parse_wait(text: str) -> int | None:
     if wait > _MAX_MILLISECONDS:
         raise ValueError("more than a lifetime")
     return wait or None
+
+
+def parse_statistics_fields(text: str) -> int | tuple[tuple[str, ...], ...]:
+    """Return how many fields of structs have statistics, or the paths of the structs and fields that have.
+
+    Raises:
+        ValueError: it is neither a number, nor a list of fields.
+
+    >>> parse_statistics_fields("32"), parse_statistics_fields("s.a, t")
+    (32, (('s', 'a'), ('t',)))
+    """
+    if text.strip().isdigit():
+        return min(int(text), _MAX_FIELDS)
+    try:
+        return parse_paths(text)
+    except ValueError:
+        raise ValueError("neither a number of fields, nor a list of them such as s.a, s.t.b") from None
 
 
 def choice_parser(*choices: str) -> Callable[[str], str]:

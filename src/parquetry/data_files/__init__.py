@@ -51,6 +51,12 @@ if FOR_TYPE_CHECKERS:
         unfit_statistics as unfit_statistics,
         unknown_columns as unknown_columns,
     )
+    from parquetry.data_files.nested_fields import (
+        StructField as StructField,
+        bound_fields as bound_fields,
+        struct_fields as struct_fields,
+        with_owners as with_owners,
+    )
     from parquetry.data_files.projected_files import (
         MAX_FILES_AS_RECORDS as MAX_FILES_AS_RECORDS,
         Interleaving as Interleaving,

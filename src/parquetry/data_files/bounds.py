@@ -15,8 +15,10 @@ from typing import Any
 import msgspec
 
 from parquetry.data_files.defaults import default_statistics, default_value, has_default
+from parquetry.data_files.nested_fields import StructField, lacks_field
 from parquetry.data_files.records import ColumnStatistics, FileRecord, TableColumn, Trust
 from parquetry.data_files.stored_types import Conversion, find_conversion
+from parquetry.identifiers import is_field
 from parquetry.predicate import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL
 from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import ColumnType, Family, Value
@@ -104,7 +106,7 @@ def bounds_reader(column: TableColumn) -> Callable[[FileRecord], FileBounds | No
     """
     kind, physical, filled = column.column_type, column.physical, has_default(column)
     default = default_value(column) if filled else None
-    if not kind.primitive:
+    if not is_described(column):
         return lambda _: None
 
     def read(file: FileRecord) -> FileBounds | None:
@@ -113,6 +115,8 @@ def bounds_reader(column: TableColumn) -> Callable[[FileRecord], FileBounds | No
             return None
         # Adopted files may spell a name in other letter case. Spark reads it, but fails if two columns match.
         spelled = [name for name in columns if name.lower() == physical.lower()]
+        if not spelled and isinstance(column, StructField) and not lacks_field(column, columns):
+            return None
         if not spelled and not filled:
             return FileBounds(None, None, nulls=file.rows, rows=file.rows, all_null=True)
         if not spelled and default is not None:
@@ -125,6 +129,15 @@ def bounds_reader(column: TableColumn) -> Callable[[FileRecord], FileBounds | No
     return read
 
 
+def is_described(column: TableColumn) -> bool:
+    """Return whether statistics say something of a column or field: its bounds, or a struct's NULLs."""
+    kind = column.column_type
+    is_struct = isinstance(column.type, dict) and column.type.get("type") == "struct"
+    return (kind.primitive or is_struct) and (
+        isinstance(column, StructField) or not is_field(column.physical)
+    )
+
+
 def bounds_from_statistics(
     kind: ColumnType, statistics: ColumnStatistics, rows: int | None
 ) -> FileBounds | None:
@@ -135,14 +148,18 @@ def bounds_from_statistics(
         statistics: of the column in the file.
         rows: how many rows the file has, or None if it is unknown.
     """
-    if statistics.stored is not None and find_conversion(statistics.stored, kind) != Conversion.SAME:
+    if (
+        kind.primitive
+        and statistics.stored is not None
+        and find_conversion(statistics.stored, kind) != Conversion.SAME
+    ):
         return None
     nulls, proof = statistics.nulls, statistics.trust == Trust.EXACT
     if statistics.trust == Trust.UNKNOWN and statistics.min is None and nulls == rows:
         nulls = None  # earlier versions called an ORC file without counts all NULL
     if nulls is not None and nulls == rows:
         return FileBounds(None, None, nulls=nulls, rows=rows, all_null=True, proof=proof)
-    pair = _convert(kind, statistics.min, statistics.max)
+    pair = _convert(kind, statistics.min, statistics.max) if kind.primitive else None
     if pair is None:
         return None if nulls is None else FileBounds(None, None, nulls=nulls, rows=rows, proof=proof)
     low, high, same = pair

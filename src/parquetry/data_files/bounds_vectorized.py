@@ -14,12 +14,14 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.data_files.bounds import MAX_DAY, FileBounds, bounds_from_statistics, pad_bounds
+from parquetry.data_files.bounds import MAX_DAY, FileBounds, bounds_from_statistics, is_described, pad_bounds
 from parquetry.data_files.defaults import default_statistics, default_value, has_default
 from parquetry.data_files.file_batch import FileColumns
+from parquetry.data_files.nested_fields import StructField, every_field
 from parquetry.data_files.records import ColumnStatistics, TableColumn, Trust
 from parquetry.data_files.statistics_batch import UNKNOWN, Flags, StatisticsColumn
 from parquetry.data_files.stored_types import Conversion, find_conversion
+from parquetry.identifiers import field_path
 from parquetry.predicate import MAX_LISTED_CONTAINERS, NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL, Bounds, Values
 from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import ColumnType, Family
@@ -51,7 +53,7 @@ def bounds_in_files(column: TableColumn, files: FileColumns) -> BoundsInFiles | 
         files: with statistics.
     """
     kind = column.column_type
-    if not kind.primitive or not files.count:
+    if not is_described(column) or not files.count:
         return None
     statistics, absent = _find_statistics(column, files)
     if statistics is None and not absent.any():
@@ -59,7 +61,8 @@ def bounds_in_files(column: TableColumn, files: FileColumns) -> BoundsInFiles | 
     if statistics is None:
         statistics = StatisticsColumn.from_records([None] * files.count)
     statistics = _drop_converted(kind, statistics)
-    converted = None if files.count <= MAX_LISTED_CONTAINERS else _convert(kind, statistics)
+    listed = files.count <= MAX_LISTED_CONTAINERS or not kind.primitive
+    converted = None if listed else _convert(kind, statistics)
     if converted is not None:
         return _in_arrays(kind, converted, statistics, absent, files)
     return _one_by_one(kind, statistics, absent, files)
@@ -68,7 +71,7 @@ def bounds_in_files(column: TableColumn, files: FileColumns) -> BoundsInFiles | 
 def list_bounds_in_files(column: TableColumn, files: FileColumns) -> list[FileBounds | None]:
     """Return the bounds of a column in each of many files, with None for a file without bounds."""
     kind = column.column_type
-    if not kind.primitive:
+    if not is_described(column):
         return [None] * files.count
     statistics, absent = _find_statistics(column, files)
     if statistics is None:
@@ -90,6 +93,8 @@ def _find_statistics(column: TableColumn, files: FileColumns) -> tuple[Statistic
     spellings = np.sum([variant.there for variant in named], axis=0) if named else np.zeros(files.count, int)
     filled = has_default(column)
     lacking = files.with_entries() & (spellings == 0)
+    if isinstance(column, StructField) and lacking.any():
+        lacking &= _lacks_field(column, files)
     default = default_value(column) if filled and lacking.any() else None
     if not filled:
         absent = lacking
@@ -111,10 +116,23 @@ def _find_statistics(column: TableColumn, files: FileColumns) -> tuple[Statistic
     return StatisticsColumn.from_records(records), absent
 
 
+def _lacks_field(field: StructField, files: FileColumns) -> Flags:
+    """Return which files surely lack a field, of those without an entry of it; see `lacks_field`."""
+    names = {each for name in files.names if (each := field_path(name)[0]).lower() == field.owner.lower()}
+    owners = {name: column for name in names if (column := files.statistics(name)) is not None}
+    there = np.sum([column.there for column in owners.values()], axis=0, initial=0)
+    complete = np.zeros(files.count, np.bool_)
+    for name in owners:
+        if (every := files.statistics(every_field(name))) is not None:
+            complete |= every.there & (every.nulls == 0)
+    without_owner = (there == 0) & (field.owner_default is None)
+    return np.asarray(without_owner | ((there == 1) & complete), np.bool_)
+
+
 def _drop_converted(kind: ColumnType, statistics: StatisticsColumn) -> StatisticsColumn:
     """Leave out the statistics of files whose type of the column Spark reads as other values."""
     types = statistics.belief.stored
-    if types is None:
+    if types is None or not kind.primitive:
         return statistics
     kept = {
         stored: stored is None or find_conversion(stored, kind) == Conversion.SAME for stored in set(types)

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.data_files.file_batch import FileColumns, RecordedFiles
+from parquetry.data_files.nested_fields import with_owners
 from parquetry.data_files.statistics_batch import Flags, Indices, Numbers, StatisticsColumn, numbers
 
 MAX_FILES_AS_RECORDS = 256
@@ -72,6 +73,7 @@ def in_all_spellings(files: FileColumns, names: Collection[str]) -> dict[str, St
         files: with statistics.
         names: the columns, as the table spells them for its files.
     """
+    names = with_owners(names)
     columns = {name: files.statistics(name) for name in names}
     if isinstance(files, RecordedFiles) or any(
         column is None or not np.array_equal(column.there, files.described) for column in columns.values()

@@ -22,6 +22,7 @@ from enum import Enum
 
 import msgspec
 
+from parquetry.data_files.nested_fields import struct_fields
 from parquetry.data_files.records import FileRecord, TableColumn
 from parquetry.errors import ValueTypeError
 from parquetry.types import ColumnType, Family, parse_type
@@ -273,7 +274,8 @@ def without_table_types(file: FileRecord, columns: Iterable[TableColumn]) -> Fil
     """
     if not file.columns:
         return file
-    types = {column.physical: column.column_type for column in columns}
+    every = tuple(columns)
+    types = {column.physical: column.column_type for column in (*every, *struct_fields(every))}
     statistics_by_name = {
         name: msgspec.structs.replace(statistics, stored=None)
         if statistics.stored is not None and name in types and _is_own_type(statistics.stored, types[name])

@@ -17,6 +17,7 @@ from typing import assert_never
 
 from parquetry import temporal
 from parquetry.errors import ColumnNotFoundError, UnsupportedError, ValueTypeError
+from parquetry.identifiers import field_path
 from parquetry.predicate.nodes import (
     FALSE,
     MAX_CONDITION_DEPTH,
@@ -116,8 +117,9 @@ def resolve(name: str, columns: Mapping[str, ColumnType]) -> tuple[str, ColumnTy
     for candidate, type in columns.items():
         if candidate.lower() == lower:
             return candidate, type
-    known = ", ".join(columns) or "none"
-    raise ColumnNotFoundError(f"Column {name!r} is not there: the columns to choose from are {known}.")
+    known = ", ".join(".".join(field_path(each)) for each in columns) or "none"
+    shown = ".".join(field_path(name))
+    raise ColumnNotFoundError(f"Column {shown!r} is not there: the columns to choose from are {known}.")
 
 
 def comparison(

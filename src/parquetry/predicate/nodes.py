@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from parquetry.identifiers import RESERVED, quote_part
+from parquetry.identifiers import RESERVED, field_path, is_field, quote_part
 from parquetry.predicate.expression import Expression
 from parquetry.types import BOOLEAN, STRING, ColumnType, Value, order_key, sql_literal
 
@@ -330,11 +330,13 @@ def truth_of(name: str) -> Compare:
 
 
 def name_text(name: str) -> str:
-    """Write a column's name, in backticks where SQL needs them.
+    """Write a column's name, in backticks where SQL needs them, or a field's with dots between its parts.
 
     >>> name_text('day'), name_text('my day'), name_text('in')
     ('day', '`my day`', '`in`')
     """
+    if is_field(name):
+        return ".".join(map(name_text, field_path(name)))
     if _PLAIN_NAME.fullmatch(name) and name.lower() not in RESERVED:
         return name
     return quote_part(name)

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from parquetry.identifiers import field_path
+
 AggregateCall = tuple[Literal["count", "min", "max", "count_distinct"], str | None]
 """A function and its column. `("count", None)` is COUNT(*), `count_distinct` COUNT(DISTINCT column)."""
 
@@ -123,4 +125,5 @@ class WholeAggregate(msgspec.Struct, frozen=True):
         >>> WholeAggregate([AggregateFunction("count", None), AggregateFunction("max", "v")]).text
         'count(*), max(v)'
         """
-        return ", ".join(f"{each.function}({each.column or '*'})" for each in self.functions)
+        names = [".".join(field_path(each.column or "*")) for each in self.functions]
+        return ", ".join(f"{each.function}({name})" for each, name in zip(self.functions, names, strict=True))

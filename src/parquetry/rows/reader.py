@@ -28,6 +28,7 @@ from parquetry.data_files import (
     footer_record,
     has_default,
     open_footer,
+    struct_fields,
 )
 from parquetry.errors import FileCorruptError, FileMissingError, ParquetryError, UnsupportedError
 from parquetry.locations import open_location
@@ -273,7 +274,7 @@ class _RowGroups(Knowledge):
         self, records: Sequence[FileRecord], columns: Sequence[TableColumn], partition: Mapping[str, Value]
     ) -> None:
         self._files = RecordedFiles(records)
-        self._columns = {column.name: column for column in columns}
+        self._columns = {column.name: column for column in (*columns, *struct_fields(columns))}
         self._partition = partition
         self.count = len(records)
 

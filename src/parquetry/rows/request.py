@@ -8,6 +8,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from parquetry.data_files import FileRecord, TableColumn
+from parquetry.identifiers import field_path
 from parquetry.predicate import TRUE, Filter, columns_of
 from parquetry.rows.arrow_types import arrow_schema
 from parquetry.types import Value
@@ -46,7 +47,7 @@ class ReadRequest:
     def read(self) -> tuple[TableColumn, ...]:
         """Return the columns to read: the given ones, and further ones of the condition."""
         names = {column.name for column in self.columns}
-        about = columns_of(self.filter.node) - names
+        about = {field_path(name)[0] for name in columns_of(self.filter.node)} - names
         others = (column for column in (*self.data_columns, *self.partition_by) if column.name in about)
         return (*self.columns, *others)
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquetry.errors import UnsupportedError
+from parquetry.identifiers import field_path
 from parquetry.predicate import (
     And,
     BooleanConstant,
@@ -102,13 +103,13 @@ class _Evaluator:
             case Not(child):
                 return pc.invert(self.truth(child))
             case Compare(op, column, value, type):
-                return _compare(op, self._columns[column], value, type)
+                return _compare(op, self._array(column), value, type)
             case In():
                 return self._contained(node)
             case TupleIn(names, rows, types):
                 return self._tuples(names, rows, types)
             case IsNull(column):
-                return pc.is_null(self._columns[column])
+                return pc.is_null(self._array(column))
             case Like():
                 return self._like(node)
             case BooleanConstant(truth):
@@ -117,13 +118,21 @@ class _Evaluator:
                 raise UnsupportedError(f"The condition {node} cannot be evaluated: {node.reason}.")
         assert_never(node)
 
+    def _array(self, name: str) -> pa.Array:
+        """Return the values of a column, or of a field, which is NULL where a struct above it is."""
+        array = self._columns.get(name)
+        if array is not None:
+            return array
+        column, *within = field_path(name)
+        return pc.struct_field(self._columns[column], within)
+
     def _constant(self, truth: bool | None) -> pa.Array:
         return (
             pa.nulls(self._count, pa.bool_()) if truth is None else pa.repeat(pa.scalar(truth), self._count)
         )
 
     def _contained(self, node: In) -> pa.Array:
-        array = self._columns[node.column]
+        array = self._array(node.column)
         if not node.values:
             return self._constant(None if node.has_null else False)
         values = [value for value in node.values if value == value]
@@ -143,7 +152,7 @@ class _Evaluator:
         result = self._constant(False)
         for row in rows:
             parts = (
-                _compare("=", self._columns[name], value, type)
+                _compare("=", self._array(name), value, type)
                 for name, value, type in zip(names, row, types, strict=True)
             )
             result = pc.or_kleene(result, functools.reduce(pc.and_kleene, parts, self._constant(True)))
@@ -152,7 +161,7 @@ class _Evaluator:
     def _like(self, node: Like) -> pa.Array:
         """Match each distinct value once."""
         matches = matcher(node.pattern, node.escape)
-        coded = self._columns[node.column].dictionary_encode()
+        coded = self._array(node.column).dictionary_encode()
         texts = map(_text_of(node.type), _plain_values(node.type, coded.dictionary))
         return pa.array([matches(text) for text in texts], pa.bool_()).take(coded.indices)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from parquetry.data_files import FileBounds, FileRecord, TableColumn, bounds_reader
+from parquetry.identifiers import field_path
 from parquetry.texts import quantity, shorten
 
 _MAX_VALUE = 60
@@ -59,7 +60,7 @@ def broken_claims(
     if file.rows is not None and rows != file.rows:
         yield f"has {quantity(rows, 'row')}, and its record says {file.rows}"
     for name, claimed in bounds.items():
-        yield from _broken_bounds(name, facts[name], claimed)
+        yield from _broken_bounds(".".join(field_path(name)), facts[name], claimed)
 
 
 def _broken_bounds(name: str, facts: ColumnFacts, claimed: FileBounds) -> Iterator[str]:

@@ -75,3 +75,22 @@ def test_foreign_ids_alone_are_a_reason_to_compact() -> None:
     """A file of the right size is rewritten, too, and no other file with it."""
     files = [FileRecord(str(state), 128, 1, field_ids=state) for state in IdsInFile]
     assert [files[i].field_ids for i in worth_rewriting(files, PLAIN, {}, "/t", 128)] == [IdsInFile.FOREIGN]
+
+
+def test_records_without_fields_of_structs_are_read_again(lake: PythonLake) -> None:
+    """An earlier version recorded columns alone; a second sync has nothing to do, nor one of a table without fields."""
+    kind = {"type": "struct", "fields": [{"name": "a", "type": "long", "nullable": True, "metadata": {}}]}
+    for name, properties in (("kept", {}), ("none", {"field-statistics": "0"})):
+        lake.create(name, {"s": kind}, properties=properties)
+        table = lake.write(name, "f.parquet", [{"s": {"a": 1}}])
+        (partition,) = table.partitions()
+        (file,) = partition.files
+        assert file.columns is not None
+        old = {column: each for column, each in file.columns.items() if column == "s"}
+        transaction = Transaction(table, "append")
+        transaction.replace((), [msgspec.structs.replace(file, columns=old)])
+        before = commit(transaction)
+        now = lake.sync(name)
+        assert (now.version > before.version) == (name == "kept")
+        assert [each.columns for part in now.partitions() for each in part.files] == [file.columns]
+        assert lake.sync(name).version == now.version

@@ -18,6 +18,7 @@ TEXTS = {
     "compression": ("gzip", "zstd"),
     "sort-by": ("a", "b, c"),
     "bloom-filter-columns": ("a", "b, c"),
+    "field-statistics": ("8", "s.a, t"),
     "distribution": ("auto", "none"),
     "partition-order": ("p", "p desc"),
     "partition-indexes": ("p", "q; p, q"),
@@ -55,6 +56,7 @@ TEXTS = {
 OF_TABLES = {
     "purge-on-overwrite", "publish", "partition-columns-in-files", "vacuum-retention-check", "vacuum-grace-hours", "partition-order", "partition-indexes", "skewed-by", "skewed-locations", "auto-skew-share", "auto-skew-values",
     "list-bucketing-rules", "clustered-by", "bucketing-version", "hive-compatible", "bucket-begin-partition",
+    "field-statistics",
 }  # fmt: skip
 """Two texts for each setting, of different values."""
 OF_SESSIONS = {"audit", "audit-values"}
@@ -79,7 +81,7 @@ def test_every_setting_is_tested() -> None:
     Each setting but the settings of tables or sessions alone can be given at every level.
     """
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 18 * 6 + 16 * 1 + 2 * 1 + 3
+    assert len(PAIRS) == 18 * 6 + 17 * 1 + 2 * 1 + 3
     for setting in TABLE_SETTINGS:
         narrow = {**dict.fromkeys(OF_TABLES, ("property",)), **dict.fromkeys(OF_SESSIONS, ("session",))}
         narrow["history-statements"] = ("session", "property")  # no option of one write decides it
@@ -107,6 +109,7 @@ def test_defaults_hold_where_nothing_is_given() -> None:
         assert (settings[setting.name] is None) == (setting.default is None)
     assert DEFAULTS == {
         "target-file-size": "128mb",
+        "field-statistics": "32",
         "distribution": "auto",
         "auto-skew-share": "0.05",
         "auto-skew-values": "16",

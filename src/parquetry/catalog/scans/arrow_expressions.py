@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from parquetry.identifiers import field_name
 from parquetry.predicate import And, Compare, In, IsNull, Not, Or, Predicate
 from parquetry.rows import matching_rows
 from parquetry.types import INTEGERS, ColumnType, decimal_from_unscaled
@@ -77,7 +78,7 @@ def read_expression(expression: pc.Expression, schema: pa.Schema) -> ReadFilter 
     >>> schema = pa.schema([("a", pa.int32()), ("s", pa.struct([("f", pa.float64())]))])
     >>> read = read_expression((pc.field("a") > 1) & (pc.field("s", "f") > 0.5), schema)
     >>> str(read.of_columns), read.paths
-    ('a > 1', {'a': ['a'], 's\\x00f': ['s', 'f']})
+    ('a > 1', {'a': ['a'], 's\\x7ff': ['s', 'f']})
     """
     try:
         message = _decode(bytes(expression.to_substrait(_in_substrait(schema), allow_arrow_extensions=True)))
@@ -196,7 +197,7 @@ class _ExpressionReader:
             here = here.type.field(_number(segment, 1))
             path.append(str(here.name))
             self._has_field = True
-        name = "\0".join(path)
+        name = field_name(path)
         self._paths[name] = path
         return name
 

@@ -20,9 +20,9 @@ from sqlglot.tokenizer_core import TokenType
 
 from parquetry.catalog.scans.arrow_expressions import read_expression
 from parquetry.catalog.scans.libraries import NarrowableScan, require_extra
-from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
+from parquetry.errors import ColumnNotFoundError, NamespaceNotFoundError, TableNotFoundError, UnsupportedError
 from parquetry.identifiers import quote_part
-from parquetry.predicate import And
+from parquetry.predicate import And, Predicate
 
 if TYPE_CHECKING:
     import duckdb
@@ -94,10 +94,12 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]
             return self._scanner_of(scan, wanted, filter)
         if read is None:
             return self._scanner_of(scan.select(*wanted) if wanted else scan, wanted)
-        tests = [read.of_columns, read.of_fields] if scan.is_limited else [read.of_fields]
-        if read.of_columns is not None and not scan.is_limited:
-            scan = scan.filter(read.of_columns)
-        tested = tuple(each for each in tests if each is not None)
+        conditions = [each for each in (read.of_columns, read.of_fields) if each is not None]
+        tested: tuple[Predicate, ...] = ()
+        for condition in conditions:
+            narrowed = None if scan.is_limited else _narrow(scan, condition)
+            tested = (*tested, condition) if narrowed is None else tested
+            scan = narrowed or scan
         names = dict.fromkeys([*wanted, *(read.roots if tested else [])])
         return self._scanner_of(
             scan.select(*names) if names else scan,
@@ -140,6 +142,14 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]
     def partition_expression(self) -> pc.Expression:
         """Return the guarantee for all rows: none."""
         return pc.scalar(True)
+
+
+def _narrow(scan: NarrowableScan, condition: Predicate) -> NarrowableScan | None:
+    """Return the scan with a condition, or None if it is about a field that the scan cannot test."""
+    try:
+        return scan.filter(condition)
+    except ColumnNotFoundError:
+        return None
 
 
 def _has_floats(types: Iterable[pa.Field | pa.DataType]) -> bool:

@@ -145,7 +145,8 @@ def bind_filter(snapshot: ms.TableSnapshot, where: str | Predicate, zone: str | 
         FilterError: the text cannot be read, or the table has no such column.
         ColumnNotFoundError: the table has no column of a `Predicate`.
     """
-    types = {column.name: column.column_type for column in snapshot.metadata.columns}
+    metadata = snapshot.metadata
+    types = {column.name: column.column_type for column in (*metadata.columns, *metadata.fields)}
     if isinstance(where, str):
         return parse_filter(where, types, zone or "UTC")
     if not isinstance(where, Predicate):

@@ -1,4 +1,4 @@
-"""The top-level columns of a Parquet file, and how the raw bounds of each become comparable values."""
+"""The columns and fields of a Parquet file, and how the raw bounds of each become comparable values."""
 
 from __future__ import annotations
 
@@ -22,15 +22,17 @@ Convert = Callable[[bytes], Any]
 
 
 class Leaf(NamedTuple):
-    """A top-level column, and its position among the columns of values.
+    """A column or a field of a struct, and its position among the columns of values.
 
     Attributes:
-        node: the column.
+        node: the column or the field.
         position: of its first column of values in the file.
         leaves: how many columns of values it has.
         convert: converts a raw bound, to None if it is useless. None if no bound of the column is useful.
         signed: whether raw bounds that are compared as signed numbers are in the right order.
         calendar: `date` or `timestamp`, or None for other types.
+        required: whether no row is NULL. A field is NULL where a struct above it is.
+        within: whether it is a field of a struct.
     """
 
     node: SchemaNode
@@ -39,6 +41,22 @@ class Leaf(NamedTuple):
     convert: Convert | None
     signed: bool
     calendar: str | None
+    required: bool
+    within: bool = False
+
+    @property
+    def is_struct(self) -> bool:
+        """Whether it has fields of its own: it is no array, map, or variant, and no value."""
+        node = self.node
+        return bool(node.children) and not node.repeated and not node.annotation
+
+    def fields(self) -> Iterator[Leaf]:
+        """Yield the fields directly within a struct."""
+        position = self.position
+        for node in self.node.children if self.is_struct else ():
+            required = self.required and node.required
+            yield Leaf(node, position, node.leaves, *_use(node), required, within=True)
+            position += node.leaves
 
 
 def top_level(footer: ParquetFooter) -> Iterator[Leaf]:
@@ -46,9 +64,12 @@ def top_level(footer: ParquetFooter) -> Iterator[Leaf]:
     position = 0
     for node in footer.columns:
         count = node.leaves
-        convert, signed, calendar = (None, False, None) if node.nested else _meaning(node)
-        yield Leaf(node, position, count, convert, signed, calendar)
+        yield Leaf(node, position, count, *_use(node), node.required)
         position += count
+
+
+def _use(node: SchemaNode) -> tuple[Convert | None, bool, str | None]:
+    return (None, False, None) if node.nested else _meaning(node)
 
 
 @lru_cache(maxsize=1024)

@@ -1,21 +1,6 @@
 """Read the statistics in a Parquet file's footer: rows, and for each column size, NULLs, minimum and maximum.
 
-This module alone decides how far a Parquet file's statistics are believed. What is not believed is
-not recorded. The rules:
-
-- **The file.** A footer that contradicts itself tells the file's size alone. It counts other rows than its
-  row groups, a column has other values than rows, or more NULLs than values.
-- **The writer** decides between nothing, bounds and exact numbers (`parquet_writers`).
-- **The kind of the bounds.** The deprecated `min` and `max` count for signed numbers only, and never for
-  decimals, as in parquet-java. Old writers compared the bytes of all other types as signed ones. The newer
-  `min_value` and `max_value` count if the footer says that they follow the type's order.
-- **The type.** `parquet_leaves` knows which types have bounds. The reader's type may differ: `stored_types`.
-- **Texts and binaries** may be shortened. Their bounds are exact if the file says so, or if the writer is
-  known never to shorten them, or if this library has just written the file without shortening.
-- **Dates and times before 1900** count only if Spark 3 or later has written them in the new calendar.
-
-Every top-level column of a file is recorded. So a column without an entry is known to be missing from the
-file. The module `bounds` turns the record back into bounds for a predicate.
+`parquet_columns` decides how far the statistics are believed.
 """
 
 from __future__ import annotations
@@ -33,23 +18,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from parquetry.data_files.bounds import column_statistics, is_ancient
 from parquetry.data_files.footers.orc_statistics import from_bridge
 from parquetry.data_files.footers.other_readers import find_obstacle
+from parquetry.data_files.footers.parquet_columns import read_columns
 from parquetry.data_files.footers.parquet_footer import (
     ENCRYPTED_MAGIC,
     LENGTH_AND_MAGIC_BYTES,
     MAGIC,
-    Chunk,
     ParquetFooter,
 )
-from parquetry.data_files.footers.parquet_leaves import Leaf, top_level
-from parquetry.data_files.footers.parquet_writers import ParquetWriter, parquet_writer
-from parquetry.data_files.records import ColumnStatistics, FileRecord, Trust
+from parquetry.data_files.footers.parquet_writers import parquet_writer
+from parquetry.data_files.records import FileRecord
 from parquetry.errors import FileCorruptError, FileMissingError, ParquetryError, WarehouseError
 
-_BYTE_ARRAYS = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
-_LEGACY_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 TAIL_BYTES = 64 * 1024
 """How much of a file's end is read before its footer's length is known. A footer is seldom longer."""
 
@@ -190,7 +171,7 @@ def footer_record(
     if footer.rows is None:
         return FileRecord(path=name, bytes=size, modified=modified, field_ids=obstacle)
     writer = parquet_writer(footer.created_by)
-    columns = _FooterColumns(footer, writer._replace(shortens=False) if whole_texts else writer).read()
+    columns = read_columns(footer, writer._replace(shortens=False) if whole_texts else writer)
     rows = None if columns is None else footer.rows
     return FileRecord(
         path=name, bytes=size, rows=rows, modified=modified, columns=columns, field_ids=obstacle
@@ -269,137 +250,3 @@ def missing_file(path: str) -> FileMissingError:
         f"The file '{path}' is not there: another program has deleted it, or overwritten its partition (CALL system.fsck). Restore it, "
         "or take it out of the table (MSCK REPAIR TABLE)."
     )
-
-
-_CODECS_OF_SPARK = (None, 0, 1, 2, 5, 6, 7)
-"""Parquet's numbers of the codecs that Spark has: none, Snappy, gzip, LZ4, Zstandard, raw LZ4. It lacks LZO
-and Brotli."""
-
-
-class _ContradictionError(Exception):
-    """The footer says two things that cannot both be true."""
-
-
-class _FooterColumns:
-    """Reads the statistics of a footer's columns, as far as the writer is believed."""
-
-    def __init__(self, footer: ParquetFooter, writer: ParquetWriter) -> None:
-        self._footer = footer
-        self._writer = writer
-        keys = footer.metadata
-        self._modern = _spark_major(keys) >= 3 and not any(key in keys for key in _LEGACY_CALENDAR)
-
-    def read(self) -> dict[str, ColumnStatistics] | None:
-        """Return the statistics by the columns' names, or None if the footer contradicts itself."""
-        columns: dict[str, ColumnStatistics] = {}
-        try:
-            for leaf in top_level(self._footer):
-                statistics = self._column(leaf)
-                # Two columns of one name cannot be distinguished.
-                columns[leaf.node.name] = (
-                    ColumnStatistics(size=statistics.size, trust=statistics.trust)
-                    if leaf.node.name in columns
-                    else statistics
-                )
-        except _ContradictionError:
-            return None
-        return columns
-
-    def _column(self, leaf: Leaf) -> ColumnStatistics:
-        trust = int(max(self._writer.trust, Trust.BOUNDS))  # what is not believed at all is left out below
-        if not self._is_readable(leaf):
-            trust = int(Trust.BOUNDS)
-        sizes = [
-            None if chunk is None else chunk.size
-            for position in range(leaf.position, leaf.position + leaf.leaves)
-            for chunk in self._footer.chunks(position)
-        ]
-        size = None if None in sizes else sum(part for part in sizes if part is not None)
-        if leaf.node.nested:
-            return ColumnStatistics(size=size, trust=trust)
-        stored = f"parquet {leaf.node.stored_type}"
-        chunks = list(zip(self._footer.group_rows, self._footer.chunks(leaf.position), strict=True))
-        nulls = self._nulls(leaf, chunks)
-        bounds = self._bounds(leaf, chunks)
-        if bounds is None:
-            return ColumnStatistics(size=size, nulls=nulls, trust=trust, stored=stored)
-        statistics = column_statistics(size, nulls, *bounds)
-        exact = trust == Trust.EXACT
-        return ColumnStatistics(
-            size,
-            nulls,
-            statistics.min,
-            statistics.max,
-            exact and statistics.min_exact,
-            exact and statistics.max_exact,
-            trust,
-            stored,
-        )
-
-    def _is_readable(self, leaf: Leaf) -> bool:
-        """Return whether Spark has the codecs of a column.
-
-        If it lacks one, its readers fail. So the statistics answer no aggregate. They may still leave the
-        file out.
-        """
-        positions = range(leaf.position, leaf.position + leaf.leaves)
-        chunks = (chunk for position in positions for chunk in self._footer.chunks(position))
-        return all(chunk is None or chunk.codec in _CODECS_OF_SPARK for chunk in chunks)
-
-    def _nulls(self, leaf: Leaf, chunks: Sequence[tuple[int | None, Chunk | None]]) -> int | None:
-        """Return the number of NULLs, or None if it is unknown.
-
-        Raises:
-            _ContradictionError: a row group has another number of values than of rows, or more NULLs.
-        """
-        total: int | None = 0
-        for rows, chunk in chunks:
-            if chunk is None or chunk.encrypted:
-                total = None
-                continue
-            if chunk.values != rows or not 0 <= (chunk.nulls or 0) <= (rows or 0):
-                raise _ContradictionError
-            if chunk.nulls is None and rows:
-                total = None
-            elif total is not None:
-                total += chunk.nulls or 0
-        if leaf.node.required:
-            return 0
-        return total if self._trust(leaf) > Trust.UNKNOWN else None
-
-    def _trust(self, leaf: Leaf) -> Trust:
-        """Return how far the writer is believed in a column of this physical type."""
-        return self._writer.byte_arrays if leaf.node.physical in _BYTE_ARRAYS else self._writer.trust
-
-    def _bounds(
-        self, leaf: Leaf, chunks: Sequence[tuple[int | None, Chunk | None]]
-    ) -> tuple[Any, Any, bool, bool] | None:
-        """Return the least and the greatest value, and whether each occurs, or None if they are unknown."""
-        trust = self._trust(leaf)
-        if leaf.convert is None or trust == Trust.UNKNOWN or not self._footer.is_ordered(leaf.position):
-            return None
-        lows, highs, min_exact, max_exact = [], [], True, True
-        for rows, chunk in chunks:
-            if rows == 0 or (chunk is not None and chunk.nulls == rows and not leaf.node.required):
-                continue
-            if chunk is None or chunk.min is None or chunk.max is None:
-                return None
-            if chunk.deprecated and not leaf.signed:
-                return None
-            low, high = leaf.convert(chunk.min), leaf.convert(chunk.max)
-            # NaN fails the comparison, as do bounds that a broken writer swapped.
-            if low is None or high is None or not low <= high:
-                return None
-            lows.append(low)
-            highs.append(high)
-            default = not (isinstance(low, str | bytes) and self._writer.shortens)
-            min_exact &= default if chunk.min_exact is None else chunk.min_exact
-            max_exact &= default if chunk.max_exact is None else chunk.max_exact
-        if not lows or (not self._modern and is_ancient(leaf.calendar, min(lows))):
-            return None
-        return min(lows), max(highs), min_exact, max_exact
-
-
-def _spark_major(keys: Mapping[bytes, bytes]) -> int:
-    major = keys.get(b"org.apache.spark.version", b"").split(b".")[0]
-    return int(major) if major.isdigit() else 0

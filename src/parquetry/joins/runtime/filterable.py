@@ -7,8 +7,8 @@
 | bucket column     | the hash of each value: other buckets are not read                   |
 | any other column  | the least and the greatest value in each file                        |
 
-So these are all columns of types whose values can be compared. Fields within a column are not, nor are
-collated texts, whose equal values may differ in their bytes.
+So these are all columns, and fields of structs, of types whose values can be compared. Collated texts are
+not, whose equal values may differ in their bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parquetry.config import BLOOM_FILTER_COLUMNS, SORT_BY, WRITERS
-from parquetry.identifiers import parse_paths
+from parquetry.identifiers import field_path, parse_paths
 from parquetry.joins.runtime.cost_model import LIMITS
 from parquetry.metastore import TableMetadata
 
@@ -24,7 +24,7 @@ _LAYOUT_SETTINGS = (SORT_BY, BLOOM_FILTER_COLUMNS, *WRITERS)
 
 
 def filterable(metadata: TableMetadata, read: Sequence[str]) -> list[str]:
-    """Return the columns of a scan that runtime filters can prune by.
+    """Return the columns and fields of a scan that runtime filters can prune by.
 
     Args:
         metadata: the table's metadata.
@@ -35,8 +35,10 @@ def filterable(metadata: TableMetadata, read: Sequence[str]) -> list[str]:
     >>> filterable(TableMetadata(columns, ("p",), "parquet", "file:/t"), ["ID", "s", "p"])
     ['id', 'p']
     """
-    columns = (metadata.column(name) for name in read)
-    return [column.name for column in columns if column.column_type.primitive]
+    columns = [metadata.column(name) for name in read]
+    names = {column.name for column in columns}
+    fields = (field for field in metadata.fields if field_path(field.name)[0] in names)
+    return [column.name for column in (*columns, *fields) if column.column_type.primitive]
 
 
 def has_parts(metadata: TableMetadata, files: int, size: int) -> bool:

@@ -34,6 +34,7 @@ from parquetry.data_files import (
     RecordedFiles,
     StatisticsColumn,
     numbers,
+    with_owners,
 )
 from parquetry.errors import MetastoreDamagedError
 from parquetry.metastore.storage.model import PartitionEntry
@@ -63,7 +64,7 @@ def files_in_lists(
     # To make a type for some columns takes longer than to decode a few files completely.
     if names is None or sum(sizes) <= MAX_FILES_AS_RECORDS or not can_narrow(names):
         return decode_files(lists)
-    wanted = tuple(sorted(names))
+    wanted = tuple(sorted(with_owners(names)))
     try:
         decoded = lists_decoder(wanted).decode(join_values(lists))
     except MetastoreDamagedError:

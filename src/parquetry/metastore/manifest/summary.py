@@ -44,6 +44,7 @@ from parquetry.data_files import (
     StatisticsColumn,
     TableColumn,
     Trust,
+    struct_fields,
 )
 from parquetry.types import ColumnType
 
@@ -54,8 +55,9 @@ _INT64 = 1 << 63
 
 
 def types_of(columns: Iterable[TableColumn]) -> Types:
-    """Return the types of a table's columns."""
-    return {column.physical.lower(): column.column_type for column in columns}
+    """Return the types of a table's columns, and of fields of structs."""
+    every = tuple(columns)
+    return {column.physical.lower(): column.column_type for column in (*every, *struct_fields(every))}
 
 
 def summarise(files: FileColumns, types: Types) -> FileRecord:

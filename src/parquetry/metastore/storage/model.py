@@ -11,8 +11,20 @@ from typing import Literal
 
 import msgspec
 
-from parquetry.data_files import ColumnStatistics, FileRecord, TableColumn, assign_field_ids, types_by_path
+from parquetry.config import FIELD_STATISTICS, settle
+from parquetry.data_files import (
+    ColumnStatistics,
+    FileRecord,
+    StructField,
+    TableColumn,
+    assign_field_ids,
+    bound_fields,
+    struct_fields,
+    types_by_path,
+    without_table_types,
+)
 from parquetry.errors import ArrangementError, ColumnNotFoundError
+from parquetry.identifiers import field_name, field_path, is_field
 from parquetry.layout import PLAIN, ArrangementSpec
 from parquetry.metastore.storage.origin import Author, ChangeCounts, Origin
 from parquetry.metastore.storage.wire import encode_arrangement, fingerprint
@@ -205,17 +217,57 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
         return "table" if self.view is None else "view"
 
     def column(self, name: str) -> TableColumn:
-        """Return the column of this name, case-insensitively.
+        """Return the column of this name, or the field of a struct, case-insensitively.
+
+        Args:
+            name: a column's name, or a field's as conditions have it (`identifiers.field_name`).
 
         Raises:
             ColumnNotFoundError: the table has no such column.
         """
         wanted = name.lower()
-        for column in self.columns:
+        for column in (*self.columns, *struct_fields(self.data_columns)) if is_field(name) else self.columns:
             if column.name.lower() == wanted:
                 return column
         names = ", ".join(column.name for column in self.columns)
         raise ColumnNotFoundError(f"Column {name!r} is not in the table; its columns are: {names}.")
+
+    @property
+    def fields(self) -> list[StructField]:
+        """Return the fields of structs that conditions may be about, in the form of columns.
+
+        A field of type char is none of them: it is read with the blanks that its file has.
+        """
+        if any(is_field(column.name) for column in self.columns):  # as if it were a field of another one
+            return []
+        return [field for field in struct_fields(self.data_columns) if field.column_type.name != "char"]
+
+    @property
+    def structs_with_statistics(self) -> frozenset[str]:
+        """Return the physical names of the columns some of whose fields surely have statistics in new files."""
+        limit, fields = self._kept_fields, struct_fields(self.data_columns)
+        if isinstance(limit, int):
+            return frozenset(field.owner for field in fields[:limit] if limit)
+        named = {path[0] for path in limit}
+        return frozenset(field.owner for field in fields if field.owner in named)
+
+    @property
+    def _kept_fields(self) -> int | list[tuple[str, ...]]:
+        """Return how many fields of structs have statistics, or which: paths of names in files."""
+        limit = settle(properties=self.properties)[FIELD_STATISTICS]
+        return limit if isinstance(limit, int) else [self.stored_path(path) for path in limit]
+
+    def keep_record(self, file: FileRecord) -> FileRecord:
+        """Return the record of a new file as the table keeps it, of a record that says all that is known."""
+        return without_table_types(bound_fields(file, self._kept_fields), self.data_columns)
+
+    def stored_path(self, path: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the names in files of a column or a field, or the same names if the table has none such."""
+        wanted = field_name(path).lower()
+        for column in (*self.columns, *struct_fields(self.data_columns)):
+            if column.name.lower() == wanted:
+                return field_path(column.physical)
+        return path
 
     @property
     def checks(self) -> tuple[Constraint, ...]:

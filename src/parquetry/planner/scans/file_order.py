@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from parquetry.identifiers import field_path
 from parquetry.joins import have_one_row_group
 from parquetry.planner.protocol import answers
 from parquetry.planner.protocol.values import to_wire
@@ -75,7 +76,7 @@ def reported_threshold(request: ScanRequest, selection: Selection) -> list[answe
     text = to_wire(threshold.type, threshold.value)
     tree = {
         "fn": threshold.op,
-        "args": [{"col": [threshold.column]}, {"lit": text, "type": str(threshold.type)}],
+        "args": [{"col": list(field_path(threshold.column))}, {"lit": text, "type": str(threshold.type)}],
     }
     if usable(tree, metadata.columns, metadata.partition_by, metadata.format) is None:
         return []

@@ -158,7 +158,7 @@ def _runtime_condition(condition: Condition, tree: dict[str, Any]) -> RuntimeCon
     count = _count(node)
     if count is None:
         if isinstance(node, Or) and len(node.children) > LIMITS.listed_values:
-            written = f"{', '.join(sorted(condition.about))} IN {quantity(len(node.children), 'range')}"
+            written = f"{', '.join(map(name_text, sorted(condition.about)))} IN {quantity(len(node.children), 'range')}"
             condition = Condition(condition.filter, condition.about, written, condition.origin)
         return RuntimeCondition(condition, found_values(condition.text, None))
     assert isinstance(node, In | Compare)
@@ -178,7 +178,7 @@ def _tuple_condition(condition: Condition, tree: dict[str, Any]) -> RuntimeCondi
 
 
 def _key_text(tree: dict[str, Any]) -> str:
-    return tree_text(tree["of"]) if "of" in tree else name_text(tree["col"][0])
+    return tree_text(tree["of"]) if "of" in tree else tree_text({"col": tree["col"]})
 
 
 def _count(node: Predicate) -> int | None:

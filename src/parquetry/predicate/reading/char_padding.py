@@ -25,6 +25,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from parquetry.errors import ColumnNotFoundError
+from parquetry.identifiers import field_name
 from parquetry.predicate import bind, like
 from parquetry.predicate.nodes import FALSE, Compare, Like, Not, Opaque, Predicate
 from parquetry.types import STRING, ColumnType
@@ -92,7 +93,7 @@ def begins_like(tree: Mapping[str, Any], text: str, columns: Mapping[str, Column
     padding = _padded(tree, columns)
     if padding is None:
         return None
-    name, type = bind.resolve(padding[0]["col"][0], columns)
+    name, type = bind.resolve(field_name(padding[0]["col"]), columns)
     begins = like.starts_with(name, text.rstrip(" "))
     return Like(begins.column, begins.pattern, begins.escape, type)
 
@@ -110,10 +111,8 @@ def _padded(
     if "col" not in inner:
         within = _padded(inner, columns)
         return None if within is None or int(length) < within[1] else (within[0], int(length), within[2])
-    if len(inner["col"]) != 1:
-        return None
     try:
-        type = bind.resolve(inner["col"][0], columns)[1]
+        type = bind.resolve(field_name(inner["col"]), columns)[1]
     except ColumnNotFoundError:
         return None
     return (inner, int(length), type.length) if type.name == "char" and int(length) >= type.length else None

@@ -120,7 +120,7 @@ class _Key(NamedTuple):
     @classmethod
     def read(cls, tree: Any, columns: Mapping[str, ColumnType]) -> _Key:
         of = tree["of"]
-        names = tuple(dict.fromkeys(names_in(of)))
+        names = tuple(dict.fromkeys(names_in(of, columns)))
         return cls(read_key(of, columns), literal_reader(tree["type"])[0], tree_text(of), names)
 
     def membership(self, values: Iterable[Value], most: int = preimage.MAX_RANGES) -> Predicate:

@@ -13,12 +13,14 @@ class of a function, the type of its results, its time zone with offsets, and wh
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from typing import Any, TypeAlias
 
-from parquetry.errors import ParquetryError
+from parquetry.errors import ColumnNotFoundError, ParquetryError
+from parquetry.identifiers import field_name
 from parquetry.predicate import bind
 from parquetry.predicate.expression import ColumnReference, Constant, ConstantList, Expression, FunctionCall
 from parquetry.predicate.functions.table import FUNCTIONS
@@ -65,13 +67,11 @@ def column_of(tree: Any, columns: Mapping[str, ColumnType]) -> tuple[str, Column
             raise NotUnderstoodError("function on the column" if "fn" in tree else "a literal alone")
         tree = padded
     path = tree["col"]
-    if len(path) != 1:
-        raise NotUnderstoodError("nested field")
     try:
-        name, type = bind.resolve(path[0], columns)
+        return bind.resolve(field_name(path), columns)
     except ParquetryError:
-        raise NotUnderstoodError("unknown column") from None
-    return name, type
+        reason = "unknown column" if len(path) == 1 else "nested field"
+        raise NotUnderstoodError(reason) from None
 
 
 def read_literal(tree: Any) -> tuple[Value, ColumnType]:
@@ -114,8 +114,13 @@ def operands(function: str, arguments: Sequence[Any]) -> list[Any]:
     return found
 
 
-def names_in(tree: Any) -> list[str]:
-    """Return the names of a tree's columns, from the left; a name may come more than once."""
+def names_in(tree: Any, columns: Mapping[str, ColumnType]) -> list[str]:
+    """Return the names of a tree's columns and fields, from the left; a name may come more than once.
+
+    Args:
+        tree: of a condition or an expression.
+        columns: the types by name. The name of a field that is none of these is its column's.
+    """
     names = []
     waiting = [tree]
     while waiting:
@@ -123,12 +128,19 @@ def names_in(tree: Any) -> list[str]:
         if not isinstance(each, Mapping):
             continue
         if isinstance(each.get("col"), list) and each["col"]:
-            names.append(str(each["col"][0]))
+            names.append(_name_of(list(map(str, each["col"])), columns))
         elif "of" in each or "condition" in each:
             waiting.append(each.get("of", each.get("condition")))
         elif isinstance(each.get("args"), list):
             waiting += reversed(each["args"])
     return names
+
+
+def _name_of(path: Sequence[str], columns: Mapping[str, ColumnType]) -> str:
+    if len(path) > 1:
+        with contextlib.suppress(ColumnNotFoundError):
+            return bind.resolve(field_name(path), columns)[0]
+    return path[0]
 
 
 def tree_text(tree: Any) -> str:
@@ -217,14 +229,12 @@ class ExpressionReader:
             return Constant(*self._literal(tree))
         padded = char_padding.padded_column(tree, self._columns)
         if padded is not None:
-            name, _ = bind.resolve(padded["col"][0], self._columns)
+            name, _ = bind.resolve(field_name(padded["col"]), self._columns)
             return ColumnReference(name, STRING)
         return self._call(equivalent(tree))
 
     def _column(self, tree: Tree) -> Expression | None:
-        if len(tree["col"]) != 1:
-            return None
-        name, type = bind.resolve(tree["col"][0], self._columns)
+        name, type = bind.resolve(field_name(tree["col"]), self._columns)
         # a char that is not padded is read with however many blanks
         return None if type.name == "char" else ColumnReference(name, type)
 

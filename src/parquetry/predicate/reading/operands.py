@@ -11,6 +11,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TypeVar
 
 from parquetry.errors import ColumnNotFoundError, FilterError, ValueTypeError
+from parquetry.identifiers import field_name, is_field
 from parquetry.predicate import bind
 from parquetry.sqltext import BARE, END_OF_TEXT, Token, is_name, tokenise
 from parquetry.types import (
@@ -124,7 +125,7 @@ class Operands:
         struct = self.take_struct()
         if not self.take("("):
             return None
-        if not struct and not (is_name(self.next) and self._tokens[self._at + 1].word == ","):
+        if not struct and not (is_name(self.next) and self._token_behind_name().word == ","):
             self._at = first
             return None
         names = [self.name()]
@@ -132,6 +133,13 @@ class Operands:
             names.append(self.name())
         self.expect(")", "close the list of columns")
         return Columns(tuple(names), start)
+
+    def _token_behind_name(self) -> Token:
+        """Return the token behind the name that is next, which may be a field's."""
+        at = self._at + 1
+        while self._tokens[at].kind == "DOT" and self._tokens[at + 1].kind != END_OF_TEXT:
+            at += 2
+        return self._tokens[at]
 
     def take_struct(self) -> bool:
         """Take the word STRUCT if a list follows it; otherwise it is the name of a column."""
@@ -153,10 +161,17 @@ class Operands:
         if not self.at_name():
             raise self.error(f"{self.shown} is not expected here: write a column.")
         self._at += 1
-        if self.next.kind == "DOT":
+        path = [token.text]
+        if self.next.kind == "DOT" and not any(map(is_field, self._columns)):
             raise self.error("Fields within a column cannot be compared here: write the column's name alone.")
+        while self.next.kind == "DOT":
+            self._at += 1
+            if not is_name(self.next):
+                raise self.error(f"{self.shown} is not expected here: write the name of a field.")
+            path.append(self.next.text)
+            self._at += 1
         self._require_plain(token)
-        name, type = self.locating_errors(token.start, lambda: bind.resolve(token.text, self._columns))
+        name, type = self.locating_errors(token.start, lambda: bind.resolve(field_name(path), self._columns))
         return Name(name, type, token.start)
 
     def _require_plain(self, name: Token) -> None:

@@ -105,7 +105,7 @@ def from_json(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
         text = tree_text(tree)
     except RecursionError:
         text = "…"
-    names = tuple(dict.fromkeys(names_in(tree)))
+    names = tuple(dict.fromkeys(names_in(tree, columns)))
     formula = expression_from_json(tree, columns)
     if formula is not None and casts_text(formula):
         reason, formula = "the cast of a text may be an error", None

@@ -59,7 +59,7 @@ class FileKnowledge(Knowledge):
     ) -> None:
         self._partition_by = metadata.partition_by
         self._columns = (
-            {column.name: column for column in metadata.data_columns}
+            {column.name: column for column in (*metadata.data_columns, *metadata.fields)}
             if names_identify_columns(metadata)
             else {}
         )
@@ -109,8 +109,8 @@ def spelled(metadata: TableMetadata, names: Iterable[str]) -> frozenset[str]:
 
 
 def spellings(metadata: TableMetadata) -> dict[str, str]:
-    """Return the data columns in the spelling that files use, by their names in lower case."""
-    return {column.name.lower(): column.physical for column in metadata.data_columns}
+    """Return data columns and fields in the spelling that files use, by their names in lower case."""
+    return {column.name.lower(): column.physical for column in (*metadata.data_columns, *metadata.fields)}
 
 
 def spelled_by(spelling: Mapping[str, str], names: Iterable[str]) -> frozenset[str]:

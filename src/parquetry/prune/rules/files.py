@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.data_files import Flags
+from parquetry.identifiers import field_path
 from parquetry.metastore import FileBlock, PartitionSnapshot, RangedPartitions
 from parquetry.predicate import Match, match
 from parquetry.prune.condition import Condition
@@ -136,7 +137,7 @@ class _FileEvaluator:
         self._metadata = scan.snapshot.metadata
         self._remaining = remaining
         self._conditions = conditions
-        data = {column.name for column in self._metadata.data_columns}
+        data = {column.name for column in (*self._metadata.data_columns, *self._metadata.fields)}
         self._unknown = {name for condition in conditions for name in condition.about} & data
         self.names = spelled(self._metadata, self._unknown)
         self._without_nan = _columns_without_nan(scan, conditions)
@@ -171,5 +172,6 @@ class _FileEvaluator:
             return condition.not_judged
         missing = sorted(condition.about & self._unknown)
         if missing:
-            return f"no statistics for {'column' if len(missing) == 1 else 'columns'} {', '.join(missing)}"
+            names = ", ".join(".".join(field_path(name)) for name in missing)
+            return f"no statistics for {'column' if len(missing) == 1 else 'columns'} {names}"
         return "every file may hold a match"

@@ -25,7 +25,7 @@ from parquetry.config import AUDIT, Settings
 from parquetry.counters import count_failed_audit
 from parquetry.data_files import FileBounds, FileRecord, TableColumn
 from parquetry.errors import AuditError
-from parquetry.identifiers import quote_part
+from parquetry.identifiers import field_path, quote_part
 from parquetry.layout import ArrangementSpec, BucketSpec, SkewMap, SortColumn, physical_schema
 from parquetry.locations import is_absolute, join_location, path_within
 from parquetry.metastore import TableSnapshot
@@ -141,7 +141,9 @@ class _WrittenFiles:
         self._number = _NUMBER_COLUMN
         while any(name.lower().startswith(self._number) for name in self._types):
             self._number += "_"
-        self._bounds = [recorded_bounds(file, self._columns) for _, file in files]
+        fields = [field for field in snapshot.metadata.fields if field.column_type.name != "void"]
+        self._described: Sequence[TableColumn] = [*self._columns, *fields]
+        self._bounds = [recorded_bounds(file, self._described) for _, file in files]
 
     def broken_claims(self) -> Iterator[tuple[str, str]]:
         """Yield the path of a file, and a claim of its record that does not hold."""
@@ -184,7 +186,7 @@ class _WrittenFiles:
         """Yield the claims that rows break by themselves: bucket, cell, and the statistics of columns."""
         rows, strays = self._with_slots(rows)
         claimed = [
-            column for column in self._columns if any(column.physical in bounds for bounds in self._bounds)
+            column for column in self._described if any(column.physical in bounds for bounds in self._bounds)
         ]
         claims = sf.broadcast(self._claims(claimed))
         rows = rows.join(claims, self._col() == self._col("claims"), "left")
@@ -330,7 +332,7 @@ class _WrittenFiles:
 
 
 def _col(name: str) -> Column:
-    return sf.col(quote_part(name))
+    return sf.col(".".join(map(quote_part, field_path(name))))
 
 
 def _slot_text(file: FileRecord) -> str:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from parquetry.data_files import FileRecord, FooterReader, IdsInFile, from_writer, without_table_types
+from parquetry.data_files import FileRecord, FooterReader, IdsInFile, from_writer
 from parquetry.keys import successor
 from parquetry.layout import ArrangementSpec
 from parquetry.locations import (
@@ -158,7 +158,7 @@ def _record(file: FileRecord, metadata: TableMetadata) -> FileRecord:
     if file.field_ids is not None and IdsInFile(file.field_ids).for_spark_alone:
         ids = IdsInFile(file.field_ids)
     known = msgspec.structs.replace(file, columns=columns, field_ids=int(ids))
-    return without_table_types(known, metadata.data_columns)
+    return metadata.keep_record(known)
 
 
 def values_in(snapshot: TableSnapshot, directory: str) -> tuple[Value, ...]:

@@ -298,9 +298,9 @@ LONG = Decimal("-123456789012345678901234567890.12")
         (pc.field("b") == True, "b = true"),  # noqa: E712 - an expression
         (
             (pc.field("a") == 1) & (pc.field("o", "p", "q") > 1.5) & (pc.field("o", "x") == "y"),
-            "a = 1; `o.p.q` > 1.5 AND `o.x` = 'y'",
+            "a = 1; o.p.q > 1.5 AND o.x = 'y'",
         ),
-        (pc.field("o", "p", "q").is_null() | (pc.field("a") > 1), "None; (`o.p.q` IS NULL OR a > 1)"),
+        (pc.field("o", "p", "q").is_null() | (pc.field("a") > 1), "None; (o.p.q IS NULL OR a > 1)"),
         ((pc.field("a") == 1) & (pc.add(pc.field("a"), 1) == 2), "not read"),
         (pc.field("a").isin([1, None]), "not read"),
         (pc.field("i") == pa.scalar(1, pa.duration("us")), "not read"),
@@ -313,7 +313,7 @@ def test_expressions_of_arrow_are_read(expression: pc.Expression, text: str) -> 
     assert read is None if text == "not read" else read is not None
     if read is not None:
         of_columns, _, of_fields = text.partition("; ")
-        assert (str(read.of_columns), str(read.of_fields).replace("\0", ".")) == (
+        assert (str(read.of_columns), str(read.of_fields)) == (
             of_columns,
             of_fields or "None",
         )
