@@ -85,8 +85,11 @@ case class ScanRequest(
           "held" -> JInt(buckets.held), "columns" -> Json.strings(buckets.columns)): JField)
         ++ bucketCount.map(count => "buckets" -> JInt(count): JField)).as[ScanAnswer]
 
-  /** Asks for the rows of the files, and for the statistics of all columns that are read. */
-  def estimate: EstimateAnswer = table.askOnce("estimate_scan",
+  /** The rows of the files, and the statistics of all columns that are read; asked for if none were foreseen. */
+  def estimate: EstimateAnswer = foreseen
+    .filter(plan => planTimeValues.isEmpty && plan.columns == columns && plan.conditions == conditions).flatMap(_.estimate)
+    .getOrElse(askedEstimate)
+  private def askedEstimate: EstimateAnswer = table.askOnce("estimate_scan",
     "predicates" -> JArray(conditions.toList), "joined" -> JArray(planTimeValues.toList), "columns" -> Json.strings(columns),
     Json.readOptions(options), settings).as[EstimateAnswer]
 

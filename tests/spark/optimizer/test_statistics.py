@@ -115,7 +115,7 @@ def test_statistics_are_true_after_pruning(spark: SparkSession, db: str) -> None
 
 @pytest.mark.unaudited("the audit asks, too")
 def test_nothing_is_asked_without_the_optimizer(spark: SparkSession, db: str) -> None:
-    """No question is about statistics without the cost-based optimizer; with it, one is for each scan."""
+    """No question is about statistics without the cost-based optimizer; with it, the answer comes with the answer about conditions."""
     spark.sql(f"CREATE TABLE {db}.t AS SELECT id, id % 7 AS k FROM range(70)")
     query = f"SELECT sum(a.id + b.id) FROM {db}.t a JOIN {db}.t b ON a.k = b.k"
     for on, asked in (("false", 0), ("true", 1), ("true", 0)):
