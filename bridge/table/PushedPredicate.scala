@@ -25,7 +25,7 @@ case class PushedPredicate(
  * @param conditions the predicates' trees
  * @param columns that are read
  * @param opensAll whether every file is opened
- * @param estimate of the scan, or None if it was not asked for
+ * @param estimate of the scan, or None if the question did not want it
  */
 case class ForeseenPlan(
     conditions: Seq[JValue], columns: Seq[String], opensAll: Boolean, answer: ScanAnswer, estimate: Option[EstimateAnswer] = None)

@@ -18,9 +18,9 @@ the same values or others:
 | 50 texts                                  | as of values that come at random               | 50                |
 
 Texts, bytes and floats have any number of values between two bounds. Without a dictionary, their compressed
-size says more. A column with 10 values takes about log2(10) = 3.3 bits for each row, also if its values are long. So `8 *
-bytes / rows` bits stand for at most 2 to that power distinct values. Bytes of dictionaries make this too
-high where rows are few; values in order make it too low.
+size says more. A column with 10 values takes about log2(10) = 3.3 bits for each row, also if its values are
+long. So `8 * bytes / rows` bits stand for at most 2 to that power distinct values. Bytes of dictionaries make
+this too high where rows are few; values in order make it too low.
 
 ANALYZE TABLE … FOR COLUMNS counts the values of a whole table. Of 10,000 values in 20,000 rows, evenly
 distributed, 2,000 rows have about 1,900.
@@ -46,7 +46,7 @@ MANY_ROWS_PER_VALUE = 100
 """If each value has so many rows in each of several files, they have the same values."""
 
 DENSE = 2
-"""If a range has so many times the numbers of a dictionary, or fewer, all of them count: dictionaries are not exact."""
+"""A range with so many times the numbers of a dictionary, or fewer, counts as full."""
 
 
 class ValuesInFile(NamedTuple):

@@ -271,7 +271,7 @@ class RecordedColumn(StatisticsColumn):
     def distinct(self) -> Numbers | None:  # type: ignore[override]
         """Return the numbers of distinct values."""
         distinct = [record.distinct for record in self._held]
-        return numbers(distinct) if any(distinct) else None
+        return numbers(distinct) if any(each is not None for each in distinct) else None
 
     @cached_property
     def belief(self) -> Belief:  # type: ignore[override]

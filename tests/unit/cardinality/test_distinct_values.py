@@ -60,7 +60,7 @@ def test_counts_are_scaled_and_bounded() -> None:
 
 
 def test_dictionaries_of_several_files() -> None:
-    """Files have the same values if each value has many rows, else as many as their ranges and numbers allow."""
+    """Files have the same values if each has many rows, else as many as ranges and numbers allow."""
     few = [ValuesInFile(36_000, 1, 30_000, True, None, 30)] * 8
     many = [ValuesInFile(36_000, 1, 30_000, True, None, 3_000)] * 8
     assert (estimate_distinct(INT, few), estimate_distinct(INT, many)) == (30, 30_000)

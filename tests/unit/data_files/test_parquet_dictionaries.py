@@ -26,7 +26,7 @@ def distinct_values(folder: Path, table: pa.Table, **options: Any) -> dict[str, 
 @pytest.mark.parametrize("codec", ["snappy", "zstd", "none"])
 @pytest.mark.parametrize("count", [3, 40, 700])
 def test_dictionaries_tell_distinct_values(tmp_path: Path, codec: str, count: int) -> None:
-    """Numbers and texts have about as many values as their dictionaries have bytes for, in random or sorted rows."""
+    """Dictionaries tell about how many numbers or texts there are, in random and in sorted rows."""
     chosen = random.Random(7)
     keys = [chosen.randrange(count) for _ in range(ROWS)]
     table = pa.table(
@@ -45,7 +45,7 @@ def test_dictionaries_tell_distinct_values(tmp_path: Path, codec: str, count: in
 
 
 def test_files_without_dictionaries_tell_nothing(tmp_path: Path) -> None:
-    """Nothing is recorded of a column without dictionary, or whose writer gave it up."""
+    """No number is recorded for a column without dictionary, or if its dictionary grew too large."""
     table = pa.table({"n": list(range(ROWS)), "m": [n % 5 for n in range(ROWS)]})
     numbers = distinct_values(tmp_path, table, use_dictionary=["n"], dictionary_pagesize_limit=1000)
     assert numbers == {"n": None, "m": None}

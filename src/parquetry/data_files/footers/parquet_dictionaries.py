@@ -9,13 +9,16 @@ compressed bytes are known. Its plain bytes, divided by the bytes of a value, ar
 | 201 years, BIGINT       | 841        | 1,598  | 1,598 / 8 = 200    |
 | 5 letters               | 45         | 28     | 28 / 5 = 6         |
 
-The footer states the plain bytes of dictionary and data together. Data are numbers of few bits, which
-compress little. So what compression has saved, it has saved of the dictionary. If this would shrink a
-dictionary to less than a quarter, the data were compressed, too, and the dictionary counts as not
-compressed. So does a dictionary of few bytes. Gzip and Zstandard always save something of the data. If data
-are long, a dictionary counts as compressed by half.
+The footer states the plain bytes of dictionary and data together. Data are numbers of values in the
+dictionary: of 10,000 rows and 517 values, 10 bits a row. So the bytes tell the values if many of them are
+the dictionary's. Equal numbers that follow each other take less room, and then no number of values fits.
 
-A writer gives up a dictionary that grows too large. Then nothing is known here, and values are many.
+Data of few bits compress little. So what compression has saved, it has saved of the dictionary. If this
+would shrink a dictionary to less than a quarter, the data were compressed, too, and the dictionary counts as
+not compressed. So does a dictionary of few bytes. Gzip and Zstandard always save something of the data. If
+data are long, a dictionary counts as compressed by half.
+
+A writer abandons a dictionary that grows too large. The number is unknown then, and large.
 """
 
 from __future__ import annotations
@@ -43,6 +46,15 @@ _LONG_DATA = 4
 _BYTES_OF_VALUES = {"INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 12}
 _LENGTH_BYTES = 4
 """Bytes of a text's length, before the text."""
+_BITS_PER_BYTE = 8
+_MAX_BITS = 32
+"""Bits of a number of a value in a dictionary."""
+_PAGE_BYTES = 60
+"""Bytes of the headers of a dictionary and of a page of data."""
+_MIN_PART = 0.2
+"""The least part of the plain bytes that is a dictionary's, so that the rest may be off by some per cent."""
+_MIN_SHORTEST = 0.9
+"""A dictionary is no shorter than its compressed bytes, but for some of the headers."""
 _MANY_ROWS_PER_VALUE = 100
 """If a value has so many rows in a row group, the other row groups have the same values."""
 
@@ -83,6 +95,9 @@ def _in_dictionary(leaf: Leaf, chunk: Chunk) -> int | None:
         return None
     shortest = dictionary.size - _HEADER_BYTES
     longest = dictionary.plain_bytes - (chunk.size - dictionary.size) - _HEADER_BYTES
+    packed = _packed_values(chunk, dictionary.plain_bytes, each)
+    if packed is not None and packed * each >= _MIN_SHORTEST * shortest:
+        return packed
     has_long_data = chunk.size - dictionary.size > _LONG_DATA * dictionary.size
     if has_long_data and chunk.codec in _ENTROPY_CODECS:
         plain = shortest if shortest < _MIN_ENTROPY_BYTES else 2 * shortest
@@ -91,6 +106,23 @@ def _in_dictionary(leaf: Leaf, chunk: Chunk) -> int | None:
     else:
         plain = longest if shortest <= longest <= _MAX_COMPRESSION * shortest else shortest
     return max(1, round(plain / each))
+
+
+def _packed_values(chunk: Chunk, plain_bytes: int, each: float) -> int | None:
+    """Return the number of values that fits plain bytes if data are packed; None if none fits, or many do.
+
+    Many do if the dictionary has few of the bytes.
+    """
+    rows = chunk.values or 0
+    of_nulls = rows / _BITS_PER_BYTE if chunk.nulls else 0.0
+    for bits in range(1, _MAX_BITS):
+        in_dictionary = plain_bytes - _PAGE_BYTES - of_nulls - rows * bits / _BITS_PER_BYTE
+        if in_dictionary < _MIN_PART * plain_bytes:
+            return None
+        values = round(in_dictionary / each)
+        if 1 << (bits - 1) < values <= 1 << bits:
+            return values
+    return None
 
 
 def _text_bytes(leaf: Leaf, chunk: Chunk) -> float | None:

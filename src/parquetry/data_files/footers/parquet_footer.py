@@ -201,7 +201,7 @@ def _chunk(column: Struct) -> Chunk:
 
 
 _PLAIN, _PLAIN_DICTIONARY, _RLE_DICTIONARY = 0, 2, 8
-"""Parquet's numbers of encodings. The older dictionaries have one number for themselves and for their data."""
+"""Parquet's numbers of encodings. An older dictionary and its data have the same number."""
 _DATA_PAGES = (0, 3)
 """Parquet's numbers of pages with data."""
 

@@ -3,8 +3,8 @@
 Spark multiplies the rows of both sides of a join whose keys have no statistics. So the rows are reported
 only if every column that is read has statistics: any of them may be a key.
 
-Most conditions leave all files of small tables. What these files say of a column is kept for the version,
-so the next query takes it from memory, with whatever conditions and columns.
+Most conditions leave all files of small tables. The catalog keeps the statistics of a column in all files of
+a version. So the next query takes them from memory, with any conditions and columns.
 """
 
 from __future__ import annotations
