@@ -147,7 +147,7 @@ def _of_integers(
 ) -> ColumnEstimate:
     if not len(found.rows):
         return ColumnEstimate(column.name, 0, found.nulls)
-    distinct = found.possible_values()
+    distinct = found.possible_values(at_most=counted is not None)
     if counted is not None:
         distinct = limit_counted(counted, int(found.rows.sum()), distinct)
     histogram = None

@@ -97,7 +97,7 @@ def estimate_distinct(
         rows = sum(file.rows for file in group)
         values = _possible_values(kind, group)
         numbers = [(file.rows, 1 if file.is_single else file.distinct) for file in group]
-        in_dictionaries = combine_distinct(numbers, values)
+        in_dictionaries = combine_distinct(numbers, values, at_most=counted is not None)
         values = values if values <= DENSE * in_dictionaries else in_dictionaries
         if math.isinf(values):
             others += rows
@@ -145,12 +145,15 @@ def _seen(files: Sequence[ValuesInFile]) -> int:
     return len({value for file in files if file.exact for value in (file.least, file.greatest)})
 
 
-def combine_distinct(files: Sequence[tuple[int, int | None]], possible: float) -> float:
+def combine_distinct(
+    files: Sequence[tuple[int, int | None]], possible: float, *, at_most: bool = False
+) -> float:
     """Return about how many distinct values files have together, or infinity if one's number is unknown.
 
     Args:
         files: the rows of each file, and the number of its values or None.
         possible: how many values their range has, or infinity.
+        at_most: whether to return an upper bound, for which no file has a value of another one.
 
     >>> combine_distinct([(36_000, 3_000)] * 8, 30_000), combine_distinct([(36_000, 30)] * 8, 30_000)
     (24000, 30)
@@ -161,6 +164,8 @@ def combine_distinct(files: Sequence[tuple[int, int | None]], possible: float) -
     if len(numbers) < len(files):
         return math.inf
     total, largest = sum(numbers), max(numbers)
+    if at_most:
+        return total
     rows = sum(rows for rows, _ in files)
     if largest == total or rows >= MANY_ROWS_PER_VALUE * total:
         return largest

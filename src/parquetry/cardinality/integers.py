@@ -36,8 +36,12 @@ class IntegersInFiles(NamedTuple):
     greatest: NDArray[np.int64]
     distinct: NDArray[np.int64] | None = None
 
-    def possible_values(self) -> int:
-        """Return how many distinct values there are at most; see `distinct_values`."""
+    def possible_values(self, *, at_most: bool = False) -> int:
+        """Return about how many distinct values there are; see `distinct_values`.
+
+        Args:
+            at_most: see `combine_distinct`.
+        """
         if not len(self.rows):
             return 0
         order = np.lexsort((self.greatest, self.least))
@@ -49,7 +53,7 @@ class IntegersInFiles(NamedTuple):
             rows.tolist(),
             least[first].tolist(),
             greatest[last].tolist(),
-            self._limits(order, first, rows).tolist(),
+            self._limits(order, first, rows, at_most=at_most).tolist(),
             strict=True,
         )
         return sum(
@@ -58,7 +62,7 @@ class IntegersInFiles(NamedTuple):
         )
 
     def _limits(
-        self, order: NDArray[np.intp], first: NDArray[np.intp], rows: NDArray[np.int64]
+        self, order: NDArray[np.intp], first: NDArray[np.intp], rows: NDArray[np.int64], *, at_most: bool
     ) -> NDArray[np.int64]:
         """Return how many values the dictionaries of each group allow; see `combine_distinct`."""
         if self.distinct is None:
@@ -67,6 +71,8 @@ class IntegersInFiles(NamedTuple):
         numbers = np.where(single, 1, self.distinct[order])
         numbers = np.where(numbers == UNKNOWN, self.rows[order], numbers)
         total, largest = np.add.reduceat(numbers, first), np.maximum.reduceat(numbers, first)
+        if at_most:
+            return total
         return np.where(rows >= MANY_ROWS_PER_VALUE * total, largest, total)
 
 
