@@ -13,21 +13,28 @@ Each query is planned with the cost-based optimizer and its join reorder on and 
 execution on, if `PARQUETRY_BENCH_RUN` is set: such a query has to run until its plan is final. The shuffles,
 broadcasts and sorts of plans are counted.
 
+Then the processor's time is measured: the queries with other numbers, which are new to all caches, planned in
+our tables and in Spark's own, query by query.
+
 Besides, the rows that the optimizer expects of each filtered table are compared with the rows that there are.
+The table in `docs/concepts.md` is written anew (`optimizer_table`).
 """
 
 from __future__ import annotations
 
 import os
+import re
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.lake import CATALOG, drain, planning_seconds, start
 from benchmarks.measure import BenchmarkFinding, Result
+from benchmarks.queries.optimizer_table import write_table
 from benchmarks.tpcds.layouts import FACTS
 from benchmarks.writing.loading import raw
 from demo.tpcds import DERIVED, query_texts
@@ -47,15 +54,12 @@ _NODES = {
     "sorts": ("Sort [",),
 }
 """The names of nodes in a plan's text."""
+_TIMED = ("ours", "unanalysed", "analysed")
+_ROUNDS_OF_TIME = 3
+_NUMBER = re.compile(r"(?<=[=<> ,(])\d+(?![\w.'-])(?!\s*days?)")
+"""A whole number in a query, which is no day of an interval and no part of a word."""
 _NEAR = 2.0
 """How many times as many rows as there are, or as few, count as a near estimate."""
-
-
-class PlannedQuery(NamedTuple):
-    """How many nodes of each kind a plan has, and the processor's seconds that it took."""
-
-    counts: dict[str, int]
-    seconds: float
 
 
 def run(folder: Path, scale: float) -> Result:
@@ -72,8 +76,11 @@ def run(folder: Path, scale: float) -> Result:
         for adaptive in runs:
             plans = {name: _plan_all(spark, name, texts, optimizer, adaptive) for name in _SCHEMAS}
             _compare(result, plans, f"CBO {optimizer}, AQE {adaptive}")
+    for optimizer in ("on", "off"):
+        _time(spark, texts, optimizer, result)
     for name in ("ours", "ours, counted", "analysed"):
         _rows(spark, name, texts, result)
+    write_table(result, scale)
     spark.stop()
     return result
 
@@ -113,44 +120,89 @@ def _use(spark: SparkSession, name: str) -> None:
 
 def _plan_all(
     spark: SparkSession, name: str, texts: dict[int, str], optimizer: str, adaptive: str
-) -> dict[int, PlannedQuery]:
-    for setting in _OPTIMIZER:
-        spark.conf.set(setting, str(optimizer == "on").lower())
-    spark.conf.set(_ADAPTIVE, str(adaptive == "on").lower())
+) -> dict[int, dict[str, int]]:
+    """Return how many nodes of each kind the plan of each query has."""
+    _set(spark, optimizer, adaptive)
     _use(spark, name)
     plans = {}
     for number, text in texts.items():
-        started = planning_seconds(spark)
         frame = spark.sql(text)
-        execution = frame._jdf.queryExecution()
-        plan = execution.executedPlan()
-        seconds = planning_seconds(spark) - started
+        plan = frame._jdf.queryExecution().executedPlan()
         if adaptive == "on":
             drain(frame)
         text_of_plan = str(plan.toString()).partition("== Initial Plan ==")[0]
-        counts = {kind: sum(text_of_plan.count(node) for node in nodes) for kind, nodes in _NODES.items()}
-        plans[number] = PlannedQuery(counts, seconds)
-    total = {kind: sum(plan.counts[kind] for plan in plans.values()) for kind in _NODES}
+        plans[number] = {
+            kind: sum(text_of_plan.count(node) for node in nodes) for kind, nodes in _NODES.items()
+        }
+    total = {kind: sum(plan[kind] for plan in plans.values()) for kind in _NODES}
     print(f"{name}, CBO {optimizer}, AQE {adaptive}: {total}", flush=True)
     return plans
 
 
-def _compare(result: Result, plans: dict[str, dict[int, PlannedQuery]], when: str) -> None:
+def _set(spark: SparkSession, optimizer: str, adaptive: str) -> None:
+    for setting in _OPTIMIZER:
+        spark.conf.set(setting, str(optimizer == "on").lower())
+    spark.conf.set(_ADAPTIVE, str(adaptive == "on").lower())
+
+
+def _time(spark: SparkSession, texts: dict[int, str], optimizer: str, result: Result) -> None:
+    """Measure the processor's time of planning, side by side, with queries that are new each time.
+
+    All queries were planned before, so that the JVM has compiled what planning needs.
+    """
+    _set(spark, optimizer, "off")
+    seconds: dict[str, list[float]] = {name: [] for name in _TIMED}
+    for turn in range(1, _ROUNDS_OF_TIME + 1):
+        spent = dict.fromkeys(_TIMED, 0.0)
+        for text in texts.values():
+            try:
+                each = {name: _planning_time(spark, name, _renumbered(text, turn)) for name in _TIMED}
+            except AnalysisException:  # the number was a column's position
+                continue
+            spent = {name: spent[name] + each[name] for name in _TIMED}
+        for name in _TIMED:
+            seconds[name].append(spent[name])
+        print(f"CBO {optimizer}: seconds of the processor in planning: {spent}", flush=True)
+    for name in _TIMED[1:]:
+        ratios = [ours / theirs for ours, theirs in zip(seconds["ours"], seconds[name], strict=True)]
+        what = f"CBO {optimizer}: processor in planning new queries, ours / {name}"
+        result.findings.append(BenchmarkFinding(what, statistics.median(ratios)))
+    result.details[f"CBO {optimizer}: processor in planning"] = seconds
+
+
+def _planning_time(spark: SparkSession, name: str, text: str) -> float:
+    _use(spark, name)
+    started = planning_seconds(spark)
+    spark.sql(text)._jdf.queryExecution().executedPlan()
+    return planning_seconds(spark) - started
+
+
+def _renumbered(text: str, turn: int) -> str:
+    """Return a query with other numbers: years of the data, and numbers a little greater."""
+
+    def other(match: re.Match[str]) -> str:
+        value = int(match[0])
+        if 1990 <= value <= 2010:
+            return str(1998 + (value - 1998 + turn) % 5)
+        return str(value + turn) if value > 1 else match[0]
+
+    return _NUMBER.sub(other, text)
+
+
+def _compare(result: Result, plans: dict[str, dict[int, dict[str, int]]], when: str) -> None:
     for kind in _NODES:
         for name, of in plans.items():
             result.findings.append(
                 BenchmarkFinding(
-                    f"{when}: {kind}, {name}", sum(plan.counts[kind] for plan in of.values()), unit=kind
+                    f"{when}: {kind}, {name}", sum(plan[kind] for plan in of.values()), unit=kind
                 )
             )
-    result.details[when] = {
-        name: {number: plan.counts for number, plan in of.items()} for name, of in plans.items()
-    }
+    result.details[when] = plans
     for name in ("ours", "ours, counted", "analysed"):
         worse = [
             number
             for number, plan in plans[name].items()
-            if plan.counts["shuffles"] > plans["unanalysed"][number].counts["shuffles"]
+            if plan["shuffles"] > plans["unanalysed"][number]["shuffles"]
         ]
         print(f"{when}: {name} has more shuffles than unanalysed: {worse}", flush=True)
         result.findings.append(
@@ -161,15 +213,9 @@ def _compare(result: Result, plans: dict[str, dict[int, PlannedQuery]], when: st
                 "queries",
             )
         )
-    totals = {name: sum(plan.counts["shuffles"] for plan in of.values()) for name, of in plans.items()}
+    totals = {name: sum(plan["shuffles"] for plan in of.values()) for name, of in plans.items()}
     result.findings.append(
         BenchmarkFinding(f"{when}: shuffles, ours / analysed", totals["ours"] / totals["analysed"], 1)
-    )
-    seconds = {name: sum(plan.seconds for plan in of.values()) for name, of in plans.items()}
-    result.findings.append(
-        BenchmarkFinding(
-            f"{when}: processor in planning, ours / analysed", seconds["ours"] / seconds["analysed"]
-        )
     )
 
 
@@ -189,9 +235,7 @@ class _Expected(NamedTuple):
 
 def _rows(spark: SparkSession, name: str, texts: dict[int, str], result: Result) -> None:
     """Compare estimates of filtered tables with their rows."""
-    for setting in _OPTIMIZER:
-        spark.conf.set(setting, "true")
-    spark.conf.set(_ADAPTIVE, "false")
+    _set(spark, "on", "off")
     _use(spark, name)
     found: dict[str, _Expected] = {}
     for text in texts.values():

@@ -81,7 +81,8 @@ case class PageAnswer(rows: Array[Array[String]], next: Option[JValue], pushed: 
  * @param columns the columns that this plan reads
  */
 case class PushedAnswer(
-    exact: Seq[Boolean], again: Seq[Boolean], rowGroups: Seq[Option[RowGroupPart]], scan: Option[ScanAnswer], columns: Seq[String])
+    exact: Seq[Boolean], again: Seq[Boolean], rowGroups: Seq[Option[RowGroupPart]], scan: Option[ScanAnswer], columns: Seq[String],
+    estimate: Option[EstimateAnswer] = None)
 
 /**
  * The part of a predicate that readers may apply to row groups: one of its leaves, or parts joined by AND,

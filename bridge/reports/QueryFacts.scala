@@ -169,7 +169,7 @@ private class QueryFacts(session: ClassicSession, ran: Option[ScansInRun]) exten
         val conditions = if (scan.isInstanceOf[RewrittenScan] || scan.isInstanceOf[MetadataScan]) Nil else above
         if (seen.add(scan.original)) scans += ScanFacts(scan, QueryFacts.untranslated(conditions, scan, ends), joined.distinct,
           cache.fold(ran.fold("planned")(_.read(scan)))(found => if (ran.fold(found.cacheBuilder.isCachedColumnBuffersLoaded)(!_.filled(found))) "cached" else "read"),
-          cache.flatMap(_.cacheBuilder.tableName), ran.exists(_.readBySpark(scan)))
+          cache.flatMap(_.cacheBuilder.tableName), ran.exists(_.readBySpark(scan)), ran.flatMap(_.rows(scan)))
       case Filter(condition, child) => visit(child, above ++ splitConjunctivePredicates(condition), joined, cache)
       case Project(_, child) => visit(child, above, joined, cache)
       case join: Join =>

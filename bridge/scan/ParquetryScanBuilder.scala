@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression,
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate => AggregateNode, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.connector.expressions.{Expression, Literal, NamedReference}
 import org.apache.spark.sql.connector.expressions.aggregate._
@@ -134,7 +135,8 @@ object ForeseeScans extends Rule[LogicalPlan] {
       case other => other.children.foreach(visit)
     }
     visit(plan)
-    found.foreach { case (table, columns) => table.expect(columns) }
+    val estimated = ColumnEstimates.areUsed && plan.containsPattern(TreePattern.JOIN)
+    found.foreach { case (table, columns) => table.expect(columns, estimated) }
     plan
   }
 

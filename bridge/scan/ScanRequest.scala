@@ -85,10 +85,11 @@ case class ScanRequest(
           "held" -> JInt(buckets.held), "columns" -> Json.strings(buckets.columns)): JField)
         ++ bucketCount.map(count => "buckets" -> JInt(count): JField)).as[ScanAnswer]
 
-  /** Asks for the rows of the files, and for the statistics of all columns that are read. */
-  def estimate: EstimateAnswer = table.askOnce("estimate_scan",
-    "predicates" -> JArray(conditions.toList), "joined" -> JArray(planTimeValues.toList), "columns" -> Json.strings(columns),
-    Json.readOptions(options), settings).as[EstimateAnswer]
+  /** The rows of the files, and the statistics of all columns that are read, foreseen or by a question. */
+  def estimate: EstimateAnswer = foreseen
+    .filter(plan => planTimeValues.isEmpty && plan.columns == columns && plan.conditions == conditions).flatMap(_.estimate)
+    .getOrElse(askedEstimate)
+  private def askedEstimate: EstimateAnswer = ScanRequest.estimate(table, columns, conditions, planTimeValues, options, settings)
 
   /** A statement that rewrites files asks once about each choice of files, so the answer is not kept. */
   private def planner(files: Option[Seq[String]]): (String, Seq[JField]) => PlannerAnswer =
@@ -102,6 +103,13 @@ case class ScanRequest(
 }
 
 object ScanRequest {
+  /** Asks for the rows that conditions leave, and for the statistics of columns. */
+  def estimate(
+      table: ParquetryTable, columns: Seq[String], conditions: Seq[JValue] = Nil, planTimeValues: Seq[JValue] = Nil,
+      options: CaseInsensitiveStringMap = CaseInsensitiveStringMap.empty(), settings: JField = Settings.field): EstimateAnswer =
+    table.askOnce("estimate_scan", "predicates" -> JArray(conditions.toList), "joined" -> JArray(planTimeValues.toList),
+      "columns" -> Json.strings(columns), Json.readOptions(options), settings).as[EstimateAnswer]
+
   /** The setting that has readers skip files that are missing or damaged: then expected rows may not come. */
   def skipping(options: CaseInsensitiveStringMap): Option[String] = {
     def isOn(name: String, inSession: Boolean) = options.getBoolean(name, inSession)

@@ -9,9 +9,10 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.execution.datasources.v2.DescribeColumnExec
-import org.apache.spark.sql.parquetry.scan.KnownColumn
+import org.apache.spark.sql.parquetry.scan.{KnownColumn, ScanRequest}
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 import org.apache.spark.sql.parquetry.versions.Description
+import org.apache.spark.sql.types.{BinaryType, StringType}
 
 /**
  * `DESCRIBE` shows partition columns as such, for tables with buckets, too. `DESCRIBE EXTENDED` adds the
@@ -43,8 +44,20 @@ case class DescribeColumnCommand(table: ParquetryTable, column: Attribute, overr
     val values = Seq("min" -> known.least, "max" -> known.greatest, "num_nulls" -> known.nulls)
     val rows = // without any value: as for a column that was not analyzed
       if (values.forall(_._2.isEmpty)) Nil
-      else values ++ Seq("distinct_count", "avg_col_len", "max_col_len", "histogram").map(_ -> None)
+      else values ++ estimates ++ Seq("histogram" -> None)
     builtIn.map(toRow(_).asInstanceOf[Row]) ++ rows.map { case (name, value) => Row(name, value.getOrElse("NULL")) }
+  }
+
+  /** The column's estimates for the optimizer. Spark shows such rows after `ANALYZE TABLE`. */
+  private def estimates: Seq[(String, Option[String])] = {
+    val found = ScanRequest.estimate(table, Seq(column.name)).columns.headOption
+    Seq("distinct_count" -> found.map(_.distinct), "avg_col_len" -> found.map(each => each.length.getOrElse(fixed)),
+      "max_col_len" -> found.filter(_ => !isText).map(_ => fixed)).map { case (name, value) => name -> value.map(_.toString) }
+  }
+  private def fixed: Long = column.dataType.defaultSize.toLong
+  private def isText: Boolean = column.dataType match {
+    case _: StringType | BinaryType => true
+    case _ => false
   }
 }
 

@@ -201,18 +201,26 @@ abstract class ParquetryTable(
       val opened = opens || output.exists(name => !logical.fieldNames.contains(name))
       opened -> ("scan" -> JObject("columns" -> Json.strings(logical.fieldNames.filter(named)),
         "output" -> Json.strings(logical.fieldNames.filter(output)), "opens_all" -> JBool(opened),
-        NativeEngine.question(SparkSession.active)): JField)
+        "estimated" -> JBool(estimated), NativeEngine.question(SparkSession.active)): JField)
     }
     val answer = if (offered.isEmpty) PushedAnswer(Nil, Nil, Nil, None, Nil) else askOnce("push_predicates",
       Seq[JField]("predicates" -> JArray(trees.toList), Json.readOptions(options), Settings.field) ++ scan.map(_._2) ++ more: _*).as[PushedAnswer]
     JudgedPredicates(
       offered.indices.map(i => PushedPredicate(offered(i), trees(i), answer.exact(i), answer.again(i), answer.rowGroups(i))),
-      for ((opened, _) <- scan; plan <- answer.scan) yield ForeseenPlan(trees, answer.columns, opened, plan))
+      for ((opened, _) <- scan; plan <- answer.scan) yield ForeseenPlan(trees, answer.columns, opened, plan, answer.estimate))
   }
 
   @volatile private var expected = Option.empty[Set[String]]
-  /** Records the columns that a query needs above its conditions on this table, or None if not known. */
-  def expect(columns: Option[Set[String]]): Unit = expected = columns
+  @volatile private var estimated = false
+  /**
+   * Records the columns that a query needs above its conditions on this table, or None if not known.
+   *
+   * @param estimated whether the optimizer will want an estimate of the table's scan
+   */
+  def expect(columns: Option[Set[String]], estimated: Boolean): Unit = {
+    expected = columns
+    this.estimated = estimated
+  }
 
   // Deleting
 

@@ -4,7 +4,7 @@ import org.json4s._
 
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.connector.expressions.filter.Predicate
-import org.apache.spark.sql.parquetry.protocol.{RowGroupPart, ScanAnswer}
+import org.apache.spark.sql.parquetry.protocol.{EstimateAnswer, RowGroupPart, ScanAnswer}
 
 /**
  * A predicate, and how the planner uses it.
@@ -25,8 +25,10 @@ case class PushedPredicate(
  * @param conditions the predicates' trees
  * @param columns that are read
  * @param opensAll whether every file is opened
+ * @param estimate of the scan, or None if the question did not want it
  */
-case class ForeseenPlan(conditions: Seq[JValue], columns: Seq[String], opensAll: Boolean, answer: ScanAnswer)
+case class ForeseenPlan(
+    conditions: Seq[JValue], columns: Seq[String], opensAll: Boolean, answer: ScanAnswer, estimate: Option[EstimateAnswer] = None)
 
 /** How the planner uses predicates, and the plan of their scan, if it was foreseen. */
 case class JudgedPredicates(predicates: Seq[PushedPredicate], plan: Option[ForeseenPlan])

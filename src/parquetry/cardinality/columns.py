@@ -8,7 +8,7 @@ it.
 |-------------------|------------------|---------------------------------------------------------|
 | least, greatest   | exact            | of the files' bounds; of texts, Spark uses none         |
 | NULLs             | exact            | the sum of the files' numbers                           |
-| distinct values   | exact            | ANALYZE TABLE, or else `distinct_values`                |
+| distinct values   | exact            | ANALYZE TABLE, or else dictionaries: `distinct_values`  |
 | length of a value | of texts, exact  | ANALYZE TABLE, or else the mean length of texts' bounds |
 """
 
@@ -147,7 +147,7 @@ def _of_integers(
 ) -> ColumnEstimate:
     if not len(found.rows):
         return ColumnEstimate(column.name, 0, found.nulls)
-    distinct = found.possible_values()
+    distinct = found.possible_values(at_most=counted is not None)
     if counted is not None:
         distinct = limit_counted(counted, int(found.rows.sum()), distinct)
     histogram = None
@@ -162,8 +162,12 @@ def _known_files(column: TableColumn, files: FileColumns) -> tuple[int, list[Val
     kind, rows = column.column_type, files.rows.tolist()
     statistics = files.statistics(column.physical)
     sizes = [None] * files.count if statistics is None else optional(statistics.size)
+    numbers: list[int | None] = [None] * files.count
+    if statistics is not None and statistics.distinct is not None:
+        numbers = optional(statistics.distinct)
     nulls, filled = 0, []
-    for found, count, size in zip(list_bounds_in_files(column, files), rows, sizes, strict=True):
+    bounds = list_bounds_in_files(column, files)
+    for found, count, size, distinct in zip(bounds, rows, sizes, numbers, strict=True):
         if found is None or found.nulls is None:
             return None
         nulls += min(found.nulls, count)
@@ -172,7 +176,7 @@ def _known_files(column: TableColumn, files: FileColumns) -> tuple[int, list[Val
         if kind.facts.ranged and not _is_finite_range(found.min, found.max):
             return None
         exact = found.min_exact and found.max_exact
-        filled.append(ValuesInFile(count - found.nulls, found.min, found.max, exact, size))
+        filled.append(ValuesInFile(count - found.nulls, found.min, found.max, exact, size, distinct))
     return nulls, filled
 
 

@@ -8,10 +8,19 @@ Files whose ranges overlap are one group. The values of different groups differ,
 | 500 rows, 7 to 7; 500 rows, 9 to 9              | 7; 9           | 2, exactly                       |
 | 500 rows, 1 to 90,000; 500 rows, 95,000 to 95,009 | two          | 500 + 10                         |
 
-Texts, bytes and floats have any number of values between two bounds. Their compressed size says more. A
-column with 10 values takes about log2(10) = 3.3 bits for each row, also if its values are long. So `8 *
-bytes / rows` bits stand for at most 2 to that power distinct values. Bytes of dictionaries make this too
-high where rows are few; values in order make it too low.
+A file's dictionary tells about how many values the file has (`data_files`). Files of one group may have
+the same values or others:
+
+| values of each of 8 files, of 36,000 rows | why                                            | estimate          |
+|-------------------------------------------|------------------------------------------------|-------------------|
+| 30 numbers from 1 to 30,000               | each has 1,200 rows: all files have the same   | 30                |
+| 3,000 numbers from 1 to 30,000            | each has 12 rows: files may have others        | 24,000            |
+| 50 texts                                  | as of values that come at random               | 50                |
+
+Texts, bytes and floats have any number of values between two bounds. Without a dictionary, their compressed
+size says more. A column with 10 values takes about log2(10) = 3.3 bits for each row, also if its values are
+long. So `8 * bytes / rows` bits stand for at most 2 to that power distinct values. Bytes of dictionaries make
+this too high where rows are few; values in order make it too low.
 
 ANALYZE TABLE … FOR COLUMNS counts the values of a whole table. Of 10,000 values in 20,000 rows, evenly
 distributed, 2,000 rows have about 1,900.
@@ -33,6 +42,13 @@ _KEY_SHARE = 0.9
 """A column is a key if it has at least so many distinct values for each row; counts are some per cent off."""
 
 
+MANY_ROWS_PER_VALUE = 100
+"""If each value has so many rows in each of several files, they have the same values."""
+
+DENSE = 2
+"""A range with so many times the numbers of a dictionary, or fewer, counts as full."""
+
+
 class ValuesInFile(NamedTuple):
     """The values of a column in one file.
 
@@ -42,6 +58,7 @@ class ValuesInFile(NamedTuple):
         greatest: a value that none is above, or None if it is unknown.
         exact: whether both bounds are values of the file.
         size: compressed bytes of the column, or None if they are unknown.
+        distinct: about how many values there are, or None if the file's dictionary does not tell.
     """
 
     rows: int
@@ -49,6 +66,7 @@ class ValuesInFile(NamedTuple):
     greatest: Any
     exact: bool
     size: int | None = None
+    distinct: int | None = None
 
     @property
     def is_single(self) -> bool:
@@ -75,7 +93,12 @@ def estimate_distinct(
     11
     """
     possible, others = 0, 0
-    for rows, values in _groups(kind, files):
+    for group in _groups(files):
+        rows = sum(file.rows for file in group)
+        values = _possible_values(kind, group)
+        numbers = [(file.rows, 1 if file.is_single else file.distinct) for file in group]
+        in_dictionaries = combine_distinct(numbers, values, at_most=counted is not None)
+        values = values if values <= DENSE * in_dictionaries else in_dictionaries
         if math.isinf(values):
             others += rows
         else:
@@ -122,29 +145,75 @@ def _seen(files: Sequence[ValuesInFile]) -> int:
     return len({value for file in files if file.exact for value in (file.least, file.greatest)})
 
 
-def _groups(kind: ColumnType, files: Sequence[ValuesInFile]) -> Iterator[tuple[int, float]]:
-    """Yield the rows of each group of files, and how many values the type has in its range."""
+def combine_distinct(
+    files: Sequence[tuple[int, int | None]], possible: float, *, at_most: bool = False
+) -> float:
+    """Return about how many distinct values files have together, or infinity if one's number is unknown.
+
+    Args:
+        files: the rows of each file, and the number of its values or None.
+        possible: how many values their range has, or infinity.
+        at_most: whether to return an upper bound, for which no file has a value of another one.
+
+    >>> combine_distinct([(36_000, 3_000)] * 8, 30_000), combine_distinct([(36_000, 30)] * 8, 30_000)
+    (24000, 30)
+    >>> combine_distinct([(36_000, 50)] * 8, math.inf), combine_distinct([(1_000, 900)] * 8, math.inf)
+    (50, 3824)
+    """
+    numbers = [number for _, number in files if number is not None]
+    if len(numbers) < len(files):
+        return math.inf
+    total, largest = sum(numbers), max(numbers)
+    if at_most:
+        return total
+    rows = sum(rows for rows, _ in files)
+    if largest == total or rows >= MANY_ROWS_PER_VALUE * total:
+        return largest
+    if not math.isinf(possible):
+        return total
+    return min(total, max(largest, _of_more_rows(largest, rows * largest / total, rows)))
+
+
+def _of_more_rows(values: int, rows: float, all_rows: int) -> int:
+    """Return how many values all rows have if some rows have `values`, and values come at random.
+
+    Of D values, r rows have D * (1 - exp(-r / D)).
+    """
+    low, high = float(values), float(values) * max(1.0, all_rows / rows) * 64
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if middle * -math.expm1(-rows / middle) < values else (low, middle)
+    return math.ceil(round(low * -math.expm1(-all_rows / low), 6))
+
+
+def _groups(files: Sequence[ValuesInFile]) -> Iterator[list[ValuesInFile]]:
+    """Yield the groups of files whose ranges overlap; all files are one if a bound is unknown."""
     if any(file.least is None or file.greatest is None for file in files):
-        yield sum(file.rows for file in files), math.inf
+        yield list(files)
         return
-    rows, least, greatest, single = 0, None, None, True
+    group: list[ValuesInFile] = []
+    greatest: Any = None
     for file in sorted(files, key=lambda file: (file.least, file.greatest)):
-        if rows and file.least <= greatest:
-            rows, greatest, single = rows + file.rows, max(greatest, file.greatest), single and file.is_single
+        if group and file.least <= greatest:
+            group.append(file)
+            greatest = max(greatest, file.greatest)
         else:
-            if rows:
-                yield rows, _possible_values(kind, least, greatest, single=single)
-            rows, least, greatest, single = file.rows, file.least, file.greatest, file.is_single
-    if rows:
-        yield rows, _possible_values(kind, least, greatest, single=single)
+            if group:
+                yield group
+            group, greatest = [file], file.greatest
+    if group:
+        yield group
 
 
-def _possible_values(kind: ColumnType, least: Any, greatest: Any, *, single: bool) -> float:
-    family = kind.facts.family
+def _possible_values(kind: ColumnType, group: Sequence[ValuesInFile]) -> float:
+    """Return how many values the type has in the range of a group of files."""
+    if any(file.least is None or file.greatest is None for file in group):
+        return math.inf
+    family, least, greatest = kind.facts.family, group[0].least, max(file.greatest for file in group)
     if family is Family.BOOLEAN:
         return 1 + int(least != greatest)
     if family in (Family.INTEGER, Family.TEMPORAL):
         return int(greatest - least + 1)
     if family is Family.DECIMAL:
         return int((greatest - least) * 10**kind.scale) + 1
-    return 1 if single else math.inf
+    return 1 if all(file.is_single for file in group) else math.inf

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from parquetry.cardinality.distinct_values import DENSE, MANY_ROWS_PER_VALUE
 from parquetry.data_files import UNKNOWN, FileColumns, TableColumn, bounds_in_files
 from parquetry.predicate import NO_ROWS, ONLY_NULL
 
@@ -26,28 +27,53 @@ class IntegersInFiles(NamedTuple):
         rows: how many rows of each file are not NULL.
         least: a value that none of the file is below.
         greatest: a value that none of the file is above.
+        distinct: about how many values each file has, as far as dictionaries tell, or None if none does.
     """
 
     nulls: int
     rows: NDArray[np.int64]
     least: NDArray[np.int64]
     greatest: NDArray[np.int64]
+    distinct: NDArray[np.int64] | None = None
 
-    def possible_values(self) -> int:
-        """Return how many distinct values there are at most; see `distinct_values`."""
+    def possible_values(self, *, at_most: bool = False) -> int:
+        """Return about how many distinct values there are; see `distinct_values`.
+
+        Args:
+            at_most: see `combine_distinct`.
+        """
         if not len(self.rows):
             return 0
         order = np.lexsort((self.greatest, self.least))
         least, greatest = self.least[order], np.maximum.accumulate(self.greatest[order])
         first = np.concatenate(([0], np.flatnonzero(least[1:] > greatest[:-1]) + 1))
         last = np.concatenate((first[1:] - 1, [len(order) - 1]))
+        rows = np.add.reduceat(self.rows[order], first)
         groups = zip(
-            np.add.reduceat(self.rows[order], first).tolist(),
+            rows.tolist(),
             least[first].tolist(),
             greatest[last].tolist(),
+            self._limits(order, first, rows, at_most=at_most).tolist(),
             strict=True,
         )
-        return sum(min(rows, high - low + 1) for rows, low, high in groups)
+        return sum(
+            min(rows, limit if high - low >= DENSE * limit else high - low + 1)
+            for rows, low, high, limit in groups
+        )
+
+    def _limits(
+        self, order: NDArray[np.intp], first: NDArray[np.intp], rows: NDArray[np.int64], *, at_most: bool
+    ) -> NDArray[np.int64]:
+        """Return how many values the dictionaries of each group allow; see `combine_distinct`."""
+        if self.distinct is None:
+            return rows
+        single = self.least[order] == self.greatest[order]
+        numbers = np.where(single, 1, self.distinct[order])
+        numbers = np.where(numbers == UNKNOWN, self.rows[order], numbers)
+        total, largest = np.add.reduceat(numbers, first), np.maximum.reduceat(numbers, first)
+        if at_most:
+            return total
+        return np.where(rows >= MANY_ROWS_PER_VALUE * total, largest, total)
 
 
 def integers_in_files(column: TableColumn, files: FileColumns) -> IntegersInFiles | None:
@@ -72,4 +98,5 @@ def integers_in_files(column: TableColumn, files: FileColumns) -> IntegersInFile
     if not is_known.all():
         return None
     total = int(files.rows[~filled].sum()) + int(nulls.sum())
-    return IntegersInFiles(total, rows - nulls, least, greatest)
+    distinct = None if statistics.distinct is None else statistics.distinct[filled]
+    return IntegersInFiles(total, rows - nulls, least, greatest, distinct)

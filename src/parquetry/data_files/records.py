@@ -126,6 +126,7 @@ class ColumnStatistics(msgspec.Struct, frozen=True, array_like=True, omit_defaul
         trust: how far all of this is believed, a `Trust`. What is not believed at all is None.
         stored: the type in the file, such as ``parquet INT32`` or ``orc bigint``, if it is not the one that
             the table's column had when the file was recorded.
+        distinct: about how many distinct values it has, or None if nothing tells. For estimates alone.
     """
 
     size: int | None = None
@@ -136,6 +137,7 @@ class ColumnStatistics(msgspec.Struct, frozen=True, array_like=True, omit_defaul
     max_exact: bool = True
     trust: int = 0
     stored: str | None = None
+    distinct: int | None = None
 
 
 class FileRecord(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):

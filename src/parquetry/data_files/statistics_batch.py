@@ -149,7 +149,10 @@ class StatisticsColumn:
         min: lower bounds.
         max: upper bounds.
         belief: how far they are believed.
+        distinct: about how many distinct values they have, or None if it is not known of any file.
     """
+
+    distinct: Numbers | None = None
 
     def __init__(
         self, there: Flags, size: Numbers, nulls: Numbers, min: Bound, max: Bound, belief: Belief
@@ -167,7 +170,12 @@ class StatisticsColumn:
         column = RecordedColumn(records)
         return StatisticsColumn(
             column.there, column.size, column.nulls, column.min, column.max, column.belief
-        )
+        ).with_distinct(column.distinct)
+
+    def with_distinct(self, distinct: Numbers | None) -> StatisticsColumn:
+        """Return these statistics, with numbers of distinct values."""
+        self.distinct = distinct
+        return self
 
     @classmethod
     def concatenate(cls, parts: Sequence[StatisticsColumn]) -> StatisticsColumn:
@@ -179,7 +187,7 @@ class StatisticsColumn:
             Bound.concatenate([part.min for part in parts]),
             Bound.concatenate([part.max for part in parts]),
             Belief.concatenate([part.belief for part in parts]),
-        )
+        ).with_distinct(_concatenate_or_none([(part.distinct, len(part.there)) for part in parts]))
 
     @classmethod
     def nothing(cls, count: int) -> StatisticsColumn:
@@ -195,7 +203,7 @@ class StatisticsColumn:
             self.min.take(positions),
             self.max.take(positions),
             self.belief.take(positions),
-        )
+        ).with_distinct(None if self.distinct is None else self.distinct[positions])
 
     def leave_out(self, removed: Flags) -> StatisticsColumn:
         """Return the same entries, where some know nothing but that the file has the column."""
@@ -219,6 +227,7 @@ class StatisticsColumn:
             belief.max_exact.tolist(),
             belief.trust.tolist(),
             belief.stored or [None] * len(self.there),
+            [None] * len(self.there) if self.distinct is None else optional(self.distinct),
             strict=True,
         )
         return [ColumnStatistics(*rest) if there else None for there, *rest in fields]
@@ -259,6 +268,12 @@ class RecordedColumn(StatisticsColumn):
         return Bound.from_values([record.max for record in self._held])
 
     @cached_property
+    def distinct(self) -> Numbers | None:  # type: ignore[override]
+        """Return the numbers of distinct values."""
+        distinct = [record.distinct for record in self._held]
+        return numbers(distinct) if any(each is not None for each in distinct) else None
+
+    @cached_property
     def belief(self) -> Belief:  # type: ignore[override]
         """Return how far the statistics are believed."""
         types = [record.stored for record in self._held]
@@ -279,6 +294,14 @@ class RecordedColumn(StatisticsColumn):
 
 
 _NO_STATISTICS = ColumnStatistics()
+
+
+def _concatenate_or_none(parts: Sequence[tuple[Numbers | None, int]]) -> Numbers | None:
+    if all(distinct is None for distinct, _ in parts):
+        return None
+    return np.concatenate(
+        [np.full(count, UNKNOWN) if distinct is None else distinct for distinct, count in parts]
+    )
 
 
 def numbers(values: Iterable[int | None]) -> Numbers:

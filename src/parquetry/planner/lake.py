@@ -342,7 +342,8 @@ def _clauses(metadata: TableMetadata) -> dict[str, str]:
 
 
 _T = TypeVar("_T")
-_MAX_CACHED_ESTIMATES = 1024
+_MAX_CACHED_ESTIMATES = 4096
+"""Estimates that a session keeps: some hundred bytes each, and a kilobyte with a histogram."""
 
 
 class Estimates:
@@ -356,6 +357,11 @@ class Estimates:
     def __init__(self) -> None:
         self._known: OrderedDict[Hashable, Any] = OrderedDict()
         self._lock = threading.Lock()
+
+    def __contains__(self, what: Hashable) -> bool:
+        """Return whether the estimate of a subject is cached."""
+        with self._lock:
+            return what in self._known
 
     def get_or_make(self, what: Hashable, estimate: Callable[[], _T]) -> _T:
         """Return an estimate from the cache, or make it.

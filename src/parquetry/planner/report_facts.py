@@ -25,6 +25,7 @@ from parquetry.prune import (
     NativeReport,
     Origin,
     Report,
+    RowsReport,
     RunTimeReport,
     ScanReport,
     Step,
@@ -120,6 +121,7 @@ class ScanOutcome(msgspec.Struct, frozen=True):
         joins: the types of the joins above the scan; `NOT IN` for one of NOT IN.
         cache: the name of the cached table, or None.
         by_spark: whether Spark itself read the files by its own scan of files.
+        rows: that the scan gave, and how many Spark's optimizer expected; None if it expected no number.
     """
 
     report: ScanReport
@@ -129,6 +131,7 @@ class ScanOutcome(msgspec.Struct, frozen=True):
     joins: tuple[str, ...] = ()
     cache: str | None = None
     by_spark: bool = False
+    rows: tuple[int, int] | None = None
 
 
 def scan_reports(facts: Iterable[dict[str, Any]]) -> tuple[ScanReport, ...]:
@@ -148,6 +151,7 @@ def _report(facts: ScanOutcome) -> ScanReport:
         steps=tuple(map(_plain_step, steps)),
         run_time=_plain_values(scan.run_time),
         native=_native(scan.native, by_spark=facts.by_spark),
+        rows=None if facts.rows is None else RowsReport(*facts.rows),
     )
     if facts.read == "cached":
         cache = "a cache" if facts.cache is None else f"the cache {facts.cache}"
@@ -170,7 +174,7 @@ def not_read(scan: ScanReport, reason: str) -> ScanReport:
         msgspec.structs.replace(step, kept=0, by=(), not_by=(), origins=(), whole=None, about=False)
         for step in scan.steps
     )
-    return msgspec.structs.replace(scan, steps=steps, run_time=None, not_read=reason, counted=0)
+    return msgspec.structs.replace(scan, steps=steps, run_time=None, not_read=reason, counted=0, rows=None)
 
 
 def opened(scan: ScanReport, count: int) -> ScanReport:

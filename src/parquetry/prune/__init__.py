@@ -59,6 +59,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.prune.report.scan import (
         IneffectiveCondition as IneffectiveCondition,
         NativeReport as NativeReport,
+        RowsReport as RowsReport,
         ScanReport as ScanReport,
         Step as Step,
     )

@@ -57,3 +57,7 @@ def test_least_greatest_and_nulls_are_those_of_sparks_own_table(
         assert not differing, name
     strings = _told(spark, f"DESCRIBE TABLE EXTENDED {db}.t s")
     assert (strings["min"], strings["max"], strings["num_nulls"]) == ("abc", "x", "1")
+    if format == "parquet":
+        assert (strings["distinct_count"], strings["avg_col_len"]) == ("2", "2")
+    numbers = _told(spark, f"DESCRIBE TABLE EXTENDED {db}.t i")
+    assert [numbers[key] for key in ("distinct_count", "avg_col_len", "max_col_len")] == ["2", "4", "4"]

@@ -102,8 +102,11 @@ def test_statistics_are_true_after_pruning(spark: SparkSession, db: str) -> None
         "p": ("1", "0", "1", "1"),
     }
     assert spark.sql(f"{query} AND money < 30 AND day > DATE '2026-01-02' AND ok").collect()
-    narrowed, _ = statistics(spark.sql(f"SELECT * FROM {db}.t WHERE id BETWEEN 200 AND 249"))
+    some = spark.sql(f"SELECT * FROM {db}.t WHERE id BETWEEN 200 AND 249")
+    narrowed, _ = statistics(some)
     assert 40 <= narrowed <= 60
+    assert some.collect()
+    assert f"rows 50 (estimated {narrowed})" in str(parquetry.report(some))
     # a column that Spark cannot estimate might be a key, so the rows are not reported either
     spark.sql(f"CREATE TABLE {db}.u AS SELECT id, TIMESTAMP_NTZ '2026-01-01 00:00:00' AS at FROM range(9)")
     assert statistics(spark.sql(f"SELECT * FROM {db}.u WHERE at > TIMESTAMP_NTZ '2025-01-01 00:00:00'")) == (
@@ -115,15 +118,15 @@ def test_statistics_are_true_after_pruning(spark: SparkSession, db: str) -> None
 
 @pytest.mark.unaudited("the audit asks, too")
 def test_nothing_is_asked_without_the_optimizer(spark: SparkSession, db: str) -> None:
-    """No question is about statistics without the cost-based optimizer; with it, one is for each scan."""
+    """No question is about statistics: the answer about conditions has them if the optimizer wants them."""
     spark.sql(f"CREATE TABLE {db}.t AS SELECT id, id % 7 AS k FROM range(70)")
     query = f"SELECT sum(a.id + b.id) FROM {db}.t a JOIN {db}.t b ON a.k = b.k"
-    for on, asked in (("false", 0), ("true", 1), ("true", 0)):
+    for on in ("false", "true", "true"):
         spark.conf.set(CBO, on)
         with parquetry.trace() as trace:
             spark.sql(query).collect()
         spark.conf.set(CBO, "false")
-        assert sum(row["question"] == "estimate_scan" for row in trace.rows) == asked
+        assert "estimate_scan" not in {row["question"] for row in trace.rows}
     assert statistics(spark.table(f"{db}.t")) == (None, {})
 
 
@@ -131,14 +134,15 @@ def test_nothing_is_asked_without_the_optimizer(spark: SparkSession, db: str) ->
 def test_analyze_counts_distinct_values(spark: SparkSession, db: str, rows: Rows) -> None:
     """ANALYZE … FOR COLUMNS counts what files do not say, and the optimizer uses it, after a rename, too.
 
-    Of part of the rows, a column has part of its values. Equal counts make no further version.
+    Before, and of part of the rows, dictionaries of files tell about how many values there are. Equal counts
+    make no further version.
     """
     spark.sql(f"CREATE TABLE {db}.t (id BIGINT, hash BIGINT, name STRING, p INT) PARTITIONED BY (p)")
     spark.sql(
         f"""INSERT INTO {db}.t SELECT id, xxhash64(id % 50), concat('name ', id % 400), CAST(id % 4 AS INT)
         FROM range(4000)"""
     )
-    assert statistics(spark.table(f"{db}.t"))[1]["hash"][0] == "4000"
+    assert 50 <= int(statistics(spark.table(f"{db}.t"))[1]["hash"][0]) <= 150
     analyze = f"ANALYZE TABLE {db}.t COMPUTE STATISTICS FOR ALL COLUMNS"
     ((*_, detail),) = rows(analyze)
     assert detail == "Counted the distinct values of 3 columns."
@@ -147,7 +151,7 @@ def test_analyze_counts_distinct_values(spark: SparkSession, db: str, rows: Rows
     assert 45 <= int(whole["h"][0]) <= 55
     assert 380 <= int(whole["name"][0]) <= 420
     part = statistics(spark.sql(f"SELECT * FROM {db}.t WHERE p = 1"))[1]
-    assert 360 <= int(part["name"][0]) <= 400
+    assert 50 <= int(part["name"][0]) <= 200  # 100 of the 400 names
     assert part["p"] == ("1", "0", "1", "1")
     rows(analyze)
     versions = rows(f"CALL lake.system.history(table => '{db}.t')")

@@ -211,7 +211,7 @@ def test_real_footers(tmp_path: Path) -> None:
     assert found["i"] == ColumnEstimate("i", 3, 1, 1, 3)
     assert found["m"] == ColumnEstimate("m", 2, 2, Decimal("-7.00"), Decimal("1.25"))
     assert found["b"] == ColumnEstimate("b", 1, 1, True, True)
-    assert found["s"] == ColumnEstimate("s", 3, 1, length=4)
+    assert found["s"] == ColumnEstimate("s", 2, 1, length=4)
     for name, day in (("d", 1), ("t", 86_400_000_000)):
         each = found[name]
         assert each is None or (each.nulls, each.least) == (2, -43_829 * day)

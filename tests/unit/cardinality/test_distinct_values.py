@@ -57,3 +57,24 @@ def test_counts_are_scaled_and_bounded() -> None:
     assert estimate_distinct(INT, [ValuesInFile(50_000, 1, 7, True)], counted) == 7
     assert estimate_distinct(STRING, [ValuesInFile(50_000, "a", "z", True, 9)], counted) == 1000
     assert estimate_distinct(INT, [], counted) == 0
+
+
+def test_a_count_decides_how_many_values_files_share() -> None:
+    """Dictionaries bound the counted number by their sum, as each file may have values of its own."""
+    files = [ValuesInFile(1_000, "a", "z", True, 10**6, 100)] * 4
+    assert estimate_distinct(STRING, files, CountedColumn("c", 400, 4_000)) == 400
+    assert estimate_distinct(STRING, files[:1], CountedColumn("c", 400, 4_000)) == 100
+
+
+def test_dictionaries_of_several_files() -> None:
+    """Files have the same values if each has many rows, else as many as ranges and numbers allow."""
+    few = [ValuesInFile(36_000, 1, 30_000, True, None, 30)] * 8
+    many = [ValuesInFile(36_000, 1, 30_000, True, None, 3_000)] * 8
+    assert (estimate_distinct(INT, few), estimate_distinct(INT, many)) == (30, 30_000)
+    assert estimate_distinct(STRING, [ValuesInFile(36_000, "a", "z", True, 10**6, 50)] * 8) == 50
+    assert (
+        estimate_distinct(
+            STRING, [ValuesInFile(9, "a", "b", True, 50, 5), ValuesInFile(9, "c", "d", True, 50, 4)]
+        )
+        == 9
+    )

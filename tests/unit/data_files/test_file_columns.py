@@ -21,7 +21,9 @@ _BOUNDS: st.SearchStrategy[Any] = st.one_of(
     st.binary(max_size=3),
 )
 _SIZES = st.none() | st.integers(0, 1 << 40)
-_STATISTICS = st.builds(ColumnStatistics, _SIZES, _SIZES, _BOUNDS, _BOUNDS, st.booleans(), st.booleans())
+_STATISTICS = st.builds(
+    ColumnStatistics, _SIZES, _SIZES, _BOUNDS, _BOUNDS, st.booleans(), st.booleans(), distinct=_SIZES
+)
 FILES = st.lists(
     st.builds(
         FileRecord,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from parquetry.data_files.footers.parquet_schema import SchemaNode, find_schema, number, read_schema, text
 from parquetry.data_files.footers.thrift import Struct, decode_struct
@@ -17,6 +17,18 @@ from parquetry.data_files.footers.thrift import Struct, decode_struct
 MAGIC, ENCRYPTED_MAGIC = b"PAR1", b"PARE"
 LENGTH_AND_MAGIC_BYTES = 8
 """The end of a file: the footer's length in four bytes, and a magic number."""
+
+
+class Dictionary(NamedTuple):
+    """The dictionary of a column of values in one row group, which lists each value once.
+
+    Attributes:
+        size: compressed bytes of the dictionary and its header.
+        plain_bytes: bytes of the dictionary and the data before they were compressed, or None.
+    """
+
+    size: int
+    plain_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +46,7 @@ class Chunk:
         max_exact: whether `max` occurs, likewise.
         encrypted: whether the column is encrypted.
         codec: Parquet's number of the codec, or None if it is not stated.
+        dictionary: which has all values, or None if there is none.
     """
 
     values: int | None
@@ -46,6 +59,7 @@ class Chunk:
     max_exact: bool | None
     encrypted: bool
     codec: int | None
+    dictionary: Dictionary | None = None
 
 
 @dataclass(frozen=True)
@@ -182,7 +196,29 @@ def _chunk(column: Struct) -> Chunk:
         max_exact=_flag(stated.get(7)) if not deprecated else None,
         encrypted=8 in column or 9 in column,
         codec=number(about.get(4)),
+        dictionary=_dictionary(about),
     )
+
+
+_PLAIN, _PLAIN_DICTIONARY, _RLE_DICTIONARY = 0, 2, 8
+"""Parquet's numbers of encodings. An older dictionary and its data have the same number."""
+_DATA_PAGES = (0, 3)
+"""Parquet's numbers of pages with data."""
+
+
+def _dictionary(about: Struct) -> Dictionary | None:
+    """Return the dictionary of a chunk, or None if it has none, or some of its data may be without."""
+    start, data = number(about.get(11)), number(about.get(9))
+    if start is None or data is None or not 0 < start < data:
+        return None
+    pages, encodings = about.get(13), about.get(2)
+    if isinstance(pages, (list, tuple)) and pages:
+        used = {page.get(2) for page in _structs(pages) if page.get(1) in _DATA_PAGES}
+        if not used <= {_PLAIN_DICTIONARY, _RLE_DICTIONARY}:
+            return None
+    elif not isinstance(encodings, (list, tuple)) or _PLAIN in encodings:
+        return None
+    return Dictionary(data - start, number(about.get(6)))
 
 
 def _flag(value: Any) -> bool | None:

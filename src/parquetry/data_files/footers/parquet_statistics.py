@@ -21,6 +21,7 @@ import pyarrow.fs as pafs
 from parquetry.data_files.footers.orc_statistics import from_bridge
 from parquetry.data_files.footers.other_readers import find_obstacle
 from parquetry.data_files.footers.parquet_columns import read_columns
+from parquetry.data_files.footers.parquet_dictionaries import with_distinct_values
 from parquetry.data_files.footers.parquet_footer import (
     ENCRYPTED_MAGIC,
     LENGTH_AND_MAGIC_BYTES,
@@ -172,6 +173,8 @@ def footer_record(
         return FileRecord(path=name, bytes=size, modified=modified, field_ids=obstacle)
     writer = parquet_writer(footer.created_by)
     columns = read_columns(footer, writer._replace(shortens=False) if whole_texts else writer)
+    if columns is not None:
+        columns = with_distinct_values(footer, columns)
     rows = None if columns is None else footer.rows
     return FileRecord(
         path=name, bytes=size, rows=rows, modified=modified, columns=columns, field_ids=obstacle

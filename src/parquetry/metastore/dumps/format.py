@@ -195,7 +195,7 @@ def files_to_json(files: Iterable[FileRecord]) -> list[dict[str, Any]]:
     for file in plain:
         _leave_out_defaults(file, {"rest_of": None, "field_ids": None})
         for statistics in (file["columns"] or {}).values():
-            _leave_out_defaults(statistics, {"trust": 0, "stored": None})
+            _leave_out_defaults(statistics, {"trust": 0, "stored": None, "distinct": None})
     return plain
 
 

@@ -68,6 +68,7 @@ class _PackedColumn(msgspec.Struct, frozen=True, array_like=True):
     trust: encoding.Packed | None = None
     stored: str | list[str | None] | None = None
     """The type in all files, or in each of them; None if it is the table's."""
+    distinct: encoding.Packed | None = None
 
 
 class _Chunk(msgspec.Struct, frozen=True, array_like=True):
@@ -134,6 +135,7 @@ def _pack(column: StatisticsColumn) -> _PackedColumn:
         encoding.pack_flags(column.belief.max_exact),
         encoding.pack_numbers(column.belief.trust) if column.belief.trust.any() else None,
         _pack_types(column.belief.stored),
+        None if column.distinct is None else encoding.pack_numbers(column.distinct),
     )
 
 
@@ -297,6 +299,10 @@ def _statistics(chunks: Sequence[_Chunk], name: str, positions: Indices | None) 
             ),
             _types_together([column.stored for column in columns], counts, positions),
         ),
+    ).with_distinct(
+        encoding.numbers_together([column.distinct for column in columns], counts, positions)
+        if any(column.distinct is not None for column in columns)
+        else None
     )
 
 

@@ -171,6 +171,7 @@ class Pushed(Answer, frozen=True):
         row_groups: the part that Spark's readers may apply to row groups, or None if there is no such part.
         scan: the plan of the scan that the question foresees, or None.
         columns: that this plan reads.
+        estimate: of this scan, if the question wants it.
     """
 
     exact: list[bool]
@@ -178,6 +179,7 @@ class Pushed(Answer, frozen=True):
     row_groups: list[Usable | None]
     scan: PlannedScan | None = None
     columns: list[str] = []
+    estimate: ScanEstimate | None = None
 
 
 class PartitionValueRows(Answer, frozen=True):

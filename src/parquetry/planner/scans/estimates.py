@@ -2,11 +2,15 @@
 
 Spark multiplies the rows of both sides of a join whose keys have no statistics. So the rows are reported
 only if every column that is read has statistics: any of them may be a key.
+
+Most conditions leave all files of small tables. The catalog keeps the statistics of a column in all files of
+a version. So the next query takes them from memory, with any conditions and columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -22,32 +26,57 @@ MAX_ESTIMATED_FILES = 50_000
 """Files whose statistics are read for an estimate: two seconds for ten columns, once for a version."""
 
 _UNKNOWN = answers.ScanEstimate(None, [])
+_Numbers = dict[str, answers.ColumnNumbers]
 
 
 def estimate_scan(lake: Lake, q: questions.EstimateScan) -> answers.ScanEstimate:
     """Return the rows of the files that a scan would read, and the statistics of its columns."""
-    request = ScanRequest.from_question(lake, q)
-    conditions = msgspec.json.encode((request.predicates, request.joined, q.columns))
-    return lake.estimates.get_or_make(
-        ("columns", *request.snapshot.identity, conditions), lambda: _estimate(request, q.columns)
+    return estimate_request(ScanRequest.from_question(lake, q), q.columns)
+
+
+def estimate_request(request: ScanRequest, columns: list[str]) -> answers.ScanEstimate:
+    """Return the rows of the files that a request selects, and the statistics of the columns that it reads.
+
+    Args:
+        request: with conditions known when the query is planned.
+        columns: that are read.
+    """
+    conditions = msgspec.json.encode((request.predicates, request.joined, columns))
+    return request.lake.estimates.get_or_make(
+        ("columns", *request.snapshot.identity, conditions), lambda: _estimate(request, columns)
     )
 
 
 def _estimate(request: ScanRequest, columns: list[str]) -> answers.ScanEstimate:
-    metadata = request.snapshot.metadata
     if not _is_estimated(request, columns):
         return _UNKNOWN
-    selection = request.select(columns, set(columns))
-    rows = selection.block.files.rows
-    if selection.block.count > MAX_ESTIMATED_FILES or (rows == UNKNOWN).any():
+    block = request.selected(columns).block
+    if block.count > MAX_ESTIMATED_FILES or (block.files.rows == UNKNOWN).any():
         return _UNKNOWN
     compared = {name for condition in request.conditions for name in condition.about}
-    estimates = estimate_columns(metadata, selection, columns, compared)
-    if len(estimates) < len(columns):
+    whole = block.count == request.snapshot.totals.files
+    numbers = (_of_whole_table if whole else _of_columns)(request, columns, compared)
+    if len(numbers) < len(columns):
         return _UNKNOWN
+    return answers.ScanEstimate(int(block.files.rows.sum()), [numbers[name] for name in columns])
+
+
+def _of_whole_table(request: ScanRequest, columns: Sequence[str], compared: Collection[str]) -> _Numbers:
+    """Return the statistics of columns in all files of a version, from the cache as far as it has them."""
+    estimates, identity = request.lake.estimates, request.snapshot.identity
+    keys = {name: ("column", *identity, name, name in compared) for name in columns}
+    missing = [name for name in columns if keys[name] not in estimates]
+    made = _of_columns(request, missing, compared) if missing else {}
+    numbers = {name: estimates.get_or_make(keys[name], partial(made.get, name)) for name in columns}
+    return {name: each for name, each in numbers.items() if each is not None}
+
+
+def _of_columns(request: ScanRequest, columns: Sequence[str], compared: Collection[str]) -> _Numbers:
+    """Return the statistics of columns in the files that a request selects; unknown ones are left out."""
     types = request.types
-    numbers = [
-        answers.ColumnNumbers(
+    selection = request.select(columns, set(columns))
+    return {
+        each.name: answers.ColumnNumbers(
             each.name,
             each.distinct,
             each.nulls,
@@ -56,9 +85,8 @@ def _estimate(request: ScanRequest, columns: list[str]) -> answers.ScanEstimate:
             each.length,
             each.histogram,
         )
-        for each in estimates
-    ]
-    return answers.ScanEstimate(int(rows.sum()), numbers)
+        for each in estimate_columns(request.snapshot.metadata, selection, columns, compared)
+    }
 
 
 def _is_estimated(request: ScanRequest, columns: list[str]) -> bool:

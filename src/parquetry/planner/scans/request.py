@@ -115,7 +115,23 @@ class ScanRequest:
             StoreError: the metastore cannot be read.
             TableNotFoundError: the table was dropped meanwhile.
         """
-        return select_for(self.scan(read), table=self.table, about=about, apart=apart)
+        selection = select_for(self.scan(read), table=self.table, about=about, apart=apart)
+        self._selections[tuple(read)] = selection
+        return selection
+
+    def selected(self, read: Sequence[str]) -> Selection:
+        """Return a selection for some columns to read, with the statistics of any columns.
+
+        It is the last one that this request has made for them, or a new one.
+
+        Raises:
+            StoreError, TableNotFoundError: as `select`.
+        """
+        return self._selections.get(tuple(read)) or self.select(read)
+
+    @cached_property
+    def _selections(self) -> dict[tuple[str, ...], Selection]:
+        return {}
 
     def scan(self, read: Sequence[str]) -> PruningRequest:
         """Return the scan for the rules of pruning; `read` are the columns to read."""

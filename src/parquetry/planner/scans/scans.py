@@ -30,6 +30,7 @@ from parquetry.planner.predicates import implied_by
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans.aggregates import aggregate
+from parquetry.planner.scans.estimates import estimate_request
 from parquetry.planner.scans.file_order import columns_for_order, reported_order, reported_threshold
 from parquetry.planner.scans.file_subset import only_chosen, with_matches
 from parquetry.planner.scans.native import native_columns, native_scan
@@ -102,7 +103,8 @@ def push(lake: Lake, q: questions.PushPredicates) -> answers.Pushed:
     )
     columns = [name for name in q.scan.columns if name in read]
     plan = _plan(request, _foreseen(q, q.scan, columns))
-    return msgspec.structs.replace(judged, scan=plan, columns=columns)
+    estimate = estimate_request(request, columns) if q.scan.estimated else None
+    return msgspec.structs.replace(judged, scan=plan, columns=columns, estimate=estimate)
 
 
 def _foreseen(

@@ -113,6 +113,26 @@ class NativeReport(ReportPart, frozen=True):
         return f"native: {reader} reads it"
 
 
+class RowsReport(ReportPart, frozen=True):
+    """The rows that a scan gave in the run, after the query's conditions, beside the estimate.
+
+    Attributes:
+        rows: that it gave.
+        estimated: how many Spark's cost-based optimizer expected.
+    """
+
+    rows: int
+    estimated: int
+
+    def __str__(self) -> str:
+        """Return it as part of a line of a report.
+
+        >>> print(RowsReport(1204, 1300))
+        rows 1,204 (estimated 1,300)
+        """
+        return f"rows {self.rows:,} (estimated {self.estimated:,})"
+
+
 class ScanReport(ReportPart, frozen=True):
     """One scan of one table.
 
@@ -128,6 +148,7 @@ class ScanReport(ReportPart, frozen=True):
         counted: files that are not opened, since the metastore has their number of rows, and the one value
             that each column has in them.
         native: whether a native engine can read it, or None if there is none and the scan has its own form.
+        rows: that it gave in the run, or None if nothing was expected of it.
     """
 
     table: str
@@ -138,6 +159,7 @@ class ScanReport(ReportPart, frozen=True):
     not_read: str = ""
     counted: int = 0
     native: NativeReport | None = None
+    rows: RowsReport | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scan as part of `Report.to_dict`."""

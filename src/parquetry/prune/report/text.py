@@ -109,7 +109,14 @@ def counted_text(scan: ScanReport) -> str:
 
 def _lines(scan: ScanReport) -> list[str]:
     parts = [f"not read: {scan.not_read}"] if scan.not_read else []
-    steps = " · ".join([*parts, *map(_step, scan.steps), *([counted_text(scan)] if scan.counted else [])])
+    steps = " · ".join(
+        [
+            *parts,
+            *map(_step, scan.steps),
+            *([counted_text(scan)] if scan.counted else []),
+            *([] if scan.rows is None else [str(scan.rows)]),
+        ]
+    )
     return [
         f"{scan.table}: {steps}",
         *(() if scan.run_time is None else (f"  {run_time_text(scan.run_time)}",)),
@@ -162,6 +169,8 @@ def _scan(scan: ScanReport) -> str:
     )
     if scan.native is not None and not scan.not_read:
         notes = f"<li>{escape(str(scan.native))}</li>{notes}"
+    if scan.rows is not None:
+        notes = f"<li>{escape(str(scan.rows))}</li>{notes}"
     if scan.counted:
         notes = f"<li>{escape(counted_text(scan))}</li>{notes}"
     if scan.not_read:

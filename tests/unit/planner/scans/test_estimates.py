@@ -51,9 +51,12 @@ def ask(tmp_path: Path) -> Ask:
         return json.loads(planner.ask(json.dumps({**head, "op": op, **question})))["ok"]
 
     described = asked("load_table", namespace=["db"], name="t")["table"]
-    return lambda *columns, **more: asked(
-        "estimate_scan", table=described, **{"predicates": [], "columns": list(columns), **more}
-    )
+
+    def of_table(*columns: str, op: str = "estimate_scan", **more: Any) -> Any:
+        read = {"columns": list(columns)} if op == "estimate_scan" else {}
+        return asked(op, table=described, **{"predicates": [], **read, **more})
+
+    return of_table
 
 
 def compare(fn: str, column: str, value: int) -> dict[str, Any]:
@@ -98,6 +101,17 @@ def test_conditions_of_the_query_and_of_joins_prune(ask: Ask) -> None:
     answer = ask("k", predicates=[compare("<", "p", 3)], joined=[compare(">=", "k", 15)])
     assert answer["rows"] == 20
     assert answer["columns"][0]["least"] == "10"
+
+
+def test_the_estimate_comes_with_the_answer_about_conditions(ask: Ask) -> None:
+    """The answer about conditions has the same estimate if it is wanted, of some files and of all."""
+    for conditions in ([compare("<", "p", 3)], [compare(">=", "k", 0)], [compare("<", "k", 2000)]):
+        for estimated in (True, False):
+            scan = {"columns": ["k", "p"], "output": ["k", "p"], "opens_all": False, "estimated": estimated}
+            pushed = ask(op="push_predicates", predicates=conditions, scan=scan)
+            expected = ask(*pushed["columns"], predicates=conditions) if estimated else None
+            assert pushed["estimate"] == expected
+    assert ask("k", predicates=[compare(">=", "k", 0)])["rows"] == 1200
 
 
 def test_rows_come_with_all_columns_or_not_at_all(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:

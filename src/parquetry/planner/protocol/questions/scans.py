@@ -46,12 +46,14 @@ class ForeseenScan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             if Spark has to evaluate them on rows.
         opens_all: see `PlanScan`.
         engine: see `PlanScan`.
+        estimated: whether Spark's cost-based optimizer will want the estimate of the scan.
     """
 
     columns: list[str]
     output: list[str]
     opens_all: bool
     engine: NativeEngine = NativeEngine()
+    estimated: bool = False
 
 
 class PushPredicates(Reading, tag="push_predicates", frozen=True):
