@@ -17,7 +17,7 @@ FLOORS = {
         {"__init__", "cli", "testing"},
         {"spark"},
         {"catalog", "planner"},
-        {"iceberg", "joins", "metrics", "operations"},
+        {"hive", "iceberg", "joins", "metrics", "operations"},
         {"cardinality"},
         {"adoption", "prune"},
         {"verification"},
@@ -62,6 +62,7 @@ FLOORS = {
         {"stored_types"},
         {"records"},
     ),
+    "hive": ({"expressions"},),
     "iceberg": (
         {"server"},
         {"application"},
