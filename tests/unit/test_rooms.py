@@ -17,7 +17,7 @@ FLOORS = {
         {"__init__", "cli", "testing"},
         {"spark"},
         {"catalog", "planner"},
-        {"iceberg", "joins", "metrics", "operations"},
+        {"hive", "iceberg", "joins", "metrics", "operations"},
         {"cardinality"},
         {"adoption", "prune"},
         {"verification"},
@@ -63,6 +63,7 @@ FLOORS = {
         {"nested_fields"},
         {"records"},
     ),
+    "hive": ({"expressions"},),
     "iceberg": (
         {"server"},
         {"application"},

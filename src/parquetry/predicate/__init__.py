@@ -58,6 +58,7 @@ if FOR_TYPE_CHECKERS:
         conjuncts as conjuncts,
         disjoin as disjoin,
         equalities_as_in as equalities_as_in,
+        is_true as is_true,
         tuple_membership as tuple_membership,
     )
     from parquetry.predicate.pruning.guarantees import Row as Row, allowed_values as allowed_values

@@ -1,0 +1,106 @@
+"""Find the column of an operand, through casts that lose nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from parquetry.hive.expressions.constants import FLOAT_CASTS, INTEGER_CASTS, TEXT_CASTS
+from parquetry.hive.expressions.stream import UnreadExpressionError
+from parquetry.hive.expressions.tree import CallNode, ColumnNode, ExpressionNode
+from parquetry.types import ColumnType, parse_type
+
+_INT, _TIMESTAMP = ColumnType("int"), ColumnType("timestamp")
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A column, as the expression sees it.
+
+    Attributes:
+        name: as the table writes it.
+        column: its type.
+        type: the type that Hive sees after all casts.
+        bits: the fewest bits of whole numbers that a cast to a float kept, or 64.
+        year: whether it is the year of a date.
+    """
+
+    name: str
+    column: ColumnType
+    type: ColumnType
+    bits: int = 64
+    year: bool = False
+
+
+def find_column(node: ColumnNode, columns: Mapping[str, ColumnType]) -> tuple[str, ColumnType]:
+    """Return the table's name and type of a column.
+
+    Raises:
+        UnreadExpressionError: the table has no such partition column, or the client takes it for another
+            type.
+    """
+    for name, type in columns.items():
+        if name.lower() == node.name.lower():
+            seen = _TIMESTAMP if type.name == "timestamp_ntz" else type
+            if seen != parse_type(node.type):
+                raise UnreadExpressionError(
+                    f"column {name} of type {type} has type {node.type} for the client"
+                )
+            return name, type
+    raise UnreadExpressionError(f"there is no partition column {node.name}")
+
+
+def read_operand(node: ExpressionNode, columns: Mapping[str, ColumnType]) -> Operand:
+    """Return the column of a node.
+
+    Raises:
+        UnreadExpressionError: the node has none, or a cast loses something.
+    """
+    match node:
+        case ColumnNode():
+            name, type = find_column(node, columns)
+            return Operand(name, type, parse_type(node.type))
+        case CallNode(function, (argument,), type_name):
+            return _cast(read_operand(argument, columns), function, parse_type(type_name))
+    raise UnreadExpressionError("a function of a column")
+
+
+def _cast(inner: Operand, function: str, type: ColumnType) -> Operand:
+    seen = inner.type
+    if inner.year:
+        raise UnreadExpressionError("a function of a year")
+    if function == "UDFYear" and seen.name == "date":
+        return replace(inner, type=_INT, year=True)
+    if function in INTEGER_CASTS:
+        keeps = seen.integral and type.integral and seen.facts.bits <= type.facts.bits
+    elif function in FLOAT_CASTS:
+        keeps = type.floating and (seen.integral or (seen.floating and seen.facts.bits <= type.facts.bits))
+        inner = replace(inner, bits=min(type.facts.exact_bits, inner.bits))
+    elif function == "ToDecimal":
+        keeps = type.name == "decimal" and decimal_holds(type, seen)
+    elif function in TEXT_CASTS:
+        keeps = type.name == "string" and (seen.unpadded or seen.name == "date" or seen.integral)
+    elif function == "ToDate":
+        keeps = type.name == seen.name == "date"
+    elif function == "Timestamp":
+        keeps = type == _TIMESTAMP and seen.name in ("date", "timestamp")
+    else:
+        raise UnreadExpressionError("a function of a column")
+    if not keeps:
+        raise UnreadExpressionError(f"a cast from {seen} to {type} may lose something")
+    return replace(inner, type=type)
+
+
+def decimal_holds(wide: ColumnType, narrow: ColumnType) -> bool:
+    """Return whether a decimal has all values of a type of whole numbers, or of another decimal.
+
+    >>> decimal_holds(parse_type("decimal(12,2)"), _INT), decimal_holds(parse_type("decimal(10,2)"), _INT)
+    (True, False)
+    """
+    if narrow.integral:
+        whole, scale = narrow.facts.digits, 0
+    elif narrow.name == "decimal":
+        whole, scale = narrow.precision - narrow.scale, narrow.scale
+    else:
+        return False
+    return wide.precision - wide.scale >= whole and wide.scale >= scale
