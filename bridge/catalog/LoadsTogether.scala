@@ -18,8 +18,9 @@ case class LoadedName(catalog: PlannerCatalog, name: Identifier)
  *
  * @param known what the session knew of the table before
  * @param changes `Bridge.changes` at that time
+ * @param mark the metastore's mark at that time
  */
-case class Loaded(answer: RelationAnswer, known: Option[Description], changes: Long) {
+case class Loaded(answer: RelationAnswer, known: Option[Description], changes: Long, mark: Option[StoreMark]) {
   /** Whether this process has changed no table since. */
   def isNew: Boolean = changes == Bridge.changes
 }
@@ -94,6 +95,15 @@ object LoadsTogether {
     val group = current.fold(new LoadGroup)(_.group)
     if (loaded.answer.view.isEmpty) group.add(name)
     (loaded, group)
+  }
+
+  /** Notes that a name needs no answer, and returns the group of the tables that are loaded with it. */
+  def skip(name: LoadedName): LoadGroup = {
+    val current = QueryPlanningTracker.get.flatMap(analysed)
+    current.foreach(_.expected -= name)
+    val group = current.fold(new LoadGroup)(_.group)
+    group.add(name)
+    group
   }
 
   private def analysed(tracker: QueryPlanningTracker): Option[Round] = Option(round.get()).filter(_.of eq tracker)

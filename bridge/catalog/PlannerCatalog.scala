@@ -54,23 +54,26 @@ abstract class PlannerCatalog
 
   override def loadRelation(ident: Identifier): Relation =
     if (ident.namespace().length != 1) load(ident)
-    else {
-      val (loaded, group) = LoadsTogether.load(LoadedName(this, ident))(ask)
-      loaded.answer.view.fold[Relation] {
-        val newest = if (loaded.answer.unchanged) loaded.known.get else descriptions.keep(ident, loaded.answer.table.get)
-        new LoadedTable(ref, newest.table, answers = newest.answers, group = group)
-      }(Views.fromAnswer)
+    else descriptions.newest(ident) match {
+      case Some(newest) => described(newest, LoadsTogether.skip(LoadedName(this, ident)))
+      case None =>
+        val (loaded, group) = LoadsTogether.load(LoadedName(this, ident))(ask)
+        loaded.answer.view.fold[Relation](described(
+          if (loaded.answer.unchanged) descriptions.confirm(ident, loaded.known.get, loaded.mark)
+          else descriptions.keep(ident, loaded.answer.table.get, loaded.mark), group))(Views.fromAnswer)
     }
+  private def described(newest: Description, group: LoadGroup): LoadedTable =
+    new LoadedTable(ref, newest.table, answers = newest.answers, group = group)
 
   /** Loads names of this catalog by one question; see `LoadsTogether.load`. */
   private def ask(names: Seq[LoadedName]): Seq[Option[Loaded]] = {
-    val (known, changes) = (names.map(each => descriptions.find(each.name)), Bridge.changes)
+    val (known, changes, mark) = (names.map(each => descriptions.find(each.name)), Bridge.changes, descriptions.mark)
     val fields = names.zip(known).map { case (each, one) => at(each.name) ++ one.map(found => "known" -> found.table.table.json: JField) }
     val answers = fields match {
       case Seq(single) => Seq(Some(ref.ask("load_relation", single: _*).as[RelationAnswer]))
       case several => ref.ask("load_relations", "relations" -> JArray(several.map(JObject(_: _*)).toList)).as[RelationsAnswer].relations
     }
-    answers.zip(known).map { case (answer, one) => answer.map(Loaded(_, one, changes)) }
+    answers.zip(known).map { case (answer, one) => answer.map(Loaded(_, one, changes, mark)) }
   }
   private val descriptions = new Descriptions
   override protected def placed(table: Table): Table = table match {

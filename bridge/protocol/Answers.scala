@@ -30,7 +30,7 @@ case class TableRef(id: String, version: Long, commit: String, database: String,
 case class TableAnswer(
     name: String, table: TableRef, schema: StructType, physicalSchema: Option[StructType], partitionBy: Seq[String], format: String,
     properties: Map[String, String], bucketing: Option[BucketingAnswer], clusteredBy: Seq[Seq[String]], constraints: Seq[ConstraintAnswer],
-    clauses: Map[String, String], details: Seq[(String, String)], directories: Boolean) {
+    clauses: Map[String, String], details: Seq[(String, String)], directories: Boolean, changeFile: Option[String]) {
   /** How rows are arranged in a partition's files. */
   def arrangedBy: Seq[Transform] =
     bucketing.map(_.transform).toSeq ++ Option.when(clusteredBy.nonEmpty)(LogicalExpressions.clusterBy(TableAnswer.references(clusteredBy)))

@@ -74,8 +74,9 @@ def in_all_spellings(files: FileColumns, names: Collection[str]) -> dict[str, St
         names: the columns, as the table spells them for its files.
     """
     names = with_owners(names)
-    columns = {name: files.statistics(name) for name in names}
-    if isinstance(files, RecordedFiles) or any(
+    are_records = isinstance(files, RecordedFiles)
+    columns = {} if are_records else {name: files.statistics(name) for name in names}
+    if are_records or any(
         column is None or not np.array_equal(column.there, files.described) for column in columns.values()
     ):
         wanted = {name.lower() for name in names}

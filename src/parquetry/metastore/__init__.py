@@ -70,6 +70,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.metastore.manifest.entries import row_sum as row_sum
     from parquetry.metastore.metastore import (
         Metastore as Metastore,
+        change_file as change_file,
         metastore_file as metastore_file,
         open_metastore as open_metastore,
     )

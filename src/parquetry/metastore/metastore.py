@@ -497,3 +497,12 @@ def metastore_file(metastore: Metastore) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+def change_file(metastore: Metastore) -> str | None:
+    """Return the path of an embedded metastore's file, or None.
+
+    The index of its write-ahead log, beside it, changes with each write that readers see.
+    """
+    rows = metastore.store.rows
+    return rows.path if isinstance(rows, SQLiteStore) else None

@@ -28,6 +28,7 @@ from parquetry.metastore import (
     TableMetadata,
     TableSnapshot,
     TouchedPartitions,
+    change_file,
     follow_commits,
     index_columns,
     metastore_file,
@@ -85,6 +86,7 @@ class Lake:
         self.staged: dict[str, Staged] = {}
         self.warned: set[bytes] = set()
         self._file = metastore_file(metastore)
+        self._change_file = change_file(metastore)
         follow_commits("delta", lambda version: publishing.publish_delta(version))
 
     @classmethod
@@ -278,6 +280,7 @@ class Lake:
             clauses=_clauses(metadata),
             details=[list(row) for row in metadata.arrangement.describe(metadata.data_columns)],
             directories=may_have_directories(snapshot),
+            change_file=self._change_file,
         )
 
 

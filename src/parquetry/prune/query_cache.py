@@ -23,7 +23,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from parquetry.metastore import FileBlock, PartitionSnapshot, RangedPartitions, TableSnapshot
-from parquetry.predicate import TRUE, And, Filter, IsNull, KnownValues, Match, Not, Predicate, match
+from parquetry.predicate import TRUE, And, Compare, Filter, IsNull, KnownValues, Match, Not, Predicate, match
 from parquetry.prune.condition import Condition
 from parquetry.prune.report.scan import Step
 from parquetry.types import Value
@@ -241,7 +241,12 @@ def rejects(predicates: Iterable[Predicate], column: str, value: Value) -> bool:
 
 def rejects_null(predicates: Iterable[Predicate], column: str) -> bool:
     """Return whether at least one condition is TRUE for no row with NULL in a column."""
-    return rejects(predicates, column, None)
+    others = []
+    for each in predicates:
+        if isinstance(each, Compare) and each.column == column and each.op != "<=>":
+            return True  # of most queries; the others need an evaluation
+        others.append(each)
+    return rejects(others, column, None)
 
 
 def _conjuncts(filters: Iterable[Filter]) -> frozenset[Predicate]:

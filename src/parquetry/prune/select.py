@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, compress
+from itertools import compress, repeat
 from typing import NamedTuple
 
 from parquetry.data_files import FileRecord
@@ -125,12 +125,10 @@ def select_for(
     snapshot = scan.snapshot
     remaining = Remaining()
     report_steps: dict[str, Step] = {}
-    wanted = None if about is None else [list(rule.statistics(scan)) for rule in steps.STEPS]
-    spelling = {} if about is None else spellings(snapshot.metadata)
-    for position, rule in enumerate(steps.STEPS, 1):
-        if wanted is not None:
-            projected = spelled_by(spelling, chain(*wanted[position:], about or ()))
-            scan = scan if projected == scan.projected else replace(scan, projected=projected)
+    projections = repeat(scan.projected) if about is None else _projections(scan, about)
+    for rule, projected in zip(steps.STEPS, projections, strict=False):
+        if projected != scan.projected:
+            scan = replace(scan, projected=projected)
         before = remaining
         remaining, step = rule.narrow(scan, before)
         if step is not None:
@@ -146,6 +144,17 @@ def select_for(
         answer=remaining.answer,
         threshold=remaining.threshold,
     )
+
+
+def _projections(scan: PruningRequest, about: Collection[str]) -> list[frozenset[str]]:
+    """Return for each rule the columns, as files spell them, that later rules or the caller need."""
+    spelling = spellings(scan.snapshot.metadata)
+    projections = [spelled_by(spelling, about)]
+    for rule in steps.STEPS[:0:-1]:
+        names = list(rule.statistics(scan))
+        later = projections[-1]
+        projections.append(later | spelled_by(spelling, names) if names else later)
+    return projections[::-1]
 
 
 def each_file(snapshot: TableSnapshot, predicate: Filter) -> Iterator[SelectedFile]:

@@ -7,6 +7,7 @@ make them visible. A new field goes to the end and has a default, so that older 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Literal
 
 import msgspec
@@ -129,7 +130,7 @@ class CountedColumn(msgspec.Struct, frozen=True, omit_defaults=True):
     length: int | None = None
 
 
-class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
+class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
     """The definition of a table, without its partitions.
 
     A view is a table without partitions: it has a name of the same kind, and versions, but no location.
@@ -274,17 +275,17 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
         """Return the constraints that new rows are tested by."""
         return tuple(each for each in self.constraints if each.kind == "check" and each.enforced)
 
-    @property
+    @cached_property
     def partition_columns(self) -> tuple[TableColumn, ...]:
         """Return the partition columns, in the order of the directories."""
         return tuple(self.column(name) for name in self.partition_by)
 
-    @property
+    @cached_property
     def partition_types(self) -> tuple[ColumnType, ...]:
         """Return the types of the partition columns."""
         return tuple(column.column_type for column in self.partition_columns)
 
-    @property
+    @cached_property
     def key_definition(self) -> tuple[object, ...]:
         """Return what the keys and default locations of partitions depend on."""
         names = tuple(column.physical for column in self.partition_columns)
@@ -295,7 +296,7 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
         """Return the types of the partition columns, by name."""
         return dict(zip(self.partition_by, self.partition_types, strict=True))
 
-    @property
+    @cached_property
     def data_columns(self) -> tuple[TableColumn, ...]:
         """Return the columns that are in the files."""
         names = {name.lower() for name in self.partition_by}

@@ -110,6 +110,8 @@ class LoadedTable(Answer, frozen=True, kw_only=True):
         clauses: by property name, the clauses that SHOW CREATE TABLE shows instead of these properties.
         details: pairs of a name and a text that DESCRIBE EXTENDED shows, too.
         directories: whether partitions may have directories for heavy values.
+        change_file: an embedded metastore's file, which shows whether someone has written to it, or None; see
+            `StoreMark` in the bridge.
     """
 
     name: str
@@ -125,6 +127,7 @@ class LoadedTable(Answer, frozen=True, kw_only=True):
     clauses: dict[str, str] = {}
     details: list[list[str]] = []
     directories: bool = False
+    change_file: str | None = None
 
 
 class Relation(Answer, frozen=True, kw_only=True):
