@@ -137,8 +137,11 @@ _INSPECTED = {
 }
 """Types with inspectors, each with the final class of its constants in Java, if it has one."""
 
-_PARTS_OF_TIMES = "Year Month DayOfMonth Hour Minute Second"
-"""Functions that are classes of Hive's old kind (`UDFYear`) and inherit from the new one."""
+_PARTS_OF_TIMES = {
+    f"{HIVE}ql.udf.UDF{name}": "calendar:* output:*"
+    for name in ("Year", "Month", "DayOfMonth", "Hour", "Minute", "Second")
+}
+"""Functions with names of Hive's old kind that inherit from the new one, since Hive 3."""
 
 _SIMPLE = {
     name: f"java.lang.{name}"
@@ -177,7 +180,6 @@ def _layouts(changes: dict[str, str]) -> MappingProxyType[str, Fields]:
         for text, names in _FUNCTION_FIELDS.items()
         for name in names.split()
     }
-    texts |= {f"{HIVE}ql.udf.UDF{name}": "calendar:* output:*" for name in _PARTS_OF_TIMES.split()}
     texts |= _CLASS_FIELDS
     for name, constant in _INSPECTED.items():
         for form in ("Writable", "Java"):
@@ -205,15 +207,19 @@ _DATE_DIFFERENCE = {f"{FUNCTIONS}GenericUDFDateDiff": "output:* result:*"}
 _HIVE_2 = _DATE_DIFFERENCE | {
     f"{FUNCTIONS}GenericUDF{name}": "calendar:* output:*" for name in ("LastDay", "NextDay", "Quarter")
 }
-_HIVE_3 = _DATE_DIFFERENCE | {f"{FUNCTIONS}GenericUDFDateFormat": "date:* output:*"}
-_HIVE_4 = {
-    f"{FUNCTIONS}GenericUDFRegExp": "output:* useGoogleRegexEngine:boolean",
-    f"{_HIVE_WRITABLES}HiveCharWritable": "charLength:int value:*",
-    f"{_HIVE_WRITABLES}HiveVarcharWritable": "charLength:int value:*",
-} | {
-    f"{FUNCTIONS}GenericUDF{name}": f"ansiSqlArithmetic:boolean {_NUMBERS} predefinedTypeInfo:* shortWritable:*"
-    for name in ("OPNumericPlus", "OPNumericMinus", "OPMultiply", "OPDivide", "OPMod", "PosMod")
-}
+_HIVE_3 = _DATE_DIFFERENCE | _PARTS_OF_TIMES | {f"{FUNCTIONS}GenericUDFDateFormat": "date:* output:*"}
+_HIVE_4 = (
+    _PARTS_OF_TIMES
+    | {
+        f"{FUNCTIONS}GenericUDFRegExp": "output:* useGoogleRegexEngine:boolean",
+        f"{_HIVE_WRITABLES}HiveCharWritable": "charLength:int value:*",
+        f"{_HIVE_WRITABLES}HiveVarcharWritable": "charLength:int value:*",
+    }
+    | {
+        f"{FUNCTIONS}GenericUDF{name}": f"ansiSqlArithmetic:boolean {_NUMBERS} predefinedTypeInfo:* shortWritable:*"
+        for name in ("OPNumericPlus", "OPNumericMinus", "OPMultiply", "OPDivide", "OPMod", "PosMod")
+    }
+)
 
 
 def _dialects() -> tuple[Dialect, ...]:

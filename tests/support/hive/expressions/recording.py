@@ -18,12 +18,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from parquetry.hive.expressions.layouts import DIALECTS
 from parquetry.types import ColumnType, Value, parse_type, value_from_text
 from tests.support.hive.expressions.corpus import COLUMNS, conditions, partitions
 from tests.support.jars import fetched, java, pyspark_jars
 
-RECORDED = Path(__file__).parents[3] / "fixtures" / "hive-expressions.jsonl.xz"
+_FIXTURES = Path(__file__).parents[3] / "fixtures"
+RECORDED = _FIXTURES / "hive-expressions.jsonl.xz"
 """The recorded expressions, a line of JSON each."""
+RECORDED_LAYOUTS = _FIXTURES / "hive-layouts.jsonl.xz"
+"""How each version writes the classes of the allow-list: its registered classes, and the fields of others."""
 VERSIONS = ("2.3.10", "3.1.3", "4.0.1", "4.1.0")
 _ZONES = ("Asia/Tokyo", "America/New_York")
 """Zones of clients of Hive 2, whose dates and timestamps depend on them."""
@@ -117,9 +121,35 @@ def record() -> None:
                     lines.append(json.dumps({"version": version, "zone": zone} | answer))
                 elif not answer["folded"]:
                     print(f"Hive {version} has no {answer['text']}: {answer['error'][:100]}")
+    _store(RECORDED, lines)
+    names = sorted({name for dialect in DIALECTS for name in dialect.fields})
+    _store(
+        RECORDED_LAYOUTS,
+        [
+            json.dumps({"version": version, "lines": _run(version, "LayoutMain", names, [])})
+            for version in VERSIONS
+        ],
+    )
+
+
+def recorded_layouts() -> dict[str, tuple[dict[int, str], dict[str, str]]]:
+    """Return, for each version, its registered classes by number, and its classes with their fields."""
+    found = {}
+    with lzma.open(RECORDED_LAYOUTS, "rt", encoding="utf-8") as lines:
+        for each in map(json.loads, lines):
+            numbers = [line.split() for line in each["lines"] if line.startswith("# ")]
+            classes = [line.partition(" ") for line in each["lines"] if not line.startswith("#")]
+            found[each["version"]] = (
+                {int(number): name for _, number, name, _ in numbers},
+                {name: fields for name, _, fields in classes},
+            )
+    return found
+
+
+def _store(path: Path, lines: Sequence[str]) -> None:
     data = lzma.compress("".join(f"{line}\n" for line in lines).encode(), preset=9 | lzma.PRESET_EXTREME)
-    RECORDED.write_bytes(data)
-    print(f"{len(lines)} expressions in {len(data)} bytes of {RECORDED.name}")
+    path.write_bytes(data)
+    print(f"{len(lines)} lines in {len(data)} bytes of {path.name}")
 
 
 def _run(
