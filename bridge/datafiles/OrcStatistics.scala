@@ -43,8 +43,8 @@ object OrcStatistics {
   }
 
   /**
-   * The writer of a file, its rows, and the statistics of its columns and of the fields of structs. Of a file with encrypted
-   * columns none are stated: readers without the key see other values.
+   * The writer of a file, its rows, and the statistics of its columns and of the fields of structs. Of a file
+   * with encrypted columns none are stated: readers without the key see other values.
    */
   def facts(reader: Reader): JObject = {
     val schema = reader.getSchema
