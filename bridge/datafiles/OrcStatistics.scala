@@ -23,8 +23,8 @@ object OrcStatistics {
   private val SparkType = "spark.sql.catalyst.type"
 
   /**
-   * Returns JSON of one entry a path, in order: rows, bytes and statistics of top-level columns, or the
-   * error.
+   * Returns JSON of one entry a path, in order: rows, bytes and statistics of columns and of the fields of
+   * structs, or the error.
    */
   def read(session: SparkSession, paths: java.util.List[String]): String =
     compact(JArray(ManyFiles.read(session, paths.asScala.map(new Path(_)).toSeq)(readOne).toList))
@@ -43,8 +43,8 @@ object OrcStatistics {
   }
 
   /**
-   * The writer of a file, its rows, and the statistics of its top-level columns. Of a file with encrypted
-   * columns none are stated: readers without the key see other values.
+   * The writer of a file, its rows, and the statistics of its columns and of the fields of structs. Of a file
+   * with encrypted columns none are stated: readers without the key see other values.
    */
   def facts(reader: Reader): JObject = {
     val schema = reader.getSchema
@@ -53,17 +53,18 @@ object OrcStatistics {
     lazy val statistics = if (reader.getEncryptionVariants.nonEmpty) None else Try(reader.getStatistics).toOption
     lazy val stripes = stripeValues(reader)
     val version = reader.getWriterVersion
-    val all = schema.getFieldNames.asScala.zip(schema.getChildren.asScala).toList.map { case (name, child) =>
-      val fields = statistics.filter(_ => child.getId < stated.size).toList.flatMap(decoded =>
-        column(stated.get(child.getId), decoded(child.getId)) ++ stripes(child.getId).map("stripe_values" -> JInt(_)))
-      name -> JObject(("type" -> JString(typeOf(child))) :: fields)
+    // Columns or fields of one name cannot be distinguished.
+    def within(struct: TypeDescription): List[(String, JObject)] = {
+      val all = struct.getFieldNames.asScala.zip(struct.getChildren.asScala).toList
+      val times = all.groupBy(_._1).view.mapValues(_.size).toMap
+      all.distinctBy(_._1).map { case (name, child) =>
+        val known = statistics.filter(_ => child.getId < stated.size && times(name) == 1).toList.flatMap(decoded =>
+          column(stated.get(child.getId), decoded(child.getId)) ++ stripes(child.getId).map("stripe_values" -> JInt(_)))
+        val fields = if (child.getCategory == TypeDescription.Category.STRUCT && times(name) == 1) List[JField]("fields" -> JObject(within(child))) else Nil
+        name -> JObject(("type" -> JString(typeOf(child))) :: known ::: fields)
+      }
     }
-    // Columns of one name cannot be distinguished.
-    val times = all.groupBy(_._1).view.mapValues(_.size).toMap
-    val columns = all.distinctBy(_._1).map {
-      case (name, stated) if times(name) > 1 => name -> JObject("type" -> stated \ "type")
-      case one => one
-    }
+    val columns = within(schema)
     JObject("rows" -> JInt(reader.getNumberOfRows),
       "stripe_rows" -> JInt(reader.getStripes.asScala.map(_.getNumberOfRows).sum),
       "writer" -> JString(version.getWriterImplementation.name), "writer_version" -> JInt(version.getId),

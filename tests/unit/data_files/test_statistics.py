@@ -505,6 +505,17 @@ def test_orc_counts_that_are_missing_or_contradict_are_unknown(values, has_null,
     assert (found.min is None) == (nulls in (None, 3))
 
 
+def test_orc_counts_no_field_of_a_struct_that_is_null():
+    """A field's NULLs are the rows without a value, also where ORC says that it has no NULL."""
+    fields = {"a": entry("int", "1", "2", has_null=False), "l": {"type": "array<int>"}}
+    struct = entry("struct<a:int,l:array<int>>", None, None) | {"fields": fields}
+    found = orc({"s": struct}).columns
+    assert list(found) == ["s", "s\x7f", "s\x7fa", "s\x7fl"]
+    assert (found["s"].nulls, found["s\x7fa"].nulls, found["s\x7fa"].min) == (1, 1, 1)
+    others = orc({"s": struct}, writer="ORC_CPP").columns["s\x7fa"]
+    assert (others.nulls, others.min) == (None, 1)
+
+
 @pytest.mark.parametrize(("in_stripes", "nulls"), [(2, 1), (1, None), (3, None)])
 def test_an_orc_column_whose_stripes_count_other_values_is_unknown(in_stripes, nulls):
     """The footer and its stripes have to agree on the number of values."""

@@ -18,16 +18,18 @@ about them. What is not believed is not recorded. The rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from parquetry.data_files.bounds import column_statistics, is_ancient
 from parquetry.data_files.footers.calendars import orc_may_have_old_days
+from parquetry.data_files.nested_fields import EVERY_FIELD, every_field, is_nameable
 from parquetry.data_files.records import ColumnStatistics, FileRecord, IdsInFile, Trust
 from parquetry.data_files.stored_types import LOCAL_TIMESTAMP, parse_orc_type
 from parquetry.errors import ValueTypeError
+from parquetry.identifiers import FIELD_SEPARATOR, is_field
 from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import STRING, ColumnType, Value, value_from_text
 
@@ -51,7 +53,7 @@ def from_bridge(answer: Mapping[str, Any]) -> FileRecord:
             "file_version", "field_ids", "columns": {name: {"type", "size", "values", "stripe_values", "has_null", "min",
             "max", "exact", "sum"}}}`. Every top-level column must be there, with its type alone if the file says nothing of it.
             Bounds are texts, dates in days, timestamps in microseconds. `sum` is needed for float and double:
-            ORC loses bounds beside a NaN, and only the sum shows it. `field_ids` says whether any column has
+            ORC loses bounds beside a NaN, and only the sum shows it. A struct has its `fields`, each in the same form. `field_ids` says whether any column has
             an id; whose ids these are is not known.
     """
     ids = IdsInFile.FOREIGN if answer.get("field_ids") else IdsInFile.ABSENT
@@ -77,8 +79,39 @@ def _record(answer: Mapping[str, Any]) -> FileRecord:
         bytes=size,
         rows=rows,
         modified=modified,
-        columns={name: _column(column, rows, answer, trust) for name, column in columns.items()},
+        columns=_columns(columns, rows, answer, trust),
     )
+
+
+def _columns(
+    columns: Mapping[str, Mapping[str, Any]], rows: int, answer: Mapping[str, Any], trust: Trust
+) -> dict[str, ColumnStatistics]:
+    """Return the statistics of columns, and of the fields of structs, as `nested_fields` names them."""
+    known: dict[str, ColumnStatistics] = {}
+    for name, column in columns.items():
+        if is_field(name):  # as if it were a field of another column
+            continue
+        known[name] = _column(column, rows, answer, trust)
+        if is_nameable(name) and "fields" in column:
+            within = dict(_fields(name, column, rows, answer, trust))
+            complete = len(within) == _count_fields(column)
+            known |= {**({every_field(name): EVERY_FIELD} if complete else {}), **within}
+    return known
+
+
+def _fields(
+    path: str, struct: Mapping[str, Any], rows: int, answer: Mapping[str, Any], trust: Trust
+) -> Iterator[tuple[str, ColumnStatistics]]:
+    for name, column in struct.get("fields", {}).items():
+        if not is_nameable(name):
+            continue
+        field = f"{path}{FIELD_SEPARATOR}{name}"
+        yield field, msgspec.structs.replace(_column(column, rows, answer, trust, within=True), size=None)
+        yield from _fields(field, column, rows, answer, trust)
+
+
+def _count_fields(struct: Mapping[str, Any]) -> int:
+    return sum(1 + _count_fields(field) for field in struct.get("fields", {}).values())
 
 
 def _trust(answer: Mapping[str, Any]) -> Trust:
@@ -91,15 +124,17 @@ def _trust(answer: Mapping[str, Any]) -> Trust:
 
 
 def _column(
-    column: Mapping[str, Any], rows: int, answer: Mapping[str, Any], trust: Trust
+    column: Mapping[str, Any], rows: int, answer: Mapping[str, Any], trust: Trust, *, within: bool = False
 ) -> ColumnStatistics:
     kind, size = parse_orc_type(column["type"]), column.get("size")
     recorded = int(max(trust, Trust.BOUNDS))  # what is not believed at all is left out
     stored = f"orc {kind}".partition("<")[0]
+    nulls = None if trust == Trust.UNKNOWN else _nulls(column, rows, within=within)
     if not kind.primitive and kind.name != LOCAL_TIMESTAMP:
-        return ColumnStatistics(size=size, trust=recorded, stored=stored)
-    nulls = None if trust == Trust.UNKNOWN else _nulls(column, rows)
+        return ColumnStatistics(size, nulls if "fields" in column else None, trust=recorded, stored=stored)
     bounds = None if nulls in (None, rows) else _bounds(kind, column, answer)
+    if within and trust < Trust.EXACT:
+        nulls = None
     if bounds is None:
         return ColumnStatistics(size=size, nulls=nulls, trust=recorded, stored=stored)
     low, high, occur = bounds
@@ -117,8 +152,15 @@ def _column(
     )
 
 
-def _nulls(column: Mapping[str, Any], rows: int) -> int | None:
-    """Return the number of NULLs, or None if the file does not state it, or contradicts itself."""
+def _nulls(column: Mapping[str, Any], rows: int, *, within: bool) -> int | None:
+    """Return the number of NULLs, or None if the file does not state it, or contradicts itself.
+
+    Args:
+        column: what the file states.
+        rows: of the file.
+        within: whether it is a field of a struct. ORC has no values of a field where the struct is NULL, and
+            does not call them NULLs.
+    """
     values, has_null = column.get("values"), column.get("has_null")
     if values is None or not 0 <= values <= rows:
         return None
@@ -126,6 +168,8 @@ def _nulls(column: Mapping[str, Any], rows: int) -> int | None:
         return None
     if column.get("stripe_values", values) != values:
         return None
+    if within and has_null is False:
+        has_null = values < rows
     return None if has_null is not None and has_null != (values < rows) else rows - values
 
 
