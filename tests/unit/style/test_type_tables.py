@@ -15,6 +15,8 @@ TABLES = {
     "hashing/hive_v1": "a hash for each type",
     "hashing/hive_v2": "a hash for each type",
     "hashing/spark": "a hash for each type",
+    "hive/calls/statistics": "Hive's records of statistics, one for each kind of type",
+    "hive/wire/decoding": "Thrift's types",
     "operations/operation": "annotations of Python as types of columns",
     "spark/write/values": "functions of Spark from text and to text",
     "sqltext/literals": "values of Python as constants of SQL",

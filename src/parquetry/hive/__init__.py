@@ -1,0 +1,14 @@
+"""Reply the calls of Hive's metastore from a warehouse, for reading; `server` is the entrance.
+
+`wire` codes Thrift's binary protocol, and `processor` hands each call to its answer in `calls`. `filters`
+reads the filters of clients, `records` makes Hive's records, and `mirror` gives readers folders of hard links,
+in which they can change no file of a table.
+"""
+
+from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
+
+if FOR_TYPE_CHECKERS:
+    from parquetry.hive.server import ServedMetastore as ServedMetastore, serve as serve
+    from parquetry.hive.warehouse import Choices as Choices
+
+lazy_exports(__name__)
