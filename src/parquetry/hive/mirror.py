@@ -38,13 +38,12 @@ from parquetry.metastore import (
     remove_links,
     require_place_beside,
 )
-from parquetry.publishing import flat_files, make_read_only, require_folder
+from parquetry.publishing import SERVED, flat_files, make_read_only, require_folder
 
 _MAX_KNOWN_FOLDERS = 200_000
 """Folders whose times are remembered. Others are compared with their partitions, file by file."""
 _COMMIT_CHARACTERS = 16
 """Characters of a commit's id in the name of a version's folder."""
-_ENDING = "-hive"
 _Times: TypeAlias = tuple[int, int, int]
 
 
@@ -136,7 +135,7 @@ class Mirror:
                 os.link(source.path, new / named.path)
 
     def _version_folder(self, snapshot: TableSnapshot) -> Path:
-        name = f"{snapshot.version}-{snapshot.commit.id[:_COMMIT_CHARACTERS]}{_ENDING}"
+        name = f"{snapshot.version}-{snapshot.commit.id[:_COMMIT_CHARACTERS]}{SERVED}"
         if self._root is not None:
             return self._root / snapshot.id.hex() / name
         location = snapshot.metadata.location.rstrip("/")
@@ -158,7 +157,7 @@ class Mirror:
                 for version in folder.iterdir() if folder.is_dir() else ():
                     number = version.name.partition("-")[0]
                     if (
-                        version.name.endswith(_ENDING)
+                        version.name.endswith(SERVED)
                         and number.isdigit()
                         and (oldest is None or int(number) < oldest)
                     ):

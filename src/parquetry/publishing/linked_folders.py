@@ -36,6 +36,8 @@ from parquetry.metastore import (
 )
 from parquetry.progress import Progress, silent, track
 
+SERVED = "-hive"
+"""The end of the names of folders that `serve-hive` makes beside publications."""
 _COMMIT_CHARACTERS = 16
 """Characters of a commit's id in the name of a publication."""
 
@@ -120,10 +122,10 @@ def _is_whole(
 
 
 def remove_other_versions(snapshot: TableSnapshot) -> None:
-    """Remove the folders of versions that were published before."""
+    """Remove the folders of versions that were published before, but not those of `serve-hive`."""
     name = f"{snapshot.version}-{snapshot.commit.id[:_COMMIT_CHARACTERS]}"
     for folder_path in list(_local(snapshot, _folder_of(snapshot)).iterdir()):
-        if folder_path.name != name:
+        if folder_path.name != name and not folder_path.name.endswith(SERVED):
             remove_links(folder_path)
 
 

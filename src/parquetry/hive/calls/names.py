@@ -24,7 +24,7 @@ def catalogs(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
 def catalog(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
     """Return the catalog."""
     require_catalog((arguments["catName"] or {}).get("name"))
-    location = f"{warehouse.metastore.warehouse}/{PUBLISHED_FOLDER}"
+    location = f"{spelled(warehouse.metastore.warehouse)}/{PUBLISHED_FOLDER}"
     return {"catalog": {"name": CATALOG, "description": "A warehouse of Parquetry", "locationUri": location}}
 
 
@@ -47,8 +47,8 @@ def database(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
     request = arguments.get("request") or arguments
     require_catalog(request.get("catalogName"))
     metastore = warehouse.metastore
-    found = metastore.database(database_name(request["name"]))
-    location = metastore.database_location(found.name)
+    found = metastore.database(database_name(request.get("name")))
+    location = spelled(metastore.database_location(found.name))
     return {
         "name": found.name,
         "description": found.properties.get("comment", ""),
@@ -60,6 +60,11 @@ def database(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
         "ownerType": 1,
         "catalogName": CATALOG,
     }
+
+
+def spelled(location: str) -> str:
+    """Return a location with its scheme: clients may have another file system as their default."""
+    return f"file:{location}" if location.startswith("/") else location
 
 
 def _named(
