@@ -1,4 +1,4 @@
-"""Write `src/parquetry/hive/wire/metastore.thrift`: the calls of Hive's metastore, and the records that they need.
+"""Write `src/parquetry/hive/wire/metastore.thrift`: the calls of Hive's metastore, and their records.
 
     python -m scripts.hive_idl > src/parquetry/hive/wire/metastore.thrift
 

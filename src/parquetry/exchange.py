@@ -211,7 +211,7 @@ HIVE = OtherFormat(
     promotes=True,
     column_refusal=_refused_by_hive,
 )
-"""Readers that a Hive metastore leads to the files, of which not all are Spark's."""
+"""Readers that a Hive metastore leads to the files. Not all are Spark's."""
 HIVE_IN_SPARK = dataclasses.replace(HIVE, column_refusal=_refused_by_hive_in_spark)
 """Spark's own readers, which a Hive metastore leads to the files."""
 

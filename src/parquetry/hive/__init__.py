@@ -1,8 +1,8 @@
 """Reply the calls of Hive's metastore from a warehouse, for reading; `server` is the entrance.
 
 `wire` codes Thrift's binary protocol, and `processor` hands each call to its answer in `calls`. `filters`
-reads the filters of clients, `records` makes Hive's records, and `mirror` gives readers folders of hard links,
-in which they can change no file of a table.
+reads the filters of clients, and `records` makes Hive's records. `mirror` gives readers folders of hard
+links. They can change no file of a table there.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

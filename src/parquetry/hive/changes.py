@@ -1,4 +1,4 @@
-"""TableChanges of tables with numbers, as Hive's notifications: whoever asks learns what has changed since.
+"""Changes of tables with numbers, as Hive's notifications: a client learns which tables have changed.
 
 The metastore has a version for each table, and no number for all. So the heads of all tables are read when a
 client asks, and what differs from the last time is numbered. Numbers follow each other without a gap, as
@@ -30,7 +30,7 @@ class TableChange:
     """A change.
 
     Attributes:
-        number: follows that of the change before.
+        number: one more than the number of the change before.
         time: of the commit, in seconds since the epoch.
         kind: `CREATE_TABLE`, `ALTER_TABLE` or `DROP_TABLE`.
         database: the database.

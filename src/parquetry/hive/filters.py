@@ -1,6 +1,6 @@
 r"""Filters on partitions, as clients of Hive's metastore write them, as filters over a table's columns.
 
-The grammar is nearly that of `parse_filter`, which was made after Hive's. These differ:
+`parse_filter` reads nearly the same grammar, as it was made after Hive's. These differ:
 
 | on the wire | means | who writes it |
 |---|---|---|
@@ -31,7 +31,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _REGULAR_SIGNS = frozenset("[](){}+?^$|*")
-"""Signs of a regular expression of which a client may mean either the sign or its effect."""
+"""Signs of a regular expression. A client may mean either the sign or its effect."""
 _KEYWORDS = {
     "and",
     "or",

@@ -22,10 +22,10 @@ from parquetry.locations import current_file_systems, set_file_systems
 
 MAX_CONNECTIONS = 1_000
 MAX_CALLS_AT_ONCE = 16
-"""Calls that are answered at once. The others wait. They have been read, so that no slow client has a turn."""
+"""Calls that are answered at once. The others wait, and have been read: no slow client has a turn."""
 _BACKLOG = 256
 _STACK_BYTES = 1 << 20
-"""Of a thread: filters are nested a hundred deep at most."""
+"""Stack of a thread: filters are nested a hundred deep at most."""
 
 
 class Listener:

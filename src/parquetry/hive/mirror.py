@@ -6,12 +6,12 @@ client first asks for it:
 
     shop.db/_published/<id of the table>/<version>-<id of its commit>-hive/day=2026-11-27/part-0.parquet
 
-The folder is of one state of the partition. Later versions in which the partition is the same name it again,
-so a commit costs links for the partitions that it changed. Vacuum and DROP remove these folders with their
-versions, as they do with publications (`publishing.linked_folders`). Folders in a place of their own are
-removed by `Mirror.sweep`.
+The folder is of one state of the partition. Later versions name it again if they did not change the
+partition. So a commit costs links for the partitions that it changed. Vacuum and DROP remove these folders
+with their versions, as they do with publications (`publishing.linked_folders`). `Mirror.sweep` removes
+folders in a place of their own.
 
-Whoever may do everything, such as an administrator, can change a folder nevertheless. The table's files stay,
+An administrator can change a folder nevertheless. The table's files stay,
 and the folder is made anew before it is named again: its times tell that it was changed.
 """
 
@@ -77,9 +77,9 @@ class Mirror:
         return [self._folder(snapshot, each) for each in partitions]
 
     def nowhere(self, snapshot: TableSnapshot) -> str:
-        """Return a location without a folder, for a partitioned table itself: all its files are in partitions.
+        """Return a location without a folder, for a partitioned table itself.
 
-        A reader that takes the table for one without partitions, and lists its folder, gets an error.
+        All files are in partitions. A reader that lists the table's own folder gets an error.
         """
         return f"file:{self._version_folder(snapshot) / 'read-the-partitions'}"
 

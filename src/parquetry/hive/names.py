@@ -56,7 +56,7 @@ def table_and_version(text: str | None) -> tuple[str, int | None]:
 
 
 def name_matcher(pattern: str | None) -> Callable[[str], bool]:
-    """Return a function that tests names by a pattern: `*` or `.*` is any text, and `|` separates alternatives.
+    """Return a function that tests names by a pattern: `*` or `.*` is any text, `|` an alternative.
 
     >>> matches = name_matcher("Or*s|x.*")
     >>> [matches(name) for name in ("orders", "xy", "order", "OR_S")]

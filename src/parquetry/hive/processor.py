@@ -1,7 +1,7 @@
 """Reply one call: read it, hand it to its answer, and write what comes back, or the error that fits.
 
-Calls that would change something are refused with what to do instead. A call of the protocol that nobody
-answers is refused, too; only bytes that are no call end a connection.
+Calls that would change something are refused with what to do instead. Other calls of the protocol are
+refused, too; only bytes that are no call end a connection.
 """
 
 from __future__ import annotations

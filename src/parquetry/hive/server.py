@@ -1,13 +1,14 @@
 """Serve a warehouse as a Hive metastore, for reading, until the process is interrupted.
 
-By default it listens on 127.0.0.1 alone. Others need a password, which clients of Hive 3 and later send by
-SASL PLAIN, or the server must be told that everybody may read. Kerberos is not served.
+By default it listens on 127.0.0.1 alone. Others need a password: clients of Hive 3 and later send
+it by SASL PLAIN. Or an option says that everybody may read. Kerberos is not served.
 """
 
 from __future__ import annotations
 
 import functools
 import gc
+import logging
 import multiprocessing
 import signal
 import socket
@@ -42,6 +43,7 @@ class ServedMetastore:
         choices: how it is served.
         password: that clients must give, or None.
         certificate: a file with a certificate, its chain and its key, for TLS, or None.
+        log_level: of each process.
     """
 
     warehouse: str
@@ -50,6 +52,7 @@ class ServedMetastore:
     choices: Choices = field(default_factory=Choices)
     password: str | None = None
     certificate: str | None = None
+    log_level: int = logging.WARNING
 
     def location(self) -> str:
         """Return the warehouse's location, once its metastore could be opened.
@@ -122,6 +125,7 @@ def serve(
     if not open_to_all:
         require_secret(host, served.password, "give --password, or --open if they may, or leave --host out")
     served.context()
+    start_log(served.log_level)
     try:
         listening = listen(host, port)
     except OSError as error:
@@ -142,6 +146,11 @@ def serve(
             each.join()
 
 
+def start_log(level: int) -> None:
+    """Write what the server logs to the standard error."""
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
+
+
 def _start(served: ServedMetastore, listening: socket.socket) -> Any:
     process = multiprocessing.get_context("spawn").Process(
         target=_work, args=(served, listening), daemon=True
@@ -153,4 +162,5 @@ def _start(served: ServedMetastore, listening: socket.socket) -> Any:
 def _work(served: ServedMetastore, listening: socket.socket) -> None:
     """Reply in a process of its own, which ends with the first one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    start_log(served.log_level)
     served.open(listening).serve()

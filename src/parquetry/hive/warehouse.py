@@ -1,6 +1,6 @@
 """The warehouse as clients of Hive's metastore see it: databases, tables with versions, selected partitions.
 
-`calls` answers the calls with it. Each call reads the newest version, so a commit is visible to the next call.
+`calls` answers the calls with it. Each call reads the newest version: a commit is visible to the next one.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class SelectedPartitions:
 
     Attributes:
         snapshot: the version.
-        name: the name by which the client asks for the table.
+        name: the table's name in the call.
         partitions: the partitions, read once.
         condition: the filter, for the log.
         examined: the keys that were read.
@@ -124,7 +124,7 @@ class HiveWarehouse:
     # --- tables
 
     def snapshot(self, database: str | None, name: str | None) -> tuple[TableSnapshot, str]:
-        """Return a table or a view as it is now, or a version of it, and the name that was asked for.
+        """Return the newest or the named version of a table or a view, and its name in the call.
 
         Raises:
             NamespaceNotFoundError, TableNotFoundError, VersionNotFoundError: there is none.
@@ -180,7 +180,7 @@ class HiveWarehouse:
         return known
 
     def _location(self, snapshot: TableSnapshot) -> tuple[str, PartitionSnapshot | None]:
-        """Return the location of a table for clients, and its only partition if it has no partition columns."""
+        """Return a table's location for clients, and its only partition if it has no partition columns."""
         if snapshot.metadata.partition_by:
             return self.folders.nowhere(snapshot), None
         whole = next(snapshot.partitions(), None)

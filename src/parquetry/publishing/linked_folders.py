@@ -122,7 +122,7 @@ def _is_whole(
 
 
 def remove_other_versions(snapshot: TableSnapshot) -> None:
-    """Remove the folders of versions that were published before, but not those of `serve-hive`."""
+    """Remove the folders of earlier publications. Folders of `serve-hive` stay."""
     name = f"{snapshot.version}-{snapshot.commit.id[:_COMMIT_CHARACTERS]}"
     for folder_path in list(_local(snapshot, _folder_of(snapshot)).iterdir()):
         if folder_path.name != name and not folder_path.name.endswith(SERVED):

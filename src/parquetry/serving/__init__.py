@@ -1,4 +1,4 @@
-"""What servers of a warehouse share: its metastore, who may ask, and the texts of views.
+"""The common parts of servers of a warehouse: its metastore, who may ask, and the texts of views.
 
 `iceberg` and `hive` are such servers.
 """

@@ -1,4 +1,4 @@
-"""A served Hive metastore of a warehouse, and clients of it: code that Thrift generated of Hive's own definitions."""
+"""A served Hive metastore of a warehouse, and clients that Thrift generated of Hive's own definitions."""
 
 from __future__ import annotations
 

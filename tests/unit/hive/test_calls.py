@@ -148,7 +148,7 @@ def test_limits(hms: Any) -> None:
 
 
 def test_counts_and_values(hms: Any) -> None:
-    """Counts follow filters, and values of a column may be asked for alone."""
+    """Counts follow filters, and a column's values come alone."""
     assert [
         hms.get_num_partitions_by_filter(DB, T, each) for each in ("", "p = 1", "s is null", "p = 7")
     ] == [9, 3, 3, 0]
@@ -160,7 +160,7 @@ def test_counts_and_values(hms: Any) -> None:
 
 
 def test_unread_expressions_give_all_partitions(hms: Any) -> None:
-    """An expression that is not understood selects nothing: all partitions come, and the client is told to test them."""
+    """For an unknown expression, all partitions come, with a flag that the client must test them."""
     answer = hms.get_partitions_by_expr(expression(b"\x00\x01\x02org.apache.hadoop.hive.ql.plan"))
     assert (values(answer.partitions), answer.hasUnknownPartitions) == (VALUES, True)
     assert hms.get_partitions_by_expr(expression(b"p = 1")).hasUnknownPartitions is False
@@ -193,7 +193,7 @@ def test_names_of_tables(hms: Any, lake: PythonLake) -> None:
 
 
 def test_a_list_leaves_out_what_is_refused(lake: PythonLake) -> None:
-    """A table that readers would read wrong is refused alone: it stays in lists of names, and no list fails."""
+    """A table that readers would read wrong stays in lists of names, is refused alone, and fails no list."""
     lake.create("local_times", {"a": "timestamp_ntz"})
     with served(lake.folder) as port, client(port) as hms:
         assert hms.get_all_tables(DB) == ["e", "local_times", "t"]
@@ -224,7 +224,7 @@ def test_columns(hms: Any) -> None:
 
 
 def test_a_commit_is_visible_to_the_next_call(hms: Any, lake: PythonLake) -> None:
-    """A new partition, and a new file in an old one, are there at once; older versions are, by their names."""
+    """The next call has a new partition and a new file in an old one, and older versions by their names."""
     before = lake.table(T).version
     first = hms.get_partition(DB, T, list(ONE))
     lake.write(T, "p=1/s=a b/g.parquet", [{"a": 1}])
@@ -286,7 +286,7 @@ def _refused() -> list[str]:
 
 
 def test_every_call_that_writes_is_refused(lake: PythonLake) -> None:
-    """Each of the other calls of Hive's definitions gets an error that says what to do, and changes nothing."""
+    """Every other call of Hive's definitions changes nothing, and gets an error that says what to do."""
     before = [lake.table(name).identity for name in ("t", "e")]
     assert {"create_table", "drop_partition", "alter_table", "truncate_table", "add_partitions_req"} <= set(
         _refused()
@@ -315,7 +315,7 @@ def test_calls_without_arguments_never_fail_within(hms: Any) -> None:
 
 
 def test_renamed_columns(lake: PythonLake) -> None:
-    """A renamed column has its name in the files; if another column has taken that name, the table is refused."""
+    """A renamed column has its name in the files; the table is refused if another column took that name."""
     lake.create("r", {"a": "long", "b": "long"})
     columns = lake.table("r").metadata.columns
 

@@ -171,7 +171,7 @@ def test_passwords(lake: PythonLake) -> None:
 
 
 def test_kerberos_is_refused_in_words(port: int) -> None:
-    """A client with Kerberos is told that it is not served, and what is."""
+    """A client with Kerberos gets an error that names the mechanism that is served."""
     connected, status, text = sasl(port, b"GSSAPI", b"")
     with connected:
         assert status == 3
@@ -211,7 +211,7 @@ def test_tls(lake: PythonLake, tmp_path: Path) -> None:
 
 
 def test_others_need_a_password(lake: PythonLake) -> None:
-    """On an address that others reach, nothing is served without a password, unless that is said."""
+    """An address that others reach needs a password, or the option that everybody may read."""
     with pytest.raises(ConfigurationError, match="give --password, or --open"):
         serve(ServedMetastore(str(lake.folder)), ("0.0.0.0", 0))
     with pytest.raises(ConfigurationError, match=r"Certificate .*nothing\.pem cannot be used"):

@@ -1,4 +1,4 @@
-"""Filters as clients of Hive's metastore write them, against the same conditions in Python on all partitions."""
+"""Filters as clients of Hive's metastore write them, beside the same conditions in Python."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROWS: list[Row] = [
 
 @pytest.fixture(scope="module")
 def table() -> TableSnapshot:
-    """A table with 210 partitions by a day, an hour and a text; `on` was called `day`, and is so in the files."""
+    """A table with 210 partitions by a day, an hour and a text; `on` is called `day` in the files."""
     columns = (
         TableColumn("v", "long"),
         TableColumn("on", "date", metadata={PHYSICAL_NAME: "day"}),

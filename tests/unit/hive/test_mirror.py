@@ -1,4 +1,4 @@
-"""The folders that clients get: no folder of a table's own, no right to write, and always the version's files."""
+"""The folders that clients get: none of a table's own, no right to write, and the version's files."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_others_change_nothing(lake: PythonLake) -> None:
 
 
 def test_changes_of_an_administrator_are_undone(lake: PythonLake) -> None:
-    """Whoever may do everything deletes links only, and the next client gets the version's files again."""
+    """An administrator deletes links only, and the next client gets the version's files again."""
     before = files(lake)
     with served(lake.folder) as port, client(port) as hms:
         first, second, third, *_ = told(hms)[1:]
@@ -93,7 +93,7 @@ def test_changes_of_an_administrator_are_undone(lake: PythonLake) -> None:
 
 
 def test_a_server_that_starts_again_compares_the_folders(lake: PythonLake) -> None:
-    """What was changed while no server ran is found by the next one, which uses the folders that are whole."""
+    """The next server finds the folders that were changed while none ran, and uses the others."""
     with served(lake.folder) as port, client(port) as hms:
         first, second, *_ = told(hms)[1:]
     kept = second.stat().st_ino
@@ -127,7 +127,7 @@ def overwrite(lake: PythonLake) -> None:
 
 
 def test_a_vacuum_and_a_drop_take_the_folders(lake: PythonLake) -> None:
-    """Links of versions that a vacuum ends are removed with their files, so no byte stays; a DROP removes all."""
+    """A vacuum removes the links of the versions that it ends, and a DROP removes all."""
     published = lake.folder / "default.db" / "_published"
     with served(lake.folder) as port, client(port) as hms:
         old = path(hms.get_partition("default", "t", ["1", "a b"]).sd.location)
@@ -145,7 +145,7 @@ def test_a_vacuum_and_a_drop_take_the_folders(lake: PythonLake) -> None:
 
 
 def test_a_publication_leaves_the_folders(lake: PythonLake) -> None:
-    """A publication of a later version removes those before it, and no folder that clients of the server have."""
+    """A publication removes earlier ones, and no folder that clients of the server have."""
     publish(lake.table("t"), Recorded(), read_only=True)
     with served(lake.folder) as port, client(port) as hms:
         places = told(hms)[1:]
@@ -155,7 +155,7 @@ def test_a_publication_leaves_the_folders(lake: PythonLake) -> None:
 
 
 def test_a_mirror_of_its_own(lake: PythonLake, tmp_path: Path) -> None:
-    """With a folder of its own, links are there alone, and a sweep removes those of versions and tables that are gone."""
+    """Links are in the mirror's folder alone, and a sweep removes links of dropped tables."""
     root = tmp_path / "mirror"
     with served(lake.folder, mirror=str(root)) as port, client(port) as hms:
         places = told(hms)

@@ -42,7 +42,7 @@ class Bytes:
 
 
 def test_definitions_are_the_published_ones() -> None:
-    """The excerpt has the records, calls and numbers that Hive's own definitions have, as others generated them."""
+    """The excerpt has the records, calls and numbers of Hive's own definitions, as others generated them."""
     path = Path(__file__).parents[3] / "src/parquetry/hive/wire/metastore.thrift"
     assert path.read_text("utf-8") == published()
 
@@ -141,7 +141,7 @@ def test_hostile_bytes_are_refused(name: str) -> None:
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=200), st.sampled_from(sorted(RECORDS)))
 def test_any_bytes_end(data: bytes, record: str) -> None:
-    """Whatever bytes a client sends: they are a record, too short, or refused; nothing else happens."""
+    """Any bytes of a client are a record, too short, or refused; nothing else happens."""
     try:
         values = Decoder(Bytes(data)).record(RECORDS[record])
     except (EOFError, ProtocolError):

@@ -85,18 +85,17 @@ def serve_hive(
 ) -> None:
     """Serve a warehouse to clients of Hive's metastore.
 
-    Whoever speaks to a Hive metastore reads the warehouse's tables: Spark by its own Hive client, Hive,
-    Trino and others. Clients get read-only folders of hard links to the files. Calls that would change
-    something are refused.
+    Clients of a Hive metastore read the warehouse's tables: Spark by its own Hive client, Hive, Trino and
+    others. They get read-only folders of hard links to the files. The server refuses calls that would change
+    something.
     """
     from parquetry.hive import Choices, ServedMetastore, serve
 
-    levels = (logging.WARNING, logging.INFO, logging.DEBUG)
-    logging.basicConfig(level=levels[min(verbose, 2)], format="%(asctime)s %(levelname)s %(message)s")
+    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
     source = warehouse.find()
     choices = Choices(folders.mirror, folders.own_folders, folders.spark_alone, catalog)
     secrets = listening.password, listening.certificate
-    served = ServedMetastore(source.location, source.store, warehouse.storage(), choices, *secrets)
+    served = ServedMetastore(source.location, source.store, warehouse.storage(), choices, *secrets, level)
     location = served.location()
 
     def announce(port: int) -> None:

@@ -19,7 +19,7 @@ _CONFIGURATION = {
     "hive.metastore.integral.jdo.pushdown": "true",
     "hive.exec.default.partition.name": "__HIVE_DEFAULT_PARTITION__",
 }
-"""What this server is like, in the names of Hive's settings."""
+"""Properties of this server, in the names of Hive's settings."""
 _UUID_NAMESPACE = uuid.UUID("6f0d3a5e-6f2c-5a4e-9d55-0c5b9f5e2a43")
 
 

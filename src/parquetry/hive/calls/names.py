@@ -111,7 +111,7 @@ def table_meta(warehouse: HiveWarehouse, arguments: Arguments) -> list[dict[str,
 
 @answers("get_tables_ext")
 def tables_ext(warehouse: HiveWarehouse, arguments: Arguments) -> list[dict[str, Any]]:
-    """Return the names of tables, all of which may be read."""
+    """Return the names of tables. All may be read."""
     request = arguments["req"] or {}
     require_catalog(request.get("catalog"))
     names = list(_named(warehouse, request.get("database"), request.get("tableNamePattern")))
@@ -139,5 +139,5 @@ def materialized_views(warehouse: HiveWarehouse, arguments: Arguments) -> list[s
 
 @answers("get_type")
 def type_of(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
-    """Return no type: nobody has defined one."""
+    """Return no type: a warehouse has none."""
     raise no_such_object(f"There is no type {arguments['name']}.")

@@ -1,4 +1,4 @@
-"""The calls about notifications, by which caches of clients learn that tables have changed."""
+"""The calls about notifications: caches of clients learn from them that tables have changed."""
 
 from __future__ import annotations
 

@@ -246,7 +246,7 @@ def by_values_req(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, A
 def _partial(
     warehouse: HiveWarehouse, names: _Names, texts: Sequence[str], limit: int | None
 ) -> SelectedPartitions:
-    """Return the partitions with some values; an empty text is any value, and so are texts that are not there."""
+    """Return the partitions with some values; an empty or missing text is any value."""
     snapshot = warehouse.table(*names)
     columns = snapshot.metadata.partition_columns
     if len(texts) > len(columns):

@@ -106,7 +106,7 @@ def _constraints(
 
 
 def _rights(constraint: Constraint) -> dict[str, bool]:
-    """Return what of a constraint Hive may rely on: nothing is enforced by Hive."""
+    """Return whether Hive may rely on a constraint. It enforces none."""
     return {"enable_cstr": False, "validate_cstr": False, "rely_cstr": bool(constraint.rely)}
 
 

@@ -1,7 +1,7 @@
 """The calls about transactions and locks, which readers of Hive 3 and later make, too.
 
-A call reads one version of a table, whoever writes. So readers need no locks, and get them at once. Locks for
-writing are refused.
+A call reads one version of a table, also while others write. So readers need no locks, and get them at once.
+Locks for writing are refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _numbers = itertools.count(time.time_ns() // 1_000)
 
 @answers("open_txns")
 def open_transactions(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
-    """Return numbers for transactions, in which nothing is written."""
+    """Return numbers for transactions. They only read."""
     count = (arguments["rqst"] or {}).get("num_txns") or 1
     if not 0 < count <= _MAX_TRANSACTIONS:
         raise HiveFailure(f"{count} transactions cannot be opened at once: up to {_MAX_TRANSACTIONS} can.")
@@ -33,7 +33,7 @@ def open_transactions(warehouse: HiveWarehouse, arguments: Arguments) -> dict[st
 
 @answers("commit_txn", "abort_txn", "abort_txns", "unlock", "heartbeat")
 def end(warehouse: HiveWarehouse, arguments: Arguments) -> None:
-    """Do nothing: nothing was written, and nothing is locked."""
+    """Do nothing: the transaction only read."""
 
 
 @answers("heartbeat_txn_range")
@@ -56,7 +56,7 @@ def open_ones_info(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, 
 
 @answers("get_valid_write_ids")
 def valid_write_ids(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
-    """Return that all that a table has may be read. The number is that of its version."""
+    """Return that all that a table has may be read. The number is its version."""
     tables = []
     for full_name in (arguments["rqst"] or {}).get("fullTableNames") or ():
         database, _, name = full_name.rpartition(".")
@@ -104,5 +104,5 @@ def check_lock(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]
 
 @answers("show_locks")
 def show_locks(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
-    """Return that nothing is locked."""
+    """Return that there are no locks."""
     return {"locks": []}

@@ -1,4 +1,4 @@
-"""Partitions as Hive's records, made a few hundred at a time, and remembered while they stay as they are."""
+"""Partitions as Hive's records, made a few hundred at a time, and remembered."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class PartitionRecords:
 
         Args:
             snapshot: the table's version.
-            name: the name by which the client asks for the table.
+            name: the table's name in the call.
             table: its record.
             partitions: the partitions.
 

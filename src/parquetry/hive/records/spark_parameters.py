@@ -1,7 +1,7 @@
-"""The parameters by which Spark knows a table of Hive's metastore for one of its own.
+"""The parameters that make a table of Hive's metastore one of Spark's own.
 
 Then Spark takes names, types, defaults and buckets from them, reads files by its own readers, and prunes
-partitions and buckets. Other clients ignore them. Files have physical names, so these are told.
+partitions and buckets. Other clients ignore them. They have the names of columns in the files.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _KEPT_METADATA = ("comment", "CURRENT_DEFAULT", "EXISTS_DEFAULT", "__CHAR_VARCHA
 _BUCKET_IN_NAME = re.compile(r".*_(\d+)(?:\..*)?", re.ASCII | re.DOTALL)
 """The bucket in a file's name, as Spark finds it (`BucketingUtils`)."""
 _MAX_COMPARED_PARTITIONS = 1_000
-"""Partitions whose files are looked at for buckets. Spark has the buckets of a table, not of a partition, so a
-table with more partitions is told without."""
+"""Partitions whose files are compared with the table's buckets. Spark knows buckets of a table, and none of a
+partition. So a table with more partitions has no buckets there."""
 
 
 def table_parameters(snapshot: TableSnapshot) -> dict[str, str]:
@@ -44,7 +44,7 @@ def table_parameters(snapshot: TableSnapshot) -> dict[str, str]:
 
 
 def view_parameters(columns: Iterable[TableColumn], view: ViewDefinition) -> dict[str, str]:
-    """Return the parameters of a view: the names that its query gives its columns, and settings to parse it."""
+    """Return the parameters of a view: the names of its query's columns, and settings to parse it."""
     names = list(view.query_columns) or [column.name for column in columns]
     parameters = {
         "view.catalogAndNamespace.numParts": "2",
@@ -78,7 +78,7 @@ def _numbered(count: str, each: str, values: Sequence[str]) -> dict[str, str]:
 
 
 def _buckets(snapshot: TableSnapshot) -> dict[str, str]:
-    """Return the parameters of buckets, or none if Spark would look for rows in other files than they are in."""
+    """Return the parameters of buckets, or none if Spark would look for rows in wrong files."""
     buckets = snapshot.metadata.arrangement.buckets
     if buckets is None or buckets.version != "spark" or buckets.unsettled:
         return {}

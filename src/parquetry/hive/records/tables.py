@@ -95,7 +95,7 @@ def table_record(
 
     Args:
         snapshot: the table's version.
-        name: the name by which the client asks for it.
+        name: its name in the call.
         location: what the client gets as its folder.
         whole: the only partition of a table without partition columns, if it has one.
     """
@@ -145,7 +145,7 @@ def view_record(snapshot: TableSnapshot, name: str, catalog: str | None) -> Enco
 
     Args:
         snapshot: the view.
-        name: the name by which the client asks for it.
+        name: its name in the call.
         catalog: the warehouse's name in Spark, which the view's text may have, or None.
 
     Raises:

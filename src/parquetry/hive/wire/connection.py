@@ -25,7 +25,7 @@ from parquetry.hive.wire.encoding import Reply
 IDLE_SECONDS = 3600
 """Seconds after which a connection without a call is closed. Clients of Hive connect again by themselves."""
 CALL_SECONDS = 60
-"""Seconds in which a call must arrive once it has begun, and in which each part of an answer must leave."""
+"""Seconds until a call that has begun must have arrived, and until each part of an answer must have left."""
 MAX_HELD_BYTES = 512 << 20
 """Memory of all calls that are being read or answered."""
 _FREE_BYTES = 1 << 16

@@ -1,7 +1,7 @@
 """Read calls in Thrift's binary protocol, from bytes that anybody may have sent.
 
-Lengths, counts and depths are those of a stranger. So a call has a budget of bytes and of elements, and
-nothing is allocated by a length alone: bytes are taken as they arrive. Records may be nested a few deep.
+A stranger chose all lengths, counts and depths. So a call has a budget of bytes and of elements. No length
+alone takes memory: bytes are kept as they arrive. Records may be nested a few deep.
 """
 
 from __future__ import annotations

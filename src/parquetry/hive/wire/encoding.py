@@ -1,8 +1,8 @@
 """Write answers in Thrift's binary protocol; long lists go to a file, and never wholly into memory.
 
 A list's length precedes its elements. So a `Stream` is written as its elements come, and its length is put in
-its place at the end. Until the whole answer is written, nothing is sent: an error on the way is an error for
-the client, too.
+its place at the end. An answer is sent once it is
+whole, so an error on the way is an error for the client, too.
 """
 
 from __future__ import annotations
