@@ -66,6 +66,7 @@ class Mirror:
         self._root = root
         self._known: dict[tuple[bytes, bytes, int], _Folder] = {}
         self._lock = threading.Lock()
+        self._making = threading.Lock()
 
     def folders(self, snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot]) -> list[str]:
         """Return the locations of partitions' folders, which are made if necessary.
@@ -86,8 +87,9 @@ class Mirror:
     def empty(self, snapshot: TableSnapshot) -> str:
         """Return the location of an empty folder, for a table without partition columns and without files."""
         folder = self._version_folder(snapshot) / "files"
-        if not folder.is_dir() or os.listdir(folder):
-            self._make(snapshot, folder, None, ())
+        with self._making:
+            if not folder.is_dir() or os.listdir(folder):
+                self._make(snapshot, folder, None, ())
         return f"file:{folder}"
 
     def _folder(self, snapshot: TableSnapshot, partition: PartitionSnapshot) -> str:
@@ -99,8 +101,9 @@ class Mirror:
         folder = self._version_folder(snapshot) / _path_below(snapshot, partition)
         if known is not None and os.path.isdir(known.path):  # somebody has changed it
             folder = Path(known.path)
-        if not _is_whole(partition, files, folder):
-            self._make(snapshot, folder, partition, files)
+        with self._making:
+            if not _is_whole(partition, files, folder):
+                self._make(snapshot, folder, partition, files)
         with self._lock:
             times = _times(str(folder))
             if times is not None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import time
 from collections.abc import Callable, Iterator
@@ -32,6 +33,8 @@ from parquetry.serving import OpenedMetastore
 
 LOG = logging.getLogger("parquetry.hive")
 _MAX_CACHED_TABLES = 1024
+_WAREHOUSE_CHARACTERS = 16
+"""Characters of a warehouse's folder in a mirror, which may have those of several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +46,23 @@ class Choices:
         in_place: whether clients get the tables' own folders, which they may only read.
         spark_alone: whether all clients are Spark's, which also read what others would read wrong.
         catalog: the warehouse's name in Spark, which views name tables by, or None: no view is served.
+        utc: whether all clients read times in UTC.
     """
 
     mirror: str | None = None
     in_place: bool = False
     spark_alone: bool = False
     catalog: str | None = None
+    utc: bool = False
 
-    def folders(self) -> Folders:
-        """Return where readers find files."""
-        return InPlace() if self.in_place else Mirror(None if self.mirror is None else Path(self.mirror))
+    def folders(self, warehouse: str) -> Folders:
+        """Return where readers find the files of a warehouse, given its location."""
+        if self.in_place:
+            return InPlace()
+        if self.mirror is None:
+            return Mirror()
+        name = hashlib.sha256(warehouse.encode()).hexdigest()[:_WAREHOUSE_CHARACTERS]
+        return Mirror(Path(self.mirror).absolute() / name)
 
 
 @dataclass(slots=True)
@@ -84,7 +94,7 @@ class HiveWarehouse:
 
     def __init__(self, opened: OpenedMetastore, choices: Choices) -> None:
         self._opened, self.choices = opened, choices
-        self.folders = choices.folders()
+        self.folders = choices.folders(opened.metastore.warehouse)
         self._records = PartitionRecords(self.folders, choices.spark_alone)
         self._tables: dict[tuple[object, ...], TableRecord] = {}
         self._seen: tuple[Metastore, bytes] | None = None
@@ -170,7 +180,7 @@ class HiveWarehouse:
         key = (*snapshot.identity, snapshot.database, name, location)
         known = self._tables.get(key)
         if known is None:
-            require_served(snapshot, self.choices.spark_alone)
+            require_served(snapshot, self.choices.spark_alone, self.choices.utc)
             if whole is not None and not self.choices.spark_alone:
                 require_files(snapshot, whole)
             known = table_record(snapshot, name, location, whole)

@@ -15,6 +15,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 import parquetry
+from parquetry.metastore import open_metastore
 from tests.support.clients.hive import served
 
 RESULT = "RESULT"
@@ -55,6 +56,8 @@ CREATE TABLE lake.h.MixedCase (Id INT, Part INT) PARTITIONED BY (Part);
 INSERT INTO lake.h.MixedCase VALUES (1, 1), (2, 2);
 CREATE TABLE lake.h.types (f FLOAT, dec DECIMAL(9,2), ts TIMESTAMP, n TIMESTAMP_NTZ, bin BINARY, c CHAR(3), vc VARCHAR(5), a ARRAY<INT>, m MAP<STRING,INT>, st STRUCT<x:INT,Y:STRING>, p DECIMAL(5,1)) PARTITIONED BY (p);
 INSERT INTO lake.h.types VALUES (1.5, 3.25, TIMESTAMP '2026-01-02 03:04:05.678901', TIMESTAMP_NTZ '2026-01-02 03:04:05', X'01', 'ab', 'xyz', array(1,2), map('k',1), named_struct('x',1,'Y','z'), 1.5);
+CREATE TABLE lake.h.times (id INT, t TIMESTAMP) PARTITIONED BY (t);
+INSERT INTO lake.h.times VALUES (1, TIMESTAMP '2026-01-02 03:04:05.5'), (2, NULL);
 CREATE TABLE lake.h.empty (id INT, p INT) PARTITIONED BY (p);
 CREATE TABLE lake.h.b1 (id BIGINT, v INT) CLUSTERED BY (id) SORTED BY (id) INTO 4 BUCKETS TBLPROPERTIES ('bucketing-version' = 'spark');
 INSERT INTO lake.h.b1 SELECT id, id % 10 FROM range(100);
@@ -190,8 +193,8 @@ def _filters(text: str) -> list[str]:
 
 def main(work: Path) -> dict[str, Any]:
     """Make tables, read them by both catalogs, write by Spark's Hive client, and return what happened."""
-    parquetry.open(work / "lake", create=True).close()
-    with served(work / "lake", spark_alone=True, catalog="lake") as port:
+    open_metastore(str(work / "lake"), create=True).close()
+    with served(work / "lake", spark_alone=True, utc=True, catalog="lake") as port:
         clients = Clients(work, port)
         sql = clients.spark.sql
         sql("CREATE NAMESPACE lake.h")

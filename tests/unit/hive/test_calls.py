@@ -12,9 +12,9 @@ import pytest
 from hive_metastore import ThriftHiveMetastore, ttypes
 from thrift.Thrift import TException
 
-from parquetry.data_files import PHYSICAL_NAME
+from parquetry.data_files import PHYSICAL_NAME, TableColumn
 from parquetry.hive.calls.registry import answered_calls
-from parquetry.metastore import Transaction, commit
+from parquetry.metastore import Constraint, CountedColumn, Transaction, commit
 from tests.support.clients.hive import client, served
 from tests.support.readers.python_tables import PythonLake
 
@@ -349,3 +349,69 @@ def test_versions_that_overwrite(hms: Any, lake: PythonLake) -> None:
     commit(transaction)
     folder = Path(hms.get_partition(DB, T, list(ONE)).sd.location.removeprefix("file:"))
     assert [each.name for each in folder.iterdir()] == ["new.parquet"]
+
+
+def test_defaults_of_columns_that_files_lack(lake: PythonLake) -> None:
+    """Spark's clients fill in a default, from a parameter; for others, a table with such files is refused."""
+    lake.create("d", {"p": "integer", "a": "long"}, ["p"])
+    lake.write("d", "p=1/f.parquet", [{"a": 1}])
+    columns = lake.table("d").metadata.columns
+    more = TableColumn("d", "integer", metadata={"EXISTS_DEFAULT": "42", "CURRENT_DEFAULT": "42"})
+    lake.alter("d", columns=(*columns, more))
+    with (
+        served(lake.folder) as port,
+        client(port) as hms,
+        pytest.raises(ttypes.MetaException, match="lacks column d"),
+    ):
+        hms.get_partitions(DB, "d", -1)
+    with served(lake.folder, spark_alone=True) as port, client(port) as hms:
+        assert len(hms.get_partitions(DB, "d", -1)) == 1
+        assert '"EXISTS_DEFAULT":"42"' in hms.get_table(DB, "d").parameters["spark.sql.sources.schema"]
+
+
+def test_times_as_partition_columns(lake: PythonLake) -> None:
+    """Texts of times have no zone: a table partitioned by them is served if all clients are in UTC."""
+    lake.create("times", {"at": "timestamp", "a": "long"}, ["at"])
+    lake.write("times", "at=2026-01-02 03%3A04%3A05/f.parquet", [{"a": 1}])
+    with served(lake.folder) as port, client(port) as hms, pytest.raises(ttypes.MetaException, match="--utc"):
+        hms.get_partitions(DB, "times", -1)
+    with served(lake.folder, utc=True) as port, client(port) as hms:
+        assert [
+            each.values for each in hms.get_partitions_by_filter(DB, "times", "at > '2026-01-01'", -1)
+        ] == [["2026-01-02 03:04:05"]]
+
+
+def test_the_log_has_plans(lake: PythonLake, caplog: pytest.LogCaptureFixture) -> None:
+    """At the level of debugging, the log has the ranges of keys that a filter becomes."""
+    with caplog.at_level("DEBUG", "parquetry.hive"), served(lake.folder) as port, client(port) as hms:
+        hms.get_partitions_by_filter(DB, T, "p = 1 and s > 'a'", -1)
+    assert "scan p = 1, s > 'a'" in caplog.text
+    assert "default.t: p = 1 and s > 'a': 2 partitions, 2 keys examined" in caplog.text
+
+
+def test_statistics_of_columns(lake: PythonLake) -> None:
+    """Columns that ANALYZE counted have statistics; others, and partitions, have none."""
+    lake.alter("t", counted=(CountedColumn("a", 3, 8),))
+    with served(lake.folder) as port, client(port) as hms:
+        (found,) = hms.get_table_statistics_req(ttypes.TableStatsRequest(DB, T, ["A", "s"])).tableStats
+        assert (found.colName, found.colType) == ("a", "bigint")
+        assert (found.statsData.longStats.numDVs, found.statsData.longStats.numNulls) == (3, 1)
+        assert hms.get_table_column_statistics(DB, T, "a").statsObj == [found]
+        with pytest.raises(ttypes.NoSuchObjectException, match="has no statistics"):
+            hms.get_table_column_statistics(DB, T, "s")
+        request = ttypes.PartitionsStatsRequest(DB, T, ["a"], NAMES)
+        assert hms.get_aggr_stats_for(request).colStats == []
+        assert hms.get_partitions_statistics_req(request).partStats == {}
+
+
+def test_constraints(lake: PythonLake) -> None:
+    """A primary key is reported as one that nobody enforces for Hive."""
+    lake.alter("t", constraints=(Constraint("pk", "primary_key", columns=(("p",), ("a",)), rely=True),))
+    with served(lake.folder) as port, client(port) as hms:
+        keys = hms.get_primary_keys(ttypes.PrimaryKeysRequest(DB, T)).primaryKeys
+        assert [(each.column_name, each.key_seq, each.enable_cstr, each.rely_cstr) for each in keys] == [
+            ("p", 1, False, True),
+            ("a", 2, False, True),
+        ]
+        found = hms.get_all_table_constraints(ttypes.AllTableConstraintsRequest(DB, T)).allTableConstraints
+        assert [each.column_name for each in found.primaryKeys] == ["p", "a"]

@@ -163,13 +163,14 @@ def test_a_mirror_of_its_own(lake: PythonLake, tmp_path: Path) -> None:
         assert not (lake.folder / "default.db" / "_published").exists()
     lake.create("u", {"a": "long"})
     lake.write("u", "f.parquet", [{"a": 1}])
-    mirror = Mirror(root)
+    (within,) = root.iterdir()  # a folder for each warehouse
+    mirror = Mirror(within)
     table = lake.table("u")
     kept = path(mirror.folders(table, list(table.partitions()))[0])
     lake.metastore.drop_table("default", "t")
-    (root / "theirs").mkdir()
+    (within / "theirs").mkdir()
     mirror.sweep(lake.metastore)
-    assert sorted(each.name for each in root.iterdir()) == sorted([table.id.hex(), "theirs"])
+    assert sorted(each.name for each in within.iterdir()) == sorted([table.id.hex(), "theirs"])
     assert kept.is_dir()
 
 

@@ -44,10 +44,23 @@ class FolderOptions:
             help="Give clients the tables' own folders. Their users must have no right to write there.",
         ),
     ] = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClientOptions:
+    """The readers that clients of a served metastore bring."""
+
+    catalog: CatalogOption = None
     spark_alone: Annotated[
         bool,
         typer.Option(
             "--spark-alone", help="All clients are Spark's: serve files that others would read wrong, too."
+        ),
+    ] = False
+    utc: Annotated[
+        bool,
+        typer.Option(
+            "--utc", help="All clients' sessions are in UTC: serve tables partitioned by TIMESTAMP."
         ),
     ] = False
 
@@ -73,7 +86,7 @@ def serve_hive(
     *,
     listening: ListeningOptions,
     folders: FolderOptions,
-    catalog: CatalogOption = None,
+    clients: ClientOptions,
     verbose: Annotated[
         int,
         typer.Option(
@@ -93,7 +106,7 @@ def serve_hive(
 
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
     source = warehouse.find()
-    choices = Choices(folders.mirror, folders.own_folders, folders.spark_alone, catalog)
+    choices = Choices(folders.mirror, folders.own_folders, clients.spark_alone, clients.catalog, clients.utc)
     secrets = listening.password, listening.certificate
     served = ServedMetastore(source.location, source.store, warehouse.storage(), choices, *secrets, level)
     location = served.location()

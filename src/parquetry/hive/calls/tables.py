@@ -64,7 +64,7 @@ def _columns(
     columns: tuple[HiveColumn, ...] = data_columns(snapshot)
     if keys:
         columns += hive_columns(snapshot.label, metadata.partition_columns)
-    return [{"name": each.name, "type": each.type, "comment": each.comment} for each in columns]
+    return [{"name": each.name.lower(), "type": each.type, "comment": each.comment} for each in columns]
 
 
 @answers("get_fields", "get_fields_with_environment_context")

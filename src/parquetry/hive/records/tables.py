@@ -51,12 +51,13 @@ def seconds(milliseconds: int) -> int:
     return min(milliseconds // _MILLISECONDS, _MAX_SECONDS)
 
 
-def require_served(snapshot: TableSnapshot, spark_alone: bool) -> None:
+def require_served(snapshot: TableSnapshot, spark_alone: bool, utc: bool) -> None:
     """Make sure that readers of Hive's metastore would read a table's own rows.
 
     Args:
         snapshot: the table.
         spark_alone: whether all readers are Spark's.
+        utc: whether all of them read times in UTC.
 
     Raises:
         UnsupportedError: they would read others.
@@ -73,6 +74,12 @@ def require_served(snapshot: TableSnapshot, spark_alone: bool) -> None:
             )
     readers = HIVE_IN_SPARK if spark_alone else HIVE
     readers.raise_if_refused(snapshot.label, readers.definition_refusal(metadata))
+    if not utc and any(column.column_type.name == "timestamp" for column in metadata.partition_columns):
+        raise HIVE.error(
+            snapshot.label,
+            "a partition column is a TIMESTAMP, whose values are texts here, and each reader takes them for times in its own zone. "
+            "Start serve-hive with --utc if all clients' sessions are in UTC",
+        )
     if not spark_alone:
         HIVE.raise_if_refused(snapshot.label, HIVE.widened_refusal(metadata, ()))
 
@@ -237,7 +244,8 @@ def _modified(snapshot: TableSnapshot) -> Mapping[str, str]:
 
 
 def _fields(columns: tuple[HiveColumn, ...]) -> list[dict[str, Any]]:
-    return [{"name": each.name, "type": each.type, "comment": each.comment} for each in columns]
+    """Return columns as Hive has them: their names are in lower case."""
+    return [{"name": each.name.lower(), "type": each.type, "comment": each.comment} for each in columns]
 
 
 def _list_of(record: str) -> Container:
