@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hive_metastore import ThriftHiveMetastore
-from thrift.protocol.TBinaryProtocol import TBinaryProtocol, TBinaryProtocolAccelerated
-from thrift.transport import TSocket, TTransport
+from hive_metastore import ThriftHiveMetastore  # type: ignore[import-untyped]
+from thrift.protocol.TBinaryProtocol import TBinaryProtocol, TBinaryProtocolAccelerated  # type: ignore[import-untyped]
+from thrift.transport import TSocket, TTransport  # type: ignore[import-untyped]
 
 from parquetry.hive import Choices, ServedMetastore
 from parquetry.hive.listener import listen

@@ -49,7 +49,7 @@ ALTER TABLE lake.h.changed ALTER COLUMN v TYPE BIGINT;
 INSERT INTO lake.h.changed (id, v, d, p) VALUES (2, 50000000000, 7, 1);
 ALTER TABLE lake.h.changed DROP COLUMN id;
 CREATE TABLE lake.h.skewed (id INT, x INT, day STRING) PARTITIONED BY (day) SKEWED BY (x) ON (6, 20) STORED AS DIRECTORIES;
-INSERT INTO lake.h.skewed SELECT id, CASE WHEN id % 2 = 0 THEN 6 WHEN id % 3 = 0 THEN 20 ELSE id END, 'd1' FROM range(30);
+INSERT OVERWRITE lake.h.skewed SELECT id, CASE WHEN id % 2 = 0 THEN 6 WHEN id % 3 = 0 THEN 20 ELSE id END, 'd1' FROM range(30);
 CREATE TABLE lake.h.orcs (id INT, ts TIMESTAMP, p INT) USING orc PARTITIONED BY (p);
 INSERT INTO lake.h.orcs VALUES (1, TIMESTAMP '2026-01-01 10:00:00', 1), (2, NULL, 2);
 CREATE TABLE lake.h.MixedCase (Id INT, Part INT) PARTITIONED BY (Part);
