@@ -130,7 +130,7 @@ class Listener:
                 request = self._processor.read(connection)
                 connection.end_call()
                 with self._turns:
-                    answer = self._processor.answer(request)
+                    answer = self._processor.answer(request, framed=connection.framed)
             finally:
                 connection.release()
             if answer is not None:

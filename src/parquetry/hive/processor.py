@@ -16,7 +16,7 @@ from parquetry.hive.calls.registry import answered_calls
 from parquetry.hive.failures import HiveFailure, kinds_of
 from parquetry.hive.warehouse import LOG, HiveWarehouse
 from parquetry.hive.wire.decoding import STRUCT, ClientBytes, Decoder, ProtocolError
-from parquetry.hive.wire.encoding import Reply, encode_error, encode_failure, encode_reply
+from parquetry.hive.wire.encoding import MAX_FRAME_BYTES, Reply, encode_error, encode_failure, encode_reply
 from parquetry.hive.wire.idl import MetastoreCall, definitions
 
 _CALL, _ONEWAY = 1, 4
@@ -24,6 +24,9 @@ _UNKNOWN_METHOD = 1
 _REFUSAL = (
     "{name} is refused: this metastore is a warehouse of Parquetry, for reading. Create, change and write its tables with Spark "
     "and Parquetry's catalog, or with the command parquetry."
+)
+_TOO_LONG = (
+    "The answer has {:,} bytes, which no frame holds: ask for fewer partitions, with a filter or max_parts."
 )
 
 
@@ -74,8 +77,13 @@ class Processor:
             return Request(name, number, call, {})
         return Request(name, number, call, decoder.record(call.arguments))
 
-    def answer(self, request: Request) -> Reply | None:
-        """Return the answer to a call, or None if the client expects none."""
+    def answer(self, request: Request, *, framed: bool = False) -> Reply | None:
+        """Return the answer to a call, or None if the client expects none.
+
+        Args:
+            request: the call.
+            framed: whether the answer has to fit into a frame.
+        """
         started, name, number, call = time.perf_counter(), request.name, request.number, request.call
         if call is None:
             return encode_failure(name, number, f"This metastore has no call {name!r}.", _UNKNOWN_METHOD)
@@ -88,6 +96,9 @@ class Processor:
         if call.oneway:
             answer.close()
             return None
+        if framed and answer.length > MAX_FRAME_BYTES:
+            answer.close()
+            return encode_error(call, number, kinds_of(HiveFailure("")), _TOO_LONG.format(answer.length))
         return answer
 
     def _answered(self, call: MetastoreCall, number: int, arguments: dict[str, Any]) -> Reply:

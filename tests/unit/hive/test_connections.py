@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from hive_metastore import ThriftHiveMetastore
+from hive_metastore import ThriftHiveMetastore, ttypes
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.transport import TSocket, TTransport
 
@@ -235,3 +235,30 @@ def test_calls_at_once(port: int) -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_an_answer_that_no_frame_holds_is_refused(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A framed client gets an error instead of an answer that is too long; a plain one gets the answer."""
+    monkeypatch.setattr("parquetry.hive.processor.MAX_FRAME_BYTES", 5_000)
+    with client(port, framed=True) as hms:
+        with pytest.raises(ttypes.MetaException, match="ask for fewer partitions"):
+            hms.get_partitions("default", "t", -1)
+        assert len(hms.get_partitions("default", "t", 2)) == 2
+    with client(port) as hms:
+        assert len(hms.get_partitions("default", "t", -1)) == 9
+
+
+def test_readers_that_are_too_slow_are_left(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that asks for much and reads next to nothing loses its connection after a while."""
+    monkeypatch.setattr("parquetry.hive.wire.connection.CALL_SECONDS", 0.5)
+    ask = struct.pack(">Ii", 0x80010001, 14) + b"get_partitions" + struct.pack(">i", 1)
+    ask += struct.pack(">bhi", 11, 1, 7) + b"default" + struct.pack(">bhi", 11, 2, 1) + b"t" + b"\0"
+    with connect(port) as connected:
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        with contextlib.suppress(OSError):
+            connected.sendall(ask * 3_000)
+            time.sleep(1)
+            for _ in range(100):
+                connected.sendall(ask * 100)
+            pytest.fail("the server still reads")
+    assert is_well(port)

@@ -26,6 +26,8 @@ IDLE_SECONDS = 3600
 """Seconds after which a connection without a call is closed. Clients of Hive connect again by themselves."""
 CALL_SECONDS = 60
 """Seconds until a call that has begun must have arrived, and until each part of an answer must have left."""
+LEAST_BYTES_PER_SECOND = 1 << 16
+"""Speed at which a client must read a long answer, which holds a file meanwhile."""
 MAX_HELD_BYTES = 512 << 20
 """Memory of all calls that are being read or answered."""
 _FREE_BYTES = 1 << 16
@@ -119,6 +121,11 @@ class Connection:
             self._memory.reserve(missing)
             self._reserved += missing
 
+    @property
+    def framed(self) -> bool:
+        """Return whether calls and answers are in frames."""
+        return bool(self._framed)
+
     def release(self) -> None:
         """Count the memory of the call no more: it is answered, or given up."""
         self._memory.release(self._reserved)
@@ -175,17 +182,24 @@ class Connection:
         Raises:
             OSError: the connection is broken, or the client does not read.
         """
-        self._socket.settimeout(CALL_SECONDS)
+        deadline = time.monotonic() + CALL_SECONDS + answer.length / LEAST_BYTES_PER_SECOND
         chunks: Iterable[bytes] = answer.chunks()
         if self._framed:
             head = struct.pack(">I", answer.length)
             if answer.length <= _SENT_BYTES:
                 chunks = (head + b"".join(chunks),)
             else:
-                self._socket.sendall(head)
+                self._send(head, deadline)
         for chunk in chunks:
             for start in range(0, len(chunk), _SENT_BYTES):
-                self._socket.sendall(memoryview(chunk)[start : start + _SENT_BYTES])
+                self._send(memoryview(chunk)[start : start + _SENT_BYTES], deadline)
+
+    def _send(self, data: bytes | memoryview, deadline: float) -> None:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("The client reads an answer too slowly.")
+        self._socket.settimeout(min(CALL_SECONDS, left))
+        self._socket.sendall(data)
 
     # --- the beginning
 

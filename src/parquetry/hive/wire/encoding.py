@@ -19,7 +19,7 @@ from parquetry.hive.wire.idl import Container, Field, MetastoreCall, Struct, Thr
 
 _Write: TypeAlias = Callable[[Any, "Reply"], None]
 
-MAX_MEMORY_BYTES = 4 << 20
+MAX_MEMORY_BYTES = 1 << 20
 """Length of an answer in memory. The rest of a longer one is in a file."""
 MAX_FRAME_BYTES = (1 << 31) - 1
 """Length of a framed answer, at most; clients have limits of their own."""
