@@ -1,8 +1,8 @@
 """The processor's time of a served Hive metastore for its calls, among a million partitions. No Spark runs.
 
-The server runs in a process of its own, so that its time and its memory are measured without the client's. The
-table is partitioned by day, hour and region. Files are there for the first days alone, since only these are
-asked for whole.
+The server runs in a process of its own, so that its time and its memory are measured without the client's.
+The table is partitioned by day, hour and region. The first days alone have files, since calls ask for records
+of these.
 """
 
 from __future__ import annotations

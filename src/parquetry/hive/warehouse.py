@@ -34,7 +34,7 @@ from parquetry.serving import OpenedMetastore
 LOG = logging.getLogger("parquetry.hive")
 _MAX_CACHED_TABLES = 1024
 _WAREHOUSE_CHARACTERS = 16
-"""Characters of a warehouse's folder in a mirror, which may have those of several."""
+"""Characters of a warehouse's folder in a mirror. Several warehouses may have one mirror."""
 
 
 @dataclass(frozen=True, slots=True)

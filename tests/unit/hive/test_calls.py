@@ -405,7 +405,7 @@ def test_statistics_of_columns(lake: PythonLake) -> None:
 
 
 def test_constraints(lake: PythonLake) -> None:
-    """A primary key is reported as one that nobody enforces for Hive."""
+    """A primary key is reported with its columns, as one that is not enforced."""
     lake.alter("t", constraints=(Constraint("pk", "primary_key", columns=(("p",), ("a",)), rely=True),))
     with served(lake.folder) as port, client(port) as hms:
         keys = hms.get_primary_keys(ttypes.PrimaryKeysRequest(DB, T)).primaryKeys

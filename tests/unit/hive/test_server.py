@@ -48,7 +48,7 @@ def running(lake: PythonLake, *options: str) -> Iterator[tuple[int, subprocess.P
 
 
 def test_several_processes_answer(lake: PythonLake) -> None:
-    """Each process answers with the newest version, the log has the keys of a filter, and all end together."""
+    """Each process answers with the newest version, and logs the keys of a filter; all end together."""
     with running(lake, "--workers", "2", "-v") as (port, process):
         pids: list[int] = []
         for _ in range(400):
