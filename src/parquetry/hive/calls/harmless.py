@@ -122,6 +122,18 @@ def all_functions(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, A
     return {"functions": []}
 
 
+@answers("get_functions_req")
+def functions_req(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
+    """Return no functions."""
+    return {"function_names": [], "functions": []}
+
+
+@answers("get_properties")
+def properties(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
+    """Return no properties."""
+    return {"properties": {}}
+
+
 @answers("get_function")
 def function(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
     """Return no function: a warehouse has none."""

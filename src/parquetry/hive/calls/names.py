@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,12 @@ from parquetry.hive.names import CATALOG, database_name, name_matcher, require_c
 from parquetry.hive.warehouse import HiveWarehouse
 from parquetry.metastore import PUBLISHED_FOLDER
 
+_AND = re.compile(r"\s+and\s+", re.IGNORECASE)
+_TABLE_FILTER = re.compile(
+    r"""hive_filter_field_(?P<field>tableName|tableType)__\s*(?:=|like)\s*["'](?P<text>[^"']*)["']""",
+    re.IGNORECASE,
+)
+"""A condition on tables: constants of Hive's `hive_metastoreConstants`."""
 _TABLE, _VIEW = "EXTERNAL_TABLE", "VIRTUAL_VIEW"
 
 
@@ -39,6 +46,16 @@ def databases(warehouse: HiveWarehouse, arguments: Arguments) -> list[str]:
     """Return the names of databases that a pattern matches."""
     matches = name_matcher(database_name(arguments["pattern"]))
     return [name for name in warehouse.databases() if matches(name)]
+
+
+@answers("get_databases_req")
+def databases_req(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
+    """Return the databases that a pattern matches."""
+    request = arguments["request"] or {}
+    require_catalog(request.get("catalogName"))
+    matches = name_matcher(database_name(request.get("pattern")))
+    names = [name for name in warehouse.databases() if matches(name)]
+    return {"databases": [database(warehouse, {"name": name}) for name in names]}
 
 
 @answers("get_database", "get_database_req")
@@ -121,13 +138,23 @@ def tables_ext(warehouse: HiveWarehouse, arguments: Arguments) -> list[dict[str,
 
 @answers("get_table_names_by_filter")
 def table_names_by_filter(warehouse: HiveWarehouse, arguments: Arguments) -> list[str]:
-    """Return the names of a database's tables, if they are not to be filtered by owners or parameters."""
-    if arguments["filter"]:
-        raise HiveFailure(
-            "Filters on owners and parameters of tables are not served: list all tables with get_tables."
-        )
+    """Return the names of a database's tables that a filter on names and kinds of tables selects.
+
+    Hive 4.1 asks for a pattern of names so.
+    """
+    condition, kind, pattern = arguments["filter"] or "", None, None
+    for term in _AND.split(condition) if condition else ():
+        match = _TABLE_FILTER.fullmatch(term.strip().strip("()"))
+        if match is None:
+            raise HiveFailure(
+                f"Filter {condition!r} on tables is not served: filter by names and kinds, or list all with get_tables."
+            )
+        if match["field"] == "tableType":
+            kind = match["text"]
+        else:
+            pattern = match["text"].removeprefix("(?i)")
     limit = arguments["max_tables"]
-    names = list(_named(warehouse, arguments["dbname"], None))
+    names = list(_named(warehouse, arguments["dbname"], pattern, kind))
     return names[: limit if limit is not None and limit >= 0 else None]
 
 

@@ -54,6 +54,16 @@ def partitions_by_filter(warehouse: HiveWarehouse, arguments: Arguments) -> Stre
     return _records(warehouse, selection)
 
 
+@answers("get_partitions_by_filter_req")
+def partitions_by_filter_req(warehouse: HiveWarehouse, arguments: Arguments) -> Stream:
+    """Return the partitions of a filter."""
+    request = arguments["req"] or {}
+    selection = warehouse.select(
+        request.get("dbName"), request.get("tblName"), request.get("filter") or "", request.get("maxParts")
+    )
+    return _records(warehouse, selection)
+
+
 @answers("get_num_partitions_by_filter")
 def count_partitions(warehouse: HiveWarehouse, arguments: Arguments) -> int:
     """Return the number of partitions of a filter."""
@@ -162,6 +172,15 @@ def _names(selection: SelectedPartitions) -> Stream:
 def all_names(warehouse: HiveWarehouse, arguments: Arguments) -> Stream:
     """Return the names of all partitions, or of the first ones."""
     return _names(warehouse.select(arguments["db_name"], arguments["tbl_name"], limit=arguments["max_parts"]))
+
+
+@answers("fetch_partition_names_req")
+def all_names_req(warehouse: HiveWarehouse, arguments: Arguments) -> Stream:
+    """Return the names of all partitions, or of the first ones."""
+    request = arguments["partitionReq"] or {}
+    return _names(
+        warehouse.select(request.get("dbName"), request.get("tblName"), limit=request.get("maxParts"))
+    )
 
 
 def _with_values(snapshot: TableSnapshot, texts: Sequence[str]) -> PartitionSnapshot | None:

@@ -11,17 +11,20 @@
  * the License for the specific language governing permissions and limitations under the License.
  *
  * An excerpt of the interface definition of Apache Hive's metastore (hive_metastore.thrift), changed:
- * scripts/hive_idl.py makes it. Enumerations are i32, and calls that Parquetry refuses have no arguments.
+ * scripts/hive_idl.py makes it of Hive's classes. Enumerations are i32, and calls that Parquetry refuses have
+ * no arguments.
  */
 
 struct AbortTxnRequest {
   1: i64 txnid
   2: string replPolicy
   3: i32 txn_type
+  4: i64 errorCode
 }
 
 struct AbortTxnsRequest {
   1: list<i64> txn_ids
+  2: i64 errorCode
 }
 
 struct AggrStats {
@@ -155,6 +158,9 @@ struct CompactionInfoStruct {
   14: bool hasoldabort
   15: i64 enqueueTime
   16: i64 retryRetention
+  17: string poolname
+  18: i32 numberOfBuckets
+  19: string orderByClause
 }
 
 exception ConfigValSecurityException {
@@ -201,6 +207,7 @@ struct DateColumnStatsData {
   3: i64 numNulls
   4: i64 numDVs
   5: binary bitVectors
+  6: binary histogram
 }
 
 struct Decimal {
@@ -214,6 +221,7 @@ struct DecimalColumnStatsData {
   3: i64 numNulls
   4: i64 numDVs
   5: binary bitVectors
+  6: binary histogram
 }
 
 struct DefaultConstraintsRequest {
@@ -234,6 +242,7 @@ struct DoubleColumnStatsData {
   3: i64 numNulls
   4: i64 numDVs
   5: binary bitVectors
+  6: binary histogram
 }
 
 struct EnvironmentContext {
@@ -301,6 +310,15 @@ struct GetCatalogsResponse {
   1: list<string> names
 }
 
+struct GetDatabaseObjectsRequest {
+  1: string catalogName
+  2: string pattern
+}
+
+struct GetDatabaseObjectsResponse {
+  1: list<Database> databases
+}
+
 struct GetDatabaseRequest {
   1: string name
   2: string catalogName
@@ -328,6 +346,18 @@ struct GetFileMetadataRequest {
 struct GetFileMetadataResult {
   1: map<i64, binary> metadata
   2: bool isSupported
+}
+
+struct GetFunctionsRequest {
+  1: string dbName
+  2: string catalogName
+  3: string pattern
+  4: bool returnNames
+}
+
+struct GetFunctionsResponse {
+  1: list<string> function_names
+  2: list<Function> functions
 }
 
 struct GetLatestCommittedCompactionInfoRequest {
@@ -384,6 +414,17 @@ struct GetPartitionResponse {
   1: Partition partition
 }
 
+struct GetPartitionsByFilterRequest {
+  1: string catName
+  2: string dbName
+  3: string tblName
+  4: string filter
+  5: i16 maxParts
+  6: bool skipColumnSchemaForPartition
+  7: string includeParamKeyPattern
+  8: string excludeParamKeyPattern
+}
+
 struct GetPartitionsByNamesRequest {
   1: string db_name
   2: string tbl_name
@@ -395,6 +436,9 @@ struct GetPartitionsByNamesRequest {
   8: string validWriteIdList
   9: bool getFileMetadata
   10: i64 id
+  11: bool skipColumnSchemaForPartition
+  12: string includeParamKeyPattern
+  13: string excludeParamKeyPattern
 }
 
 struct GetPartitionsByNamesResult {
@@ -417,6 +461,10 @@ struct GetPartitionsPsWithAuthRequest {
   7: list<string> groupNames
   8: string validWriteIdList
   9: i64 id
+  10: bool skipColumnSchemaForPartition
+  11: string includeParamKeyPattern
+  12: string excludeParamKeyPattern
+  13: list<string> partNames
 }
 
 struct GetPartitionsPsWithAuthResponse {
@@ -573,6 +621,19 @@ struct HiveObjectRef {
   6: string catName
 }
 
+struct Index {
+  1: string indexName
+  2: string indexHandlerClass
+  3: string dbName
+  4: string origTableName
+  5: i32 createTime
+  6: i32 lastAccessTime
+  7: string indexTableName
+  8: StorageDescriptor sd
+  9: map<string, string> parameters
+  10: bool deferredRebuild
+}
+
 exception InvalidInputException {
   1: string message
 }
@@ -618,6 +679,7 @@ struct LockRequest {
   5: string agentInfo
   6: bool zeroWaitReadEnabled
   7: bool exclusiveCTAS
+  8: bool locklessReadsEnabled
 }
 
 struct LockResponse {
@@ -632,6 +694,7 @@ struct LongColumnStatsData {
   3: i64 numNulls
   4: i64 numDVs
   5: binary bitVectors
+  6: binary histogram
 }
 
 struct MaxAllocatedTableWriteIdRequest {
@@ -686,6 +749,10 @@ struct NotificationEventRequest {
   1: i64 lastEvent
   2: i32 maxEvents
   3: list<string> eventTypeSkipList
+  4: string catName
+  5: string dbName
+  6: list<string> tableNames
+  7: list<string> eventTypeList
 }
 
 struct NotificationEventResponse {
@@ -698,6 +765,7 @@ struct NotificationEventsCountRequest {
   3: string catName
   4: i64 toEventId
   5: i64 limit
+  6: list<string> tableNames
 }
 
 struct NotificationEventsCountResponse {
@@ -803,6 +871,9 @@ struct PartitionsByExprRequest {
   7: string order
   8: string validWriteIdList
   9: i64 id
+  10: bool skipColumnSchemaForPartition
+  11: string includeParamKeyPattern
+  12: string excludeParamKeyPattern
 }
 
 struct PartitionsByExprResult {
@@ -817,6 +888,9 @@ struct PartitionsRequest {
   4: i16 maxParts
   5: string validWriteIdList
   6: i64 id
+  7: bool skipColumnSchemaForPartition
+  8: string includeParamKeyPattern
+  9: string excludeParamKeyPattern
 }
 
 struct PartitionsResponse {
@@ -867,6 +941,17 @@ struct PrivilegeGrantInfo {
   3: string grantor
   4: i32 grantorType
   5: bool grantOption
+}
+
+struct PropertyGetRequest {
+  1: string nameSpace
+  2: string mapPrefix
+  3: string mapPredicate
+  4: list<string> mapSelection
+}
+
+struct PropertyGetResponse {
+  1: map<string, map<string, string>> properties
 }
 
 struct ReplLastIdInfo {
@@ -1030,6 +1115,15 @@ struct SerDeInfo {
 }
 
 struct ShowCompactRequest {
+  1: i64 id
+  2: string poolName
+  3: string dbName
+  4: string tbName
+  5: string partName
+  6: i32 type
+  7: string state
+  8: i64 limit
+  9: string order
 }
 
 struct ShowCompactResponse {
@@ -1056,6 +1150,11 @@ struct ShowCompactResponseElement {
   17: string initiatorId
   18: string initiatorVersion
   19: i64 cleanerStart
+  20: string poolName
+  21: i64 nextTxnId
+  22: i64 txnId
+  23: i64 commitTime
+  24: i64 hightestWriteId
 }
 
 struct ShowLocksRequest {
@@ -1162,6 +1261,8 @@ struct TableMeta {
   3: string tableType
   4: string comments
   5: string catName
+  6: string ownerName
+  7: i32 ownerType
 }
 
 struct TableStatsRequest {
@@ -1197,6 +1298,7 @@ struct TimestampColumnStatsData {
   3: i64 numNulls
   4: i64 numDVs
   5: binary bitVectors
+  6: binary histogram
 }
 
 exception TxnAbortedException {
@@ -1329,17 +1431,15 @@ struct WriteEventInfo {
   7: string partitionObj
 }
 
-struct Index {
-  1: string indexName
-}
-
 service ThriftHiveMetastore {
+  void abort_Compactions()
   void abort_txn(1: AbortTxnRequest rqst) throws (1: NoSuchTxnException o1)
   void abort_txns(1: AbortTxnsRequest rqst) throws (1: NoSuchTxnException o1)
   void add_check_constraint() throws (1: NoSuchObjectException o1, 2: MetaException o2)
   void add_default_constraint() throws (1: NoSuchObjectException o1, 2: MetaException o2)
   void add_dynamic_partitions() throws (1: NoSuchTxnException o1, 2: TxnAbortedException o2)
   void add_foreign_key() throws (1: NoSuchObjectException o1, 2: MetaException o2)
+  void add_index() throws (1: InvalidObjectException o1, 2: AlreadyExistsException o2, 3: MetaException o3)
   void add_master_key() throws (1: MetaException o1)
   void add_not_null_constraint() throws (1: NoSuchObjectException o1, 2: MetaException o2)
   void add_package() throws (1: MetaException o1)
@@ -1355,14 +1455,17 @@ service ThriftHiveMetastore {
   void add_serde() throws (1: AlreadyExistsException o1, 2: MetaException o2)
   void add_token()
   void add_unique_constraint() throws (1: NoSuchObjectException o1, 2: MetaException o2)
+  void add_write_ids_to_min_history() throws (1: MetaException o2)
   void add_write_notification_log()
   void add_write_notification_log_in_batch()
   i64 aliveSince()
   void allocate_table_write_ids() throws (1: NoSuchTxnException o1, 2: TxnAbortedException o2, 3: MetaException o3)
   void alter_catalog() throws (1: NoSuchObjectException o1, 2: InvalidOperationException o2, 3: MetaException o3)
   void alter_database() throws (1: MetaException o1, 2: NoSuchObjectException o2)
-  void alter_dataconnector() throws (1: MetaException o1, 2: NoSuchObjectException o2)
+  void alter_database_req() throws (1: MetaException o1, 2: NoSuchObjectException o2)
+  void alter_dataconnector_req() throws (1: MetaException o1, 2: NoSuchObjectException o2)
   void alter_function() throws (1: InvalidOperationException o1, 2: MetaException o2)
+  void alter_index() throws (1: InvalidOperationException o1, 2: MetaException o2)
   void alter_ischema() throws (1: NoSuchObjectException o1, 2: MetaException o2)
   void alter_partition() throws (1: InvalidOperationException o1, 2: MetaException o2)
   void alter_partition_with_environment_context() throws (1: InvalidOperationException o1, 2: MetaException o2)
@@ -1379,6 +1482,7 @@ service ThriftHiveMetastore {
   void append_partition() throws (1: InvalidObjectException o1, 2: AlreadyExistsException o2, 3: MetaException o3)
   void append_partition_by_name() throws (1: InvalidObjectException o1, 2: AlreadyExistsException o2, 3: MetaException o3)
   void append_partition_by_name_with_environment_context() throws (1: InvalidObjectException o1, 2: AlreadyExistsException o2, 3: MetaException o3)
+  void append_partition_req() throws (1: InvalidObjectException o1, 2: AlreadyExistsException o2, 3: MetaException o3)
   void append_partition_with_environment_context() throws (1: InvalidObjectException o1, 2: AlreadyExistsException o2, 3: MetaException o3)
   void cache_file_metadata()
   void cancel_delegation_token() throws (1: MetaException o1)
@@ -1390,7 +1494,8 @@ service ThriftHiveMetastore {
   void compact2()
   void create_catalog() throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3)
   void create_database() throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3)
-  void create_dataconnector() throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3)
+  void create_database_req() throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3)
+  void create_dataconnector_req() throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3)
   void create_function() throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3, 4: NoSuchObjectException o4)
   void create_ischema() throws (1: AlreadyExistsException o1, 2: NoSuchObjectException o2, 3: MetaException o3)
   void create_or_drop_wm_trigger_to_pool_mapping() throws (1: AlreadyExistsException o1, 2: NoSuchObjectException o2, 3: InvalidObjectException o3, 4: MetaException o4)
@@ -1405,19 +1510,22 @@ service ThriftHiveMetastore {
   void create_type() throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3)
   void create_wm_pool() throws (1: AlreadyExistsException o1, 2: NoSuchObjectException o2, 3: InvalidObjectException o3, 4: MetaException o4)
   void create_wm_trigger() throws (1: AlreadyExistsException o1, 2: NoSuchObjectException o2, 3: InvalidObjectException o3, 4: MetaException o4)
+  void delete_column_statistics_req() throws (1: NoSuchObjectException o1, 2: MetaException o2, 3: InvalidObjectException o3, 4: InvalidInputException o4)
   void delete_partition_column_statistics() throws (1: NoSuchObjectException o1, 2: MetaException o2, 3: InvalidObjectException o3, 4: InvalidInputException o4)
   void delete_table_column_statistics() throws (1: NoSuchObjectException o1, 2: MetaException o2, 3: InvalidObjectException o3, 4: InvalidInputException o4)
   void drop_catalog() throws (1: NoSuchObjectException o1, 2: InvalidOperationException o2, 3: MetaException o3)
   void drop_constraint() throws (1: NoSuchObjectException o1, 2: MetaException o3)
   void drop_database() throws (1: NoSuchObjectException o1, 2: InvalidOperationException o2, 3: MetaException o3)
   void drop_database_req() throws (1: NoSuchObjectException o1, 2: InvalidOperationException o2, 3: MetaException o3)
-  void drop_dataconnector() throws (1: NoSuchObjectException o1, 2: InvalidOperationException o2, 3: MetaException o3)
+  void drop_dataconnector_req() throws (1: NoSuchObjectException o1, 2: InvalidOperationException o2, 3: MetaException o3)
   void drop_function() throws (1: NoSuchObjectException o1, 2: MetaException o3)
+  void drop_index_by_name() throws (1: NoSuchObjectException o1, 2: MetaException o2)
   void drop_ischema() throws (1: NoSuchObjectException o1, 2: InvalidOperationException o2, 3: MetaException o3)
   void drop_package() throws (1: MetaException o1)
   void drop_partition() throws (1: NoSuchObjectException o1, 2: MetaException o2)
   void drop_partition_by_name() throws (1: NoSuchObjectException o1, 2: MetaException o2)
   void drop_partition_by_name_with_environment_context() throws (1: NoSuchObjectException o1, 2: MetaException o2)
+  void drop_partition_req() throws (1: NoSuchObjectException o1, 2: MetaException o2)
   void drop_partition_with_environment_context() throws (1: NoSuchObjectException o1, 2: MetaException o2)
   void drop_partitions_req() throws (1: NoSuchObjectException o1, 2: MetaException o2)
   void drop_resource_plan() throws (1: NoSuchObjectException o1, 2: InvalidOperationException o2, 3: MetaException o3)
@@ -1425,6 +1533,7 @@ service ThriftHiveMetastore {
   void drop_schema_version() throws (1: NoSuchObjectException o1, 2: MetaException o2)
   void drop_stored_procedure() throws (1: MetaException o1)
   void drop_table() throws (1: NoSuchObjectException o1, 2: MetaException o3)
+  void drop_table_req() throws (1: NoSuchObjectException o1, 2: MetaException o3)
   void drop_table_with_environment_context() throws (1: NoSuchObjectException o1, 2: MetaException o3)
   void drop_type() throws (1: MetaException o1, 2: NoSuchObjectException o2)
   void drop_wm_mapping() throws (1: NoSuchObjectException o1, 2: InvalidOperationException o2, 3: MetaException o3)
@@ -1432,6 +1541,7 @@ service ThriftHiveMetastore {
   void drop_wm_trigger() throws (1: NoSuchObjectException o1, 2: InvalidOperationException o2, 3: MetaException o3)
   void exchange_partition() throws (1: MetaException o1, 2: NoSuchObjectException o2, 3: InvalidObjectException o3, 4: InvalidInputException o4)
   void exchange_partitions() throws (1: MetaException o1, 2: NoSuchObjectException o2, 3: InvalidObjectException o3, 4: InvalidInputException o4)
+  list<string> fetch_partition_names_req(1: PartitionsRequest partitionReq) throws (1: NoSuchObjectException o1, 2: MetaException o2)
   void find_columns_with_stats()
   void find_next_compact() throws (1: MetaException o1)
   void find_next_compact2() throws (1: MetaException o1)
@@ -1468,6 +1578,7 @@ service ThriftHiveMetastore {
   Database get_database(1: string name) throws (1: NoSuchObjectException o1, 2: MetaException o2)
   Database get_database_req(1: GetDatabaseRequest request) throws (1: NoSuchObjectException o1, 2: MetaException o2)
   list<string> get_databases(1: string pattern) throws (1: MetaException o1)
+  GetDatabaseObjectsResponse get_databases_req(1: GetDatabaseObjectsRequest request) throws (1: MetaException o1)
   void get_dataconnector_req() throws (1: NoSuchObjectException o1, 2: MetaException o2)
   list<string> get_dataconnectors() throws (1: MetaException o1)
   DefaultConstraintsResponse get_default_constraints(1: DefaultConstraintsRequest request) throws (1: MetaException o1, 2: NoSuchObjectException o2)
@@ -1480,6 +1591,10 @@ service ThriftHiveMetastore {
   ForeignKeysResponse get_foreign_keys(1: ForeignKeysRequest request) throws (1: MetaException o1, 2: NoSuchObjectException o2)
   Function get_function(1: string dbName, 2: string funcName) throws (1: MetaException o1, 2: NoSuchObjectException o2)
   list<string> get_functions(1: string dbName, 2: string pattern) throws (1: MetaException o1)
+  GetFunctionsResponse get_functions_req(1: GetFunctionsRequest request) throws (1: MetaException o1)
+  void get_index_by_name() throws (1: MetaException o1, 2: NoSuchObjectException o2)
+  list<string> get_index_names(1: string db_name, 2: string tbl_name, 3: i16 max_indexes) throws (1: MetaException o2)
+  list<Index> get_indexes(1: string db_name, 2: string tbl_name, 3: i16 max_indexes) throws (1: NoSuchObjectException o1, 2: MetaException o2)
   void get_ischema() throws (1: NoSuchObjectException o1, 2: MetaException o2)
   GetLatestCommittedCompactionInfoResponse get_latest_committed_compaction_info(1: GetLatestCommittedCompactionInfoRequest rqst)
   i64 get_latest_txnid_in_conflict(1: i64 txnId) throws (1: MetaException o1)
@@ -1510,8 +1625,9 @@ service ThriftHiveMetastore {
   list<Partition> get_partitions(1: string db_name, 2: string tbl_name, 3: i16 max_parts) throws (1: NoSuchObjectException o1, 2: MetaException o2)
   PartitionsByExprResult get_partitions_by_expr(1: PartitionsByExprRequest req) throws (1: MetaException o1, 2: NoSuchObjectException o2)
   list<Partition> get_partitions_by_filter(1: string db_name, 2: string tbl_name, 3: string filter, 4: i16 max_parts) throws (1: MetaException o1, 2: NoSuchObjectException o2)
-  list<Partition> get_partitions_by_names(1: string db_name, 2: string tbl_name, 3: list<string> names) throws (1: MetaException o1, 2: NoSuchObjectException o2)
-  GetPartitionsByNamesResult get_partitions_by_names_req(1: GetPartitionsByNamesRequest req) throws (1: MetaException o1, 2: NoSuchObjectException o2)
+  list<Partition> get_partitions_by_filter_req(1: GetPartitionsByFilterRequest req) throws (1: MetaException o1, 2: NoSuchObjectException o2)
+  list<Partition> get_partitions_by_names(1: string db_name, 2: string tbl_name, 3: list<string> names) throws (1: MetaException o1, 2: NoSuchObjectException o2, 3: InvalidObjectException o3)
+  GetPartitionsByNamesResult get_partitions_by_names_req(1: GetPartitionsByNamesRequest req) throws (1: MetaException o1, 2: NoSuchObjectException o2, 3: InvalidObjectException o3)
   list<Partition> get_partitions_ps(1: string db_name, 2: string tbl_name, 3: list<string> part_vals, 4: i16 max_parts) throws (1: MetaException o1, 2: NoSuchObjectException o2)
   list<Partition> get_partitions_ps_with_auth(1: string db_name, 2: string tbl_name, 3: list<string> part_vals, 4: i16 max_parts, 5: string user_name, 6: list<string> group_names) throws (1: NoSuchObjectException o1, 2: MetaException o2)
   GetPartitionsPsWithAuthResponse get_partitions_ps_with_auth_req(1: GetPartitionsPsWithAuthRequest req) throws (1: MetaException o1, 2: NoSuchObjectException o2)
@@ -1524,6 +1640,7 @@ service ThriftHiveMetastore {
   PrimaryKeysResponse get_primary_keys(1: PrimaryKeysRequest request) throws (1: MetaException o1, 2: NoSuchObjectException o2)
   GetPrincipalsInRoleResponse get_principals_in_role(1: GetPrincipalsInRoleRequest request) throws (1: MetaException o1)
   PrincipalPrivilegeSet get_privilege_set(1: HiveObjectRef hiveObject, 2: string user_name, 3: list<string> group_names) throws (1: MetaException o1)
+  PropertyGetResponse get_properties(1: PropertyGetRequest req) throws (1: MetaException e1, 2: NoSuchObjectException e2)
   ReplicationMetricList get_replication_metrics(1: GetReplicationMetricsRequest rqst) throws (1: MetaException o1)
   void get_resource_plan() throws (1: NoSuchObjectException o1, 2: MetaException o2)
   GetRoleGrantsForPrincipalResponse get_role_grants_for_principal(1: GetRoleGrantsForPrincipalRequest request) throws (1: MetaException o1)
@@ -1598,11 +1715,13 @@ service ThriftHiveMetastore {
   void setOption()
   void set_aggr_stats_for() throws (1: NoSuchObjectException o1, 2: InvalidObjectException o2, 3: MetaException o3, 4: InvalidInputException o4)
   void set_hadoop_jobid()
+  void set_properties() throws (1: MetaException e1, 2: NoSuchObjectException e2)
   void set_schema_version_state() throws (1: NoSuchObjectException o1, 2: InvalidOperationException o2, 3: MetaException o3)
   list<string> set_ugi(1: string user_name, 2: list<string> group_names) throws (1: MetaException o1)
   ShowCompactResponse show_compact(1: ShowCompactRequest rqst)
   ShowLocksResponse show_locks(1: ShowLocksRequest rqst)
   oneway void shutdown()
+  void submit_for_cleanup() throws (1: MetaException o1)
   void translate_table_dryrun() throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3, 4: NoSuchObjectException o4)
   void truncate_table() throws (1: MetaException o1)
   void truncate_table_req() throws (1: MetaException o1)
@@ -1617,6 +1736,4 @@ service ThriftHiveMetastore {
   void update_table_column_statistics_req() throws (1: NoSuchObjectException o1, 2: InvalidObjectException o2, 3: MetaException o3, 4: InvalidInputException o4)
   void update_transaction_statistics() throws (1: MetaException o1)
   void validate_resource_plan() throws (1: NoSuchObjectException o1, 2: MetaException o2)
-  list<Index> get_indexes(1: string db_name, 2: string tbl_name, 3: i16 max_indexes) throws (1: NoSuchObjectException o1, 2: MetaException o2)
-  list<string> get_index_names(1: string db_name, 2: string tbl_name, 3: i16 max_indexes) throws (1: MetaException o2)
 }
