@@ -17,6 +17,7 @@ format's names of types, and which partition values its readers read alike, are 
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import re
 import uuid
@@ -163,6 +164,34 @@ def _refused_by_delta(column: TableColumn, file_format: str, is_key: bool) -> st
     return None
 
 
+def _refused_by_hive(column: TableColumn, file_format: str, is_key: bool) -> str | None:
+    for part in type_parts(column):
+        if part.leaf is not None and not part.leaf.facts.hive:
+            return (
+                f"column {'.'.join(part.names)} is or has {type_text(part.type)}, which Hive has not. Copy the rows into a table with "
+                "another type"
+            )
+        if file_format == "orc" and not is_key and part.type == "timestamp":
+            return (
+                f"column {part.field} is or has {type_text(part.type)} in ORC, whose times have no zone there. Copy the rows "
+                "into a table of Parquet"
+            )
+    return _refused_by_hive_in_spark(column, file_format, is_key)
+
+
+def _refused_by_hive_in_spark(column: TableColumn, file_format: str, is_key: bool) -> str | None:  # noqa: ARG001
+    parts = list(type_parts(column))
+    for part in parts[1:]:
+        if part.names[-1] != part.path[-1]:
+            return (
+                f"field {'.'.join(part.names)} was renamed, and has another name in the files, by which readers look for it. "
+                "Copy the rows into a new table"
+            )
+    if is_key and not column.column_type.facts.hive:
+        return f"partition column {column.name} is {type_text(column.type)}, which Hive has not. Copy the rows into another table"
+    return None
+
+
 ICEBERG = OtherFormat(
     failure="cannot be read by Iceberg's readers",
     by_ids=True,
@@ -175,6 +204,16 @@ DELTA = OtherFormat(
     promotes=False,
     column_refusal=_refused_by_delta,
 )
+
+HIVE = OtherFormat(
+    failure="cannot be read by clients of Hive's metastore",
+    by_ids=False,
+    promotes=True,
+    column_refusal=_refused_by_hive,
+)
+"""Readers that a Hive metastore leads to the files. Not all are Spark's."""
+HIVE_IN_SPARK = dataclasses.replace(HIVE, column_refusal=_refused_by_hive_in_spark)
+"""Spark's own readers, which a Hive metastore leads to the files."""
 
 
 class FileCheck:

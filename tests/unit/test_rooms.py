@@ -22,7 +22,7 @@ FLOORS = {
         {"adoption", "prune"},
         {"verification"},
         {"compaction", "publishing"},
-        {"definition", "exchange"},
+        {"definition", "exchange", "serving"},
         {"metastore"},
         {"rows", "scan"},
         {"hashing"},
@@ -53,6 +53,13 @@ FLOORS = {
         {"shapes"},
         {"arrangements", "drawing"},
     ),
+    "cli": (
+        {"reference"},
+        {"main"},
+        {"audit", "conf", "erase", "metrics", "operations", "publish", "rows", "servers", "show", "system"},
+        {"app", "doctor"},
+        {"commands", "options", "output"},
+    ),
     "data_files": (
         {"field_ids"},
         {"footers"},
@@ -63,13 +70,23 @@ FLOORS = {
         {"nested_fields"},
         {"records"},
     ),
-    "hive": ({"expressions"},),
+    "hive": (
+        {"server"},
+        {"listener"},
+        {"processor"},
+        {"calls"},
+        {"warehouse"},
+        {"records"},
+        {"mirror", "partition_expressions", "changes"},
+        {"expressions", "filters", "names"},
+        {"failures", "wire"},
+    ),
     "iceberg": (
         {"server"},
         {"application"},
         {"catalog"},
         {"manifests", "planning", "views"},
-        {"clients", "metadata", "opened"},
+        {"clients", "metadata"},
         {"manifest_names", "requests", "values"},
     ),
     "joins": (
@@ -181,6 +198,7 @@ NAMING_PARTS = {
     "catalog": 1,  # the public classes
     "operations": 1,  # suggest_skew
     "publishing": 1,  # Hive's records
+    "hive": 2,  # Spark's parameters, and Hive's records
 }
 """How many modules of each room outside `layout` name a kind of part, or read an arrangement's field of one.
 

@@ -26,7 +26,7 @@ _GROUPS = {
     "Check": ("doctor", "audit", ...),
     "Maintain a table": (..., "erase", "publish"),
     "Maintain a warehouse": (..., "write-metrics", "serve-metrics"),
-    "Other engines": ("serve-iceberg",),
+    "Other engines": ("serve-hive", "serve-iceberg"),
     "Indexes": (...,),
     "Set up and move a warehouse": ("conf", "dump", "restore", ..., "relocate"),
 }

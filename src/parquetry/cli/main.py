@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from parquetry.cli import audit, conf, erase, metrics, operations, publish, rows, show, system
 from parquetry.cli.app import app
+from parquetry.cli.servers import hive, iceberg
 from parquetry.errors import ParquetryError
 from parquetry.metastore import Author, Door, author_of_commits, user_name
 
@@ -17,6 +18,8 @@ __all__ = [
     "audit",
     "conf",
     "erase",
+    "hive",
+    "iceberg",
     "main",
     "metrics",
     "operations",

@@ -1,12 +1,11 @@
-"""The commands for other engines: publish a table, or serve a warehouse.
+"""The command that publishes a table for other engines.
 
 `publish` records a table in a Hive metastore, or as a Delta log. For Hive it starts Spark, which has the
-client. `serve-iceberg` is an Iceberg REST catalog, until it is interrupted.
+client. `servers` has the commands that serve a whole warehouse.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Annotated, Any
@@ -16,16 +15,7 @@ import typer
 from parquetry import texts
 from parquetry.cli import output
 from parquetry.cli.app import app
-from parquetry.cli.options import (
-    HostOption,
-    JsonOption,
-    PortOption,
-    SparkOptions,
-    StorageOptions,
-    TableArgument,
-    WarehouseOptions,
-    option,
-)
+from parquetry.cli.options import JsonOption, SparkOptions, TableArgument, WarehouseOptions, option
 
 
 class Format(Enum):
@@ -106,66 +96,3 @@ def _publish_delta(
         output.print_json([{"action": "versions added", "count": added, "detail": folder}])
     else:
         print(f"{texts.quantity(added, 'version')} added to {folder}")
-
-
-class Planning(Enum):
-    """Who plans scans."""
-
-    SERVER = "server"
-    CLIENT = "client"
-
-
-TokenOption = Annotated[
-    str | None,
-    typer.Option(
-        "--token",
-        envvar="PARQUETRY_ICEBERG_TOKEN",
-        help="A token that every request must have (`Authorization: Bearer …`). Other users of the machine see the "
-        "arguments of commands: the environment is safer.",
-        show_default=False,
-    ),
-]
-
-
-@app.command(epilog="Example: parquetry serve-iceberg -w /data/lake --port 8181")
-def serve_iceberg(
-    *,
-    host: HostOption = "127.0.0.1",
-    port: PortOption = 8181,
-    token: TokenOption = None,
-    planning: Annotated[
-        Planning,
-        typer.Option(
-            "--planning",
-            help="Who chooses the files of a scan: this server, for clients that can ask it; or all clients by themselves, from manifests.",
-        ),
-    ] = Planning.SERVER,
-    catalog: Annotated[
-        str | None,
-        option(
-            "--catalog",
-            "NAME",
-            "The name of the warehouse's catalog in Spark, such as lake: views are served, too, which name their tables by it.",
-        ),
-    ] = None,
-    workers: Annotated[
-        int,
-        typer.Option(
-            "--workers", metavar="N", help="Number of processes that answer, one for each core.", min=1
-        ),
-    ] = 1,
-    warehouse: StorageOptions,
-) -> None:
-    """Serve a warehouse to Iceberg's readers.
-
-    It is a read-only Iceberg REST catalog. Engines that read Iceberg's tables (PyIceberg, Polars, DuckDB,
-    Spark with Iceberg's jar) read the warehouse's tables. This server chooses the files of a scan, and
-    engines read them with credentials of their own. For engines that choose files by themselves, it writes
-    manifests into the folder `_iceberg` of the table.
-    """
-    from parquetry.iceberg import ServedWarehouse, serve
-
-    source, options = warehouse.find(), warehouse.storage()
-    served = ServedWarehouse(source.location, source.store, options, planning.value, token, catalog)
-    announcement = f"Iceberg REST catalog of {served.location()} at http://{host}:{port}"
-    serve(served, host, port, workers, lambda: print(announcement, file=sys.stderr))

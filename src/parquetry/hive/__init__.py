@@ -1,6 +1,8 @@
-"""Messages of Hive's clients: expressions that select partitions.
+"""Reply the calls of Hive's metastore from a warehouse, for reading; `server` is the entrance.
 
-The entrance is `read_partition_expression`.
+`wire` codes Thrift's binary protocol, and `processor` hands each call to its answer in `calls`. `filters`
+reads the filters of clients, and `records` makes Hive's records. `mirror` gives readers folders of hard
+links. They can change no file of a table there. `expressions` reads the conditions that some clients serialize.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
@@ -10,5 +12,7 @@ if FOR_TYPE_CHECKERS:
         PartitionExpression as PartitionExpression,
         read_partition_expression as read_partition_expression,
     )
+    from parquetry.hive.server import ServedMetastore as ServedMetastore, serve as serve
+    from parquetry.hive.warehouse import Choices as Choices
 
 lazy_exports(__name__)

@@ -18,7 +18,6 @@ from parquetry.iceberg.clients import Client, require_filter_columns, require_wh
 from parquetry.iceberg.manifest_names import ManifestNames
 from parquetry.iceberg.manifests import has_manifests, list_earlier_versions, write_manifests
 from parquetry.iceberg.metadata import ServedVersions, table_metadata
-from parquetry.iceberg.opened import OpenedMetastore
 from parquetry.iceberg.planning.plan import FILES_PER_PAGE, PlanCache, PlanKey, ScanPosition, page
 from parquetry.iceberg.requests import (
     PlanRequest,
@@ -31,6 +30,7 @@ from parquetry.iceberg.requests import (
 )
 from parquetry.iceberg.views import ServedViews
 from parquetry.metastore import Metastore, TableSnapshot
+from parquetry.serving import OpenedMetastore
 
 _CACHED_METADATA_BYTES = 64 << 20
 """Length of all cached metadata of tables."""

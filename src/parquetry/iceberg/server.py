@@ -17,6 +17,7 @@ from parquetry.iceberg.application import Application
 from parquetry.iceberg.catalog import IcebergCatalog
 from parquetry.locations import ArrowFileSystems, set_file_systems, use_file_systems
 from parquetry.metastore import open_metastore
+from parquetry.serving import require_secret
 
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
 """New objects after which Python looks for garbage: an answer of 5,000 files has some 20,000."""
@@ -80,11 +81,7 @@ def serve(
     Raises:
         ConfigurationError: uvicorn is not installed, or others could ask without a token.
     """
-    if served.token is None and host not in ("127.0.0.1", "::1", "localhost"):
-        raise ConfigurationError(
-            f"On {host} everybody who reaches this machine could read names and statistics: give --token, or "
-            "leave --host out."
-        )
+    require_secret(host, served.token, "give --token, or leave --host out")
     try:
         import uvicorn
         from uvicorn.supervisors import Multiprocess

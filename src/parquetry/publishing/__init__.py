@@ -14,7 +14,23 @@ if FOR_TYPE_CHECKERS:
         HiveMetastore as HiveMetastore,
         Published as Published,
         publish as publish,
+        require_folder as require_folder,
     )
-    from parquetry.publishing.hive_record import HivePartition as HivePartition, HiveTable as HiveTable
+    from parquetry.publishing.hive_record import (
+        HiveColumn as HiveColumn,
+        HivePartition as HivePartition,
+        HiveStorage as HiveStorage,
+        HiveTable as HiveTable,
+        bucket_parameters as bucket_parameters,
+        hive_columns as hive_columns,
+        hive_storage as hive_storage,
+        hive_values as hive_values,
+        statistics as statistics,
+    )
+    from parquetry.publishing.linked_folders import (
+        SERVED as SERVED,
+        flat_files as flat_files,
+        make_read_only as make_read_only,
+    )
 
 lazy_exports(__name__)

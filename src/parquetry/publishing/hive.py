@@ -124,7 +124,7 @@ def publish(
     linked = link_version(snapshot, partitions, progress) if read_only else None
     if linked is None:
         for partition in track(progress, "Looking at directories", partitions):
-            _require_readable(snapshot, partition, partition.files)
+            require_folder(snapshot, partition, partition.files)
     told = [
         _hive_partition(snapshot, types, partition, links)
         for partition, links in zip(partitions, links_of(partitions, linked), strict=True)
@@ -203,10 +203,15 @@ def _hive_table(
     )
 
 
-def _require_readable(
+def require_folder(
     snapshot: TableSnapshot, partition: PartitionSnapshot, files: Iterable[FileRecord]
 ) -> None:
     """Make sure that a partition's directory has exactly the files that the table lists.
+
+    Args:
+        snapshot: the table's version.
+        partition: the partition.
+        files: the files that the table lists there.
 
     Raises:
         UnsupportedError: it has other files.

@@ -36,6 +36,8 @@ from parquetry.metastore import (
 )
 from parquetry.progress import Progress, silent, track
 
+SERVED = "-hive"
+"""The end of the names of folders that `serve-hive` makes beside publications."""
 _COMMIT_CHARACTERS = 16
 """Characters of a commit's id in the name of a publication."""
 
@@ -88,7 +90,9 @@ def link_version(
     folder_path = _local(snapshot, location)
     if not _is_whole(snapshot, folder_path, partitions, linked):
         remove_links(folder_path)  # who may do everything has changed it
-        with _make_folder(snapshot, folder_path) as new_folder:
+        with make_read_only(
+            folder_path, f"Table {snapshot.label} cannot be published read_only"
+        ) as new_folder:
             for partition in track(progress, "Linking files", partitions):
                 _link(snapshot, partition, linked[partition.key], new_folder, folder_path)
     return LinkedVersion(location, linked)
@@ -118,10 +122,10 @@ def _is_whole(
 
 
 def remove_other_versions(snapshot: TableSnapshot) -> None:
-    """Remove the folders of versions that were published before."""
+    """Remove the folders of earlier publications. Folders of `serve-hive` stay."""
     name = f"{snapshot.version}-{snapshot.commit.id[:_COMMIT_CHARACTERS]}"
     for folder_path in list(_local(snapshot, _folder_of(snapshot)).iterdir()):
-        if folder_path.name != name:
+        if folder_path.name != name and not folder_path.name.endswith(SERVED):
             remove_links(folder_path)
 
 
@@ -145,13 +149,18 @@ def _link_partition(snapshot: TableSnapshot, location: str, partition: Partition
     metadata = snapshot.metadata
     names = [column.physical for column in metadata.partition_columns]
     below = partition_paths(names, metadata.partition_types, [partition.values])[0] or "files"
+    return LinkedPartition(join_location(location, below), flat_files(partition))
+
+
+def flat_files(partition: PartitionSnapshot) -> tuple[FileRecord, ...]:
+    """Return the records of a partition's files with names that differ, for one flat folder."""
     taken: set[str] = set()
     files = []
     for file in partition.files:
         name = _free_name(base_name(file.path), taken)
         taken.add(name)
         files.append(msgspec.structs.replace(file, path=name))
-    return LinkedPartition(join_location(location, below), tuple(files))
+    return tuple(files)
 
 
 def _free_name(name: str, taken: set[str]) -> str:
@@ -170,8 +179,16 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 
 @contextlib.contextmanager
-def _make_folder(snapshot: TableSnapshot, folder_path: Path) -> Iterator[Path]:
-    """Yield a folder that appears at its location, whole and read-only, at the end of the block."""
+def make_read_only(folder_path: Path, failure: str) -> Iterator[Path]:
+    """Yield a folder that appears at its location, whole and read-only, at the end of the block.
+
+    Args:
+        folder_path: the location.
+        failure: what cannot be done if this fails, for the message.
+
+    Raises:
+        WarehouseError: the folder cannot be made or filled.
+    """
     new_folder = folder_path.with_name(f".{folder_path.name}.{uuid.uuid4().hex}")
     try:
         new_folder.mkdir(parents=True)
@@ -184,7 +201,7 @@ def _make_folder(snapshot: TableSnapshot, folder_path: Path) -> Iterator[Path]:
         if folder_path.exists():
             return
         raise WarehouseError(
-            f"Table {snapshot.label} cannot be published read_only: {error.strerror or error} ({error.filename or folder_path})."
+            f"{failure}: {error.strerror or error} ({error.filename or folder_path})."
         ) from None
     finally:
         remove_links(new_folder)

@@ -17,6 +17,8 @@ TABLES = {
     "hashing/spark": "a hash for each type",
     "hive/expressions/constants": "classes of Java's constants of each type",
     "hive/expressions/objects": "primitive types of Java's fields",
+    "hive/calls/statistics": "Hive's records of statistics, one for each kind of type",
+    "hive/wire/decoding": "Thrift's types",
     "operations/operation": "annotations of Python as types of columns",
     "spark/write/values": "functions of Spark from text and to text",
     "sqltext/literals": "values of Python as constants of SQL",
