@@ -27,14 +27,23 @@ from parquetry.joins.runtime.cost_model import LIMITS
 from parquetry.joins.runtime.estimates import likely_matches
 from parquetry.joins.runtime.filterable import laid_out_within
 from parquetry.metastore import TableMetadata
-from parquetry.predicate import And, Compare, In, Like, Opaque, Or, Predicate, TupleIn
-from parquetry.predicate.functions.texts import after_all
-from parquetry.predicate.like import head
+from parquetry.predicate import (
+    And,
+    Compare,
+    In,
+    Like,
+    Opaque,
+    Or,
+    Predicate,
+    TupleIn,
+    after_all,
+    like_beginning,
+)
 from parquetry.prune import Condition, Selection, before_gregorian, same_order_in_orc
 from parquetry.scan import ranges
 from parquetry.types import ColumnType, Value, order_key
 
-_Ends: TypeAlias = tuple[Value, Value]
+_Interval: TypeAlias = tuple[Value, Value]
 
 
 class ColumnRanges(msgspec.Struct, frozen=True):
@@ -49,7 +58,7 @@ class ColumnRanges(msgspec.Struct, frozen=True):
 
     column: str
     type: ColumnType
-    ends: tuple[_Ends, ...]
+    ends: tuple[_Interval, ...]
     values: tuple[Value, ...] = ()
 
 
@@ -85,17 +94,22 @@ def ranges_for_readers(
     return column_ranges
 
 
-def implied_ranges(metadata: TableMetadata, conditions: Sequence[Condition]) -> list[ColumnRanges]:
+def implied_ranges(
+    metadata: TableMetadata, conditions: Sequence[Condition], selection: Selection
+) -> list[ColumnRanges]:
     """Return the ranges that conditions of the query imply, where the conditions themselves are not for readers.
 
     Readers know no functions: `year(t) = 2026` implies that `t` is in one year, and `c RLIKE '^ab'` that `c`
-    is from `ab` to before `ac`.
+    is from `ab` to before `ac`. There are none for files with one row group each.
 
     Args:
         metadata: the table's metadata.
         conditions: the conditions, joined by AND.
+        selection: the remaining files.
     """
-    found = []
+    found: list[ColumnRanges] = []
+    if have_one_row_group(metadata, selection.bytes, selection.block.count):
+        return found
     for node in (part for condition in conditions for part in _conjuncts(condition.predicate)):
         ranged = _ranged(node.implied) if isinstance(node, Opaque) and node.implied is not None else None
         if ranged is not None and ranged.ends:
@@ -125,7 +139,7 @@ def _ranged(predicate: Predicate) -> ColumnRanges | None:
         case In(column, values, type) if values:
             return ColumnRanges(column, type, _few([(value, value) for value in values]))
         case Like(column, pattern, escape, type) if type.unpadded:
-            beginning = head(pattern, escape)[0]
+            beginning = like_beginning(pattern, escape)
             return ColumnRanges(column, type, ((beginning, after_all(beginning)),)) if beginning else None
         case And(children):
             return _within_all([found for each in children if (found := _ranged(each)) is not None])
@@ -152,7 +166,7 @@ def _within_all(parts: Sequence[ColumnRanges]) -> ColumnRanges | None:
     return ColumnRanges(first.column, first.type, (ends,))
 
 
-def _few(ends: Sequence[_Ends]) -> tuple[_Ends, ...]:
+def _few(ends: Sequence[_Interval]) -> tuple[_Interval, ...]:
     """Return ranges, or one range for all of them if they are too many."""
     if len(ends) <= LIMITS.key_ranges:
         return tuple(ends)

@@ -199,8 +199,7 @@ def _plan(request: ScanRequest, q: questions.PlanScan) -> answers.PlannedScan:
     ranges = ranges_for_readers(
         snapshot.metadata, [one.condition for one in request.runtime_conditions], selection
     )
-    single = have_one_row_group(snapshot.metadata, selection.bytes, block.count)
-    implied = [] if single else implied_ranges(snapshot.metadata, request.conditions)
+    implied = implied_ranges(snapshot.metadata, request.conditions, selection)
     may_count = buckets is None and not q.opens_all
     counted = constant_files(snapshot, selection.partitions, block, q.columns) if may_count else None
     order = reported_order(request, q.columns, selection)

@@ -23,7 +23,7 @@ def _shift(shifted: Callable[[int, int], int]) -> Monotone:
     return Monotone(point, (1, 0))
 
 
-def _ends(call: FunctionCall, ranges: Sequence[Range]) -> tuple[Range, int, int, int] | None:
+def _ends_beside_constant(call: FunctionCall, ranges: Sequence[Range]) -> tuple[Range, int, int, int] | None:
     """Return a call's range that is no constant, its ends and the constant, or None if there are no such."""
     for position in (0, 1):
         constant, each = call.constant(1 - position), ranges[position]
@@ -36,7 +36,7 @@ def _ends(call: FunctionCall, ranges: Sequence[Range]) -> tuple[Range, int, int,
 def _and(call: FunctionCall, ranges: Sequence[Range]) -> Range:
     if any(each.void for each in ranges):
         return void(ranges)
-    found = _ends(call, ranges)
+    found = _ends_beside_constant(call, ranges)
     if found is None:
         return UNKNOWN
     each, low, high, mask = found
@@ -50,7 +50,7 @@ def _and(call: FunctionCall, ranges: Sequence[Range]) -> Range:
 def _or(call: FunctionCall, ranges: Sequence[Range]) -> Range:
     if any(each.void for each in ranges):
         return void(ranges)
-    found = _ends(call, ranges)
+    found = _ends_beside_constant(call, ranges)
     if found is None or found[1] < 0:
         return UNKNOWN
     each, low, high, constant = found

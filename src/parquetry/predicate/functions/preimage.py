@@ -21,10 +21,10 @@ from parquetry.predicate.evaluate import compare
 from parquetry.predicate.expression import ColumnReference, Constant, Expression, FunctionCall
 from parquetry.predicate.functions.comparisons import kind
 from parquetry.predicate.functions.monotone import CONSTANT
-from parquetry.predicate.functions.number_texts import number_of_text
 from parquetry.predicate.functions.table import directions, ranges
-from parquetry.predicate.functions.text_parts import keeps_bytes, kept_beginning, listed_items
-from parquetry.predicate.functions.texts import after_all
+from parquetry.predicate.functions.text.numbers import number_of_text
+from parquetry.predicate.functions.text.order import after_all
+from parquetry.predicate.functions.text.parts import keeps_bytes, kept_beginning, listed_items
 from parquetry.predicate.functions.values import NO_NULL, Range, extremes
 from parquetry.predicate.nodes import Like, Or, Predicate, all_of, any_of, equal
 from parquetry.predicate.regular_expression import beginnings

@@ -25,15 +25,13 @@ from parquetry.predicate.functions import (
     casts,
     comparisons,
     numbers,
-    replaced_texts,
-    text_parts,
-    texts,
     time_differences,
     times,
     transcendental,
 )
 from parquetry.predicate.functions.comparisons import may_be
 from parquetry.predicate.functions.monotone import Monotone, Rule
+from parquetry.predicate.functions.text import order as texts, parts as text_parts, replaced as replaced_texts
 from parquetry.predicate.functions.values import NO_NULL, ONLY_NULL, UNKNOWN, Range, hull
 from parquetry.types import BOOLEAN, STRING, ColumnType
 
@@ -73,7 +71,8 @@ def _common(types: Sequence[ColumnType | None]) -> ColumnType | None:
     return types[0] if types and all(each == types[0] for each in types) else None
 
 
-_INT, _BIGINT, _DOUBLE = ColumnType("int"), ColumnType("bigint"), ColumnType("double")
+_INT, _BIGINT = ColumnType("int"), ColumnType("bigint")
+_DOUBLE = ColumnType("double")
 _DATE, _TIMESTAMP = ColumnType("date"), ColumnType("timestamp")
 
 
@@ -217,6 +216,11 @@ FUNCTIONS: dict[str, Function] = {
     **_rows(comparisons.OR, _always(BOOLEAN), "OR"),
 }
 """The functions by their names."""
+
+
+def settled_functions() -> list[str]:
+    """Return the names of the functions whose results are known for any constants among their arguments."""
+    return sorted(name for name, function in FUNCTIONS.items() if not function.partly)
 
 
 def directions(name: str) -> tuple[int, ...] | None:

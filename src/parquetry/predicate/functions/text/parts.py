@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from parquetry.predicate.expression import FunctionCall
 from parquetry.predicate.functions.monotone import Rule
-from parquetry.predicate.functions.texts import after_all, ascii_beginning, common_beginning
+from parquetry.predicate.functions.text.order import after_all, ascii_beginning, common_beginning
 from parquetry.predicate.functions.values import UNKNOWN, OutOfRangeError, Range, ends_of, void
 
 BEGINNINGS = frozenset(

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from parquetry.predicate.expression import Constant, Expression, FunctionCall
 from parquetry.predicate.functions.monotone import Rule
-from parquetry.predicate.functions.texts import (
+from parquetry.predicate.functions.text.order import (
     CONCAT,
     after_all,
     ascii_beginning,
