@@ -13,7 +13,19 @@ from parquetry import temporal
 from parquetry.hive.expressions.constants import ConstantValue, as_float, date_from_text, timestamp_from_text
 from parquetry.hive.expressions.operands import Operand, decimal_holds
 from parquetry.hive.expressions.stream import UnreadExpressionError
-from parquetry.predicate import NULL, NUMBER_TYPE, And, Compare, IsNull, Not, Opaque, Predicate, all_of
+from parquetry.predicate import (
+    NULL,
+    NUMBER_TYPE,
+    And,
+    Compare,
+    IsNull,
+    Not,
+    Opaque,
+    Predicate,
+    all_of,
+    any_of,
+    starts_with,
+)
 from parquetry.types import STRING, ColumnType
 
 OPERATORS = {
@@ -53,6 +65,8 @@ def compare(
         return IsNull(operand.name) if op == "<=>" else NULL
     if operand.year:
         return _year(op, operand, constant)
+    if operand.beginning and constant.type.name != "string":
+        raise UnreadExpressionError("the beginning of a text is compared with another type")
     if converted is None and operand.type.name != constant.type.name:
         raise UnreadExpressionError(f"{operand.type} and {constant.type} are compared without a conversion")
     type = converted or operand.type
@@ -143,6 +157,8 @@ def _texts(op: str, operand: Operand, constant: ConstantValue, type: ColumnType)
         raise UnreadExpressionError(f"{operand.type} and {constant.type} are compared as texts")
     if type.length and len(text) > type.length:
         raise UnreadExpressionError(f"a text is cut to {type}")
+    if operand.beginning:
+        return _beginning(op, operand, text)
     seen = operand.type
     if not (seen.textual or seen.integral or seen.name == "date"):
         raise UnreadExpressionError(f"{seen} is compared as a text")
@@ -159,6 +175,30 @@ def _texts(op: str, operand: Operand, constant: ConstantValue, type: ColumnType)
         # Hive compares some chars with their blanks, and some without
         raise UnreadExpressionError("a char is compared with a text")
     return Compare(op, operand.name, text, STRING)
+
+
+def _beginning(op: str, operand: Operand, text: str) -> Predicate:
+    """Compare the first characters of a text.
+
+    Hive counts halves of characters beyond the first 65,536, and cuts between them. So the order of texts
+    with such a half is not certain, but a beginning that equals a text of other characters is.
+    """
+    name, column, count = operand.name, operand.column, operand.beginning
+    if not text or max(text) > "\uffff":
+        raise UnreadExpressionError("the beginning of a text is compared with an unusual text")
+    if op in _EQUALITIES and (column.textual or len(text) == count):
+        begins: Predicate = starts_with(name, text)
+        if len(text) != count:
+            begins = Compare("=", name, text, STRING) if len(text) < count else And((IsNull(name), NULL))
+        return Not(begins) if op == "!=" else And((Not(IsNull(name)), begins)) if op == "<=>" else begins
+    if op in _EQUALITIES or not column.textual:
+        raise UnreadExpressionError("the beginning of a column is compared with a text")
+    shared = text[: count - 1]
+    implied: Predicate = Compare(op[0] + "=", name, text[:count], STRING)
+    if shared:
+        implied = any_of((implied, starts_with(name, shared)))
+        return Opaque(f"{name}[:{count}] {op} {text!r}", (name,), "the order of a text's beginning", implied)
+    raise UnreadExpressionError("the order of a text's beginning")
 
 
 def _plain_integer(text: str) -> bool:

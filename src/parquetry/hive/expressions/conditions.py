@@ -298,7 +298,7 @@ class _Conditions:
         found, value = self._operand(subject), self._constant(pattern)
         if value.value is None:
             return NULL
-        if not value.type.unpadded or not isinstance(value.value, str) or found.year:
+        if not value.type.unpadded or not isinstance(value.value, str) or not found.whole:
             raise UnreadExpressionError("LIKE with something else than a text")
         column = found.column
         if not all(each.unpadded or each.integral or each.name == "date" for each in (column, found.type)):

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from parquetry.hive.expressions.constants import FLOAT_CASTS, INTEGER_CASTS, TEXT_CASTS
+from parquetry.hive.expressions.constants import (
+    FLOAT_CASTS,
+    INTEGER_CASTS,
+    TEXT_CASTS,
+    ConstantValue,
+    constant_value,
+)
 from parquetry.hive.expressions.stream import UnreadExpressionError
 from parquetry.hive.expressions.tree import CallNode, ColumnNode, ExpressionNode
-from parquetry.types import ColumnType, parse_type
+from parquetry.types import STRING, ColumnType, parse_type
 
 _INT, _TIMESTAMP = ColumnType("int"), ColumnType("timestamp")
 
@@ -23,6 +29,7 @@ class Operand:
         type: the type that Hive sees after all casts.
         bits: the fewest bits of whole numbers that a cast to a float kept, or 64.
         year: whether it is the year of a date.
+        beginning: if it is the beginning of a text, how many characters that has at most; else 0.
     """
 
     name: str
@@ -30,6 +37,12 @@ class Operand:
     type: ColumnType
     bits: int = 64
     year: bool = False
+    beginning: int = 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is the column's value, and no part of it."""
+        return not self.year and not self.beginning
 
 
 def find_column(node: ColumnNode, columns: Mapping[str, ColumnType]) -> tuple[str, ColumnType]:
@@ -62,13 +75,15 @@ def read_operand(node: ExpressionNode, columns: Mapping[str, ColumnType]) -> Ope
             return Operand(name, type, parse_type(node.type))
         case CallNode(function, (argument,), type_name):
             return _cast(read_operand(argument, columns), function, parse_type(type_name))
+        case CallNode("UDFSubstr", (argument, start, length)):
+            return _beginning(read_operand(argument, columns), constant_value(start), constant_value(length))
     raise UnreadExpressionError("a function of a column")
 
 
 def _cast(inner: Operand, function: str, type: ColumnType) -> Operand:
     seen = inner.type
-    if inner.year:
-        raise UnreadExpressionError("a function of a year")
+    if not inner.whole:
+        raise UnreadExpressionError("a function of a part of a column")
     if function == "UDFYear" and seen.name == "date":
         return replace(inner, type=_INT, year=True)
     if function in INTEGER_CASTS:
@@ -89,6 +104,15 @@ def _cast(inner: Operand, function: str, type: ColumnType) -> Operand:
     if not keeps:
         raise UnreadExpressionError(f"a cast from {seen} to {type} may lose something")
     return replace(inner, type=type)
+
+
+def _beginning(inner: Operand, start: ConstantValue | None, length: ConstantValue | None) -> Operand:
+    """Read `substr(column, 1, 7)`; Hive counts from 1, and takes 0 for 1."""
+    first, count = (each.value if each is not None else None for each in (start, length))
+    text = inner.type.unpadded or inner.type.name == "date"
+    if not inner.whole or not text or first not in (0, 1) or not isinstance(count, int) or count < 1:
+        raise UnreadExpressionError("a function of a column")
+    return replace(inner, type=STRING, beginning=count)
 
 
 def decimal_holds(wide: ColumnType, narrow: ColumnType) -> bool:

@@ -37,7 +37,7 @@ def test_fields_are_those_of_hive(version: str) -> None:
     (dialect,) = (each for each in DIALECTS if each.name == f"Hive {version[0]} with Hadoop 3.3")
     ours = {name: list(fields) for name, fields in dialect.fields.items() if name in classes}
     assert len(ours) > 170
-    assert ours == {name: expected_fields(text) for name, text in classes.items()}
+    assert ours == {name: expected_fields(text) for name, text in classes.items() if name in ours}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
