@@ -15,6 +15,8 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.predicate.filter import EVERY_ROW as EVERY_ROW, Filter as Filter
     from parquetry.predicate.functions.preimage import direction_in as direction_in
+    from parquetry.predicate.functions.table import settled_functions as settled_functions
+    from parquetry.predicate.functions.text.order import after_all as after_all
     from parquetry.predicate.functions.values import (
         NO_NULL as NO_NULL,
         NO_ROWS as NO_ROWS,
@@ -62,7 +64,12 @@ if FOR_TYPE_CHECKERS:
         tuple_membership as tuple_membership,
     )
     from parquetry.predicate.pruning.guarantees import Row as Row, allowed_values as allowed_values
-    from parquetry.predicate.pruning.held_values import HIGHEST as HIGHEST, LOWEST as LOWEST, Values as Values
+    from parquetry.predicate.pruning.held_values import (
+        HIGHEST as HIGHEST,
+        LOWEST as LOWEST,
+        Values as Values,
+        as_list as as_list,
+    )
     from parquetry.predicate.pruning.knowledge import (
         Bounds as Bounds,
         Knowledge as Knowledge,

@@ -27,18 +27,7 @@ from parquetry.joins.runtime.cost_model import LIMITS
 from parquetry.joins.runtime.estimates import likely_matches
 from parquetry.joins.runtime.filterable import laid_out_within
 from parquetry.metastore import TableMetadata
-from parquetry.predicate import (
-    And,
-    Compare,
-    In,
-    Like,
-    Opaque,
-    Or,
-    Predicate,
-    TupleIn,
-    after_all,
-    like_beginning,
-)
+from parquetry.predicate import And, Compare, In, Like, Opaque, Or, Predicate, TupleIn, after_all, head
 from parquetry.prune import Condition, Selection, before_gregorian, same_order_in_orc
 from parquetry.scan import ranges
 from parquetry.types import ColumnType, Value, order_key
@@ -139,7 +128,7 @@ def _ranged(predicate: Predicate) -> ColumnRanges | None:
         case In(column, values, type) if values:
             return ColumnRanges(column, type, _few([(value, value) for value in values]))
         case Like(column, pattern, escape, type) if type.unpadded:
-            beginning = like_beginning(pattern, escape)
+            beginning = head(pattern, escape)[0]
             return ColumnRanges(column, type, ((beginning, after_all(beginning)),)) if beginning else None
         case And(children):
             return _within_all([found for each in children if (found := _ranged(each)) is not None])

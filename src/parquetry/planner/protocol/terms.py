@@ -11,7 +11,7 @@ import msgspec
 
 from parquetry.joins import LIMITS, SETTINGS, TRANSPARENT_JOINS, Limits
 from parquetry.planner.protocol import questions
-from parquetry.predicate.functions.table import FUNCTIONS
+from parquetry.predicate import settled_functions
 
 
 class Terms(msgspec.Struct, frozen=True):
@@ -52,7 +52,6 @@ READING: tuple[type[questions.Question], ...] = (
 def terms() -> str:
     """Return the terms as the bridge reads them."""
     reading = [str(each.__struct_config__.tag) for each in READING]
-    functions = sorted(name for name, function in FUNCTIONS.items() if not function.partly)
     return msgspec.json.encode(
-        Terms(LIMITS, sorted(TRANSPARENT_JOINS), reading, list(SETTINGS), functions)
+        Terms(LIMITS, sorted(TRANSPARENT_JOINS), reading, list(SETTINGS), settled_functions())
     ).decode()

@@ -17,8 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from parquetry.metastore import FileBlock, PartitionSnapshot, TableMetadata
-from parquetry.predicate import NO_NULL, ONLY_NULL, Row
-from parquetry.predicate.pruning.held_values import as_list
+from parquetry.predicate import NO_NULL, ONLY_NULL, Row, as_list
 from parquetry.prune.rules.directory_knowledge import ColumnValues
 from parquetry.prune.rules.file_knowledge import FileKnowledge
 from parquetry.types import order_key
