@@ -7,25 +7,46 @@ some may not match.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from parquetry.errors import FilterError
 from parquetry.hive.filters import read_filter
+from parquetry.locations import DEFAULT_PARTITION
 from parquetry.metastore import TableSnapshot
 from parquetry.predicate import EVERY_ROW, Filter
 
 
-def read_expression(snapshot: TableSnapshot, expression: bytes) -> Filter | None:
-    """Return the filter that an expression is, or None if it is not understood.
+@dataclass(frozen=True, slots=True)
+class ReadExpression:
+    """A condition of a client.
+
+    Attributes:
+        filter: TRUE for each partition that the expression selects.
+        exact: whether it is TRUE for no other one. If not, the client has to test the partitions again.
+        text: the expression, for the log.
+    """
+
+    filter: Filter
+    exact: bool
+    text: str
+
+
+def read_expression(
+    snapshot: TableSnapshot, expression: bytes, default_partition: str = DEFAULT_PARTITION
+) -> ReadExpression | None:
+    """Return the condition of an expression, or None if it is not understood.
 
     Args:
         snapshot: the table.
         expression: the bytes that the client sent.
+        default_partition: the client's name of partitions of NULL.
     """
     if not expression:
-        return EVERY_ROW
+        return ReadExpression(EVERY_ROW, True, "")
     text = expression.decode("utf-8", "replace")
-    if not text.isprintable():
+    if not text.isprintable() or default_partition != DEFAULT_PARTITION:
         return None
     try:
-        return read_filter(snapshot, text)
+        return ReadExpression(read_filter(snapshot, text), True, text)
     except FilterError:
         return None

@@ -130,10 +130,13 @@ def _by_expression(warehouse: HiveWarehouse, request: Arguments) -> tuple[Select
     names = request.get("dbName"), request.get("tblName")
     snapshot = warehouse.table(*names)
     expression = request.get("expr") or b""
-    where = read_expression(snapshot, expression)
-    if where is None:
+    read = read_expression(snapshot, expression, request.get("defaultPartitionName") or DEFAULT_PARTITION)
+    if read is None:
         LOG.info("%s: an expression of %d bytes is not read: all partitions", snapshot.label, len(expression))
-    return warehouse.select(*names, "" if where is None else where, request.get("maxParts")), where is None
+        return warehouse.select(*names, limit=request.get("maxParts")), True
+    selection = warehouse.select(*names, read.filter, request.get("maxParts"))
+    selection.condition = read.text
+    return selection, not read.exact
 
 
 @answers("get_partitions_by_expr")
