@@ -17,6 +17,7 @@ from parquetry.locations import DEFAULT_PARTITION, stored_value
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
 from parquetry.predicate import FALSE, Filter, IsNull, Predicate, all_of, equal
 from parquetry.publishing import hive_values
+from parquetry.texts import shorten
 from parquetry.types import value_from_text
 
 _Names = tuple[str | None, str | None]
@@ -135,7 +136,7 @@ def _by_expression(warehouse: HiveWarehouse, request: Arguments) -> tuple[Select
         LOG.info("%s: an expression of %d bytes is not read: all partitions", snapshot.label, len(expression))
         return warehouse.select(*names, limit=request.get("maxParts")), True
     selection = warehouse.select(*names, read.filter, request.get("maxParts"))
-    selection.condition = read.text
+    selection.condition = shorten(read.text)
     return selection, not read.exact
 
 
