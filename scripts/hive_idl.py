@@ -3,7 +3,7 @@
     java -cp hive-exec-4.1.0.jar:… scripts/HiveDefinitions.java > hive-4.1.0.txt
     python -m scripts.hive_idl hive-4.1.0.txt hive-3.1.3.txt hive-2.3.10.txt > …/metastore.thrift
 
-The definitions are those of Hive's own classes, which `HiveDefinitions.java` prints. The first file has
+`HiveDefinitions.java` prints the definitions of Hive's own classes. The first file has
 precedence; later ones, of older versions, add calls that Hive has removed. Calls that are answered have their
 arguments. The others are refused, and the file has only their names and errors.
 """

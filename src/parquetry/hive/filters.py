@@ -21,11 +21,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from parquetry.errors import FilterError
 from parquetry.identifiers import quote_part
 from parquetry.locations import DEFAULT_PARTITION
 from parquetry.metastore import TableSnapshot
 from parquetry.predicate import EVERY_ROW, Filter, parse_filter
 
+MAX_FILTER_CHARACTERS = 1 << 18
+"""Length of a filter: some ten thousand comparisons. It takes half a second to read."""
+_SHOWN_CHARACTERS = 100
+"""Characters of a long filter in an error."""
 _TOKEN = re.compile(
     r"""(?P<text>'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")|(?P<name>`[^`]*`|[^\W\d]\w*)|(?P<other>\s+|<=>|[<>=!]+|.)""",
     re.DOTALL,
@@ -58,10 +63,13 @@ def read_filter(snapshot: TableSnapshot, text: str, zone: str = "UTC") -> Filter
         zone: the time zone of timestamps without one.
 
     Raises:
-        FilterError: the text is not a filter, or does not fit the partition columns.
+        FilterError: the text is not a filter, is too long, or does not fit the partition columns.
     """
     if not text.strip():
         return EVERY_ROW
+    if len(text) > MAX_FILTER_CHARACTERS:
+        reason = f"The filter has {len(text):,} characters, and {MAX_FILTER_CHARACTERS:,} at most are read."
+        raise FilterError(reason, text[:_SHOWN_CHARACTERS], 0)
     metadata = snapshot.metadata
     names = {column.physical.lower(): column.name for column in metadata.partition_columns}
     ours, exact = our_text(text, names)

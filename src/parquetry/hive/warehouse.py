@@ -30,6 +30,7 @@ from parquetry.hive.wire.encoding import Encoded
 from parquetry.metastore import Examined, Metastore, PartitionSnapshot, TableSnapshot, cheapest_plan
 from parquetry.predicate import Filter
 from parquetry.serving import OpenedMetastore
+from parquetry.texts import shorten
 
 LOG = logging.getLogger("parquetry.hive")
 _MAX_CACHED_TABLES = 1024
@@ -217,7 +218,7 @@ class HiveWarehouse:
         """
         snapshot, label = self._served(database, name)
         most = None if limit is None or limit < 0 else limit
-        selection = SelectedPartitions(snapshot, label, iter(()), str(condition))
+        selection = SelectedPartitions(snapshot, label, iter(()), shorten(str(condition)))
         if isinstance(condition, str) and not condition.strip():
             plan = None
         else:
@@ -225,7 +226,7 @@ class HiveWarehouse:
                 where = condition if isinstance(condition, Filter) else read_filter(snapshot, condition)
             except FilterError as error:
                 raise HiveFailure(
-                    f"Filter {condition!r} on {snapshot.label} cannot be read: {error}"
+                    f"Filter {shorten(str(condition))!r} on {snapshot.label} cannot be read: {error}"
                 ) from None
             plan = cheapest_plan(snapshot, where, selection.examined)
         selection.partitions = snapshot.partitions(plan, most, selection.examined)

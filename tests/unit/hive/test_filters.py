@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import re
+import time
 from collections.abc import Callable
 
 import pytest
@@ -173,3 +175,23 @@ def test_what_is_no_filter_is_refused(table: TableSnapshot, text: str) -> None:
 def test_there_are_sixty_filters() -> None:
     """The table above has all kinds of filters of Spark's and Hive's clients."""
     assert len(EXACT) >= 60
+
+
+HOSTILE = {
+    "parentheses": "(" * 50_000 + "hour = 1" + ")" * 50_000,
+    "negations": "not " * 50_000 + "hour = 1",
+    "levels": "(hour = 1 or (day is null and " * 300 + "hour = 2" + "))" * 300,
+    "quotes": "s = '" + "\\" * 50_000,
+    "likes": "s like '" + "%a" * 20_000 + "'",
+    "length": "hour = 1 or " * 30_000 + "hour = 2",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_filters_end_soon(table: TableSnapshot, name: str) -> None:
+    """A long, deep or unfinished filter is read, or refused, without a deep recursion and within seconds."""
+    started = time.process_time()
+    refused = name in ("levels", "quotes", "length")
+    with pytest.raises(FilterError) if refused else contextlib.nullcontext():
+        selected(table, HOSTILE[name])
+    assert time.process_time() - started < 5

@@ -17,6 +17,7 @@ from parquetry.locations import DEFAULT_PARTITION, stored_value
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
 from parquetry.predicate import FALSE, Filter, IsNull, Predicate, all_of, equal
 from parquetry.publishing import hive_values
+from parquetry.texts import shorten
 from parquetry.types import value_from_text
 
 _Names = tuple[str | None, str | None]
@@ -130,12 +131,13 @@ def _by_expression(warehouse: HiveWarehouse, request: Arguments) -> tuple[Select
     names = request.get("dbName"), request.get("tblName")
     snapshot = warehouse.table(*names)
     expression = request.get("expr") or b""
-    found = read_expression(snapshot, expression, request.get("defaultPartitionName"))
-    if found is None:
+    read = read_expression(snapshot, expression, request.get("defaultPartitionName") or DEFAULT_PARTITION)
+    if read is None:
         LOG.info("%s: an expression of %d bytes is not read: all partitions", snapshot.label, len(expression))
         return warehouse.select(*names, limit=request.get("maxParts")), True
-    where, exact = found
-    return warehouse.select(*names, where, request.get("maxParts")), not exact
+    selection = warehouse.select(*names, read.filter, request.get("maxParts"))
+    selection.condition = shorten(read.text)
+    return selection, not read.exact
 
 
 @answers("get_partitions_by_expr")
