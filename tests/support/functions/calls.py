@@ -282,7 +282,10 @@ def _replaced_texts() -> Iterator[str]:
             for by in ("", "x", "$0y")
         )
         yield from (
-            f"rpad({x}, {n}, {pad})" for n in ("0", "1", "2", "3", "5", "-1") for pad in ("'x'", "' '", "''")
+            f"{side}pad({x}, {n}, {pad})"
+            for side in "lr"
+            for n in ("0", "1", "2", "3", "5", "-1")
+            for pad in ("'x'", "' '", "''")
         )
     yield from (
         "regexp_replace(s, 'a', 'x', 2)",
@@ -551,6 +554,7 @@ CALLS = list(
             *_casts(),
             *_texts(),
             *_replaced_texts(),
+            *_texts_of_numbers(),
             *_choices(),
         ]
     )

@@ -50,8 +50,8 @@ def _units_between(call: FunctionCall, values: Sequence[int], end: int) -> int:
     """Return the whole units from the first time to the second one, as TIMESTAMPDIFF does."""
     unit = call.detail.upper()
     first, last = (local_time(call, place, values[place], end if place else -end) for place in (0, 1))
-    if unit in _MONTHS:
-        return _toward_zero(_months(first, last), _MONTHS[unit])
+    if unit in _MONTHS:  # from a later time, which is in the next month, there may be a month more
+        return _toward_zero(_months(first, last) + end, _MONTHS[unit])
     if unit not in _MICROS:
         raise OutOfRangeError
     return _toward_zero(last - first, _MICROS[unit])
