@@ -66,7 +66,7 @@ def with_distinct_values(
     numbers = {leaf.node.name: _distinct(footer, leaf) for leaf in top_level(footer) if not leaf.node.nested}
     return {
         name: statistics
-        if (distinct := numbers.get(name)) is None
+        if (distinct := numbers.get(name)) is None or statistics.stored is None  # two columns of one name
         else msgspec.structs.replace(statistics, distinct=distinct)
         for name, statistics in columns.items()
     }
