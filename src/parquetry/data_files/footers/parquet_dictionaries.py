@@ -5,9 +5,9 @@ compressed bytes are known. Its plain bytes, divided by the bytes of a value, ar
 
 | column                  | compressed | plain | values              |
 |-------------------------|------------|-------|---------------------|
-| 517 brands, of 16 bytes | 3,617      | 10,355 | 10,355 / 20 = 518  |
-| 201 years, BIGINT       | 841        | 1,598  | 1,598 / 8 = 200    |
-| 5 letters               | 45         | 28     | 28 / 5 = 6         |
+| 517 brands, of 16 bytes | 3,617      | 10,352 | 10,352 / 20 = 518  |
+| 201 years, BIGINT       | 841        | 1,595  | 1,595 / 8 = 199    |
+| 5 letters               | 45         | 25     | 25 / 5 = 5         |
 
 The footer states the plain bytes of dictionary and data together. Data are numbers of values in the
 dictionary: of 10,000 rows and 517 values, 10 bits a row. So the bytes tell the values if many of them are
@@ -31,7 +31,7 @@ from parquetry.data_files.footers.parquet_footer import Dictionary, ParquetFoote
 from parquetry.data_files.footers.parquet_schema import SchemaNode
 from parquetry.data_files.records import ColumnStatistics
 
-_HEADER_BYTES = 17
+_HEADER_BYTES = 20
 """Bytes of a dictionary page before its values: Thrift's header of the page, and the codec's own."""
 _MIN_COMPRESSED_BYTES = 200
 """Snappy and LZ4 save little of dictionaries with fewer bytes."""
