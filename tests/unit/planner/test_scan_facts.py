@@ -203,7 +203,7 @@ def test_the_reason_of_a_join_that_cannot_gain() -> None:
 
 
 def test_rows_are_beside_the_estimate() -> None:
-    """Text, HTML and dict have the rows of the run and the optimizer's estimate; a dropped scan has neither."""
+    """A report has the rows of the run and the optimizer's estimate; a dropped scan has neither."""
     report = Report(scan_reports([facts(rows=[1204, 1300])]))
     assert "(column v; these files have 30 kB) · rows 1,204 (estimated 1,300)" in str(report)
     assert "<li>rows 1,204 (estimated 1,300)</li>" in report._repr_html_()

@@ -185,7 +185,7 @@ class ParquetFooter:
             yield _chunk(chunks[leaf]) if leaf < len(chunks) and isinstance(chunks[leaf], dict) else None
 
     def dictionaries(self, leaf: int) -> Iterator[Dictionary | None]:
-        """Yield the dictionary of a column of values in each row group, or None if not all values are in one."""
+        """Yield the dictionary of a column in each row group, or None if it does not have all values."""
         for group in self._groups:
             chunks = group.get(1, ())
             yield _dictionary(chunks[leaf]) if leaf < len(chunks) and isinstance(chunks[leaf], dict) else None
