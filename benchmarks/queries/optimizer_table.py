@@ -71,7 +71,9 @@ def _sentences(result: Result, values: dict[str, float], modes: list[tuple[str, 
     return [
         f"More shuffles than in Spark's own tables: {'; '.join(worse) or 'no query'}.",
         "",
-        f"CPU of planning a new query: {', and '.join(times)}.",
+        "CPU of planning a new query:",
+        f"{times[0]},",
+        f"and {times[1]}.",
         "",
         f"Columns with a number of distinct values within a factor of two, without ANALYZE: {100 * near:.0f} %.",
     ]
