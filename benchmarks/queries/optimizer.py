@@ -56,7 +56,7 @@ _NODES = {
 _TIMED = ("ours", "unanalysed", "analysed")
 _ROUNDS_OF_TIME = 3
 _NUMBER = re.compile(r"(?:(?<=[=<>(])|(?<=[=<>] )|(?<=(?i:between) ))\d+(?![\w.'-])")
-"""A whole number that a query compares something with. Positions of columns are left as they are."""
+"""A whole number that a query compares something with. It matches no position of a column."""
 _NEAR = 2.0
 """How many times as many rows as there are, or as few, count as a near estimate."""
 
