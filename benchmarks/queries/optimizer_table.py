@@ -63,7 +63,7 @@ def _sentences(result: Result, values: dict[str, float], modes: list[tuple[str, 
         if numbers:
             worse.append(f"{', '.join(numbers)} (CBO {optimizer}, AQE {adaptive})")
     times = [
-        f"{values[f'CBO {optimizer}: processor in planning new queries, ours / {name}']:.1f} times that of {table} tables "
+        f"{values[f'CBO {optimizer}: processor in planning new queries, ours / {name}']:.1f} times as much as of {table} tables "
         f"with the optimizer {optimizer}"
         for optimizer, name, table in (("on", "analysed", "analysed"), ("off", "unanalysed", "unanalysed"))
     ]
@@ -71,7 +71,9 @@ def _sentences(result: Result, values: dict[str, float], modes: list[tuple[str, 
     return [
         f"More shuffles than in Spark's own tables: {'; '.join(worse) or 'no query'}.",
         "",
-        f"CPU of planning a new query: {', and '.join(times)}.",
+        "CPU of planning a new query:",
+        f"{times[0]},",
+        f"and {times[1]}.",
         "",
         f"Columns with a number of distinct values within a factor of two, without ANALYZE: {100 * near:.0f} %.",
     ]

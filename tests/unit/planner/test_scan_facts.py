@@ -200,3 +200,14 @@ def test_the_reason_of_a_join_that_cannot_gain() -> None:
     assert [values.reason for values in report_from_facts(found).values] == [
         "nothing is known of the values of v"
     ]
+
+
+def test_rows_are_beside_the_estimate() -> None:
+    """A report has the rows of the run and the optimizer's estimate; a dropped scan has neither."""
+    report = Report(scan_reports([facts(rows=[1204, 1300])]))
+    assert "(column v; these files have 30 kB) · rows 1,204 (estimated 1,300)" in str(report)
+    assert "<li>rows 1,204 (estimated 1,300)</li>" in report._repr_html_()
+    assert Report.from_dict(report.to_dict()).to_dict() == report.to_dict()
+    assert report.to_dict()["scans"][0]["rows"] == {"rows": 1204, "estimated": 1300}
+    (dropped,) = scan_reports([facts(rows=[0, 1300], read="dropped", opened=0, joins=["INNER"])])
+    assert dropped.rows is None

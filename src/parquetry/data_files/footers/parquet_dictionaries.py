@@ -5,9 +5,9 @@ compressed bytes are known. Its plain bytes, divided by the bytes of a value, ar
 
 | column                  | compressed | plain | values              |
 |-------------------------|------------|-------|---------------------|
-| 517 brands, of 16 bytes | 3,617      | 10,355 | 10,355 / 20 = 518  |
-| 201 years, BIGINT       | 841        | 1,598  | 1,598 / 8 = 200    |
-| 5 letters               | 45         | 28     | 28 / 5 = 6         |
+| 517 brands, of 16 bytes | 3,617      | 10,352 | 10,352 / 20 = 518  |
+| 201 years, BIGINT       | 841        | 1,595  | 1,595 / 8 = 199    |
+| 5 letters               | 45         | 25     | 25 / 5 = 5         |
 
 The footer states the plain bytes of dictionary and data together. Data are numbers of values in the
 dictionary: of 10,000 rows and 517 values, 10 bits a row. So the bytes tell the values if many of them are
@@ -27,11 +27,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from parquetry.data_files.footers.parquet_footer import Chunk, ParquetFooter
-from parquetry.data_files.footers.parquet_leaves import Leaf, top_level
+from parquetry.data_files.footers.parquet_footer import Dictionary, ParquetFooter
+from parquetry.data_files.footers.parquet_schema import SchemaNode
 from parquetry.data_files.records import ColumnStatistics
 
-_HEADER_BYTES = 17
+_HEADER_BYTES = 20
 """Bytes of a dictionary page before its values: Thrift's header of the page, and the codec's own."""
 _MIN_COMPRESSED_BYTES = 200
 """Snappy and LZ4 save little of dictionaries with fewer bytes."""
@@ -63,23 +63,26 @@ def with_distinct_values(
     footer: ParquetFooter, columns: Mapping[str, ColumnStatistics]
 ) -> dict[str, ColumnStatistics]:
     """Return statistics of a file's columns with the numbers of distinct values that dictionaries tell."""
-    numbers = {leaf.node.name: _distinct(footer, leaf) for leaf in top_level(footer) if not leaf.node.nested}
-    return {
-        name: statistics
-        if (distinct := numbers.get(name)) is None
-        else msgspec.structs.replace(statistics, distinct=distinct)
-        for name, statistics in columns.items()
-    }
+    described, position = dict(columns), 0
+    for node in footer.columns:
+        statistics = columns.get(node.name)
+        # of two columns of one name, no type is recorded
+        if not node.nested and statistics is not None and statistics.stored is not None:
+            distinct = _distinct(footer, node, position)
+            if distinct is not None:
+                described[node.name] = msgspec.structs.replace(statistics, distinct=distinct)
+        position += node.leaves
+    return described
 
 
-def _distinct(footer: ParquetFooter, leaf: Leaf) -> int | None:
+def _distinct(footer: ParquetFooter, node: SchemaNode, position: int) -> int | None:
     """Return about how many distinct values a column has, or None if a row group has no dictionary of all."""
     numbers, rows = [], 0
-    for chunk in footer.chunks(leaf.position):
-        number = None if chunk is None else _in_dictionary(leaf, chunk)
-        if chunk is None or number is None:
+    for dictionary in footer.dictionaries(position):
+        number = None if dictionary is None else _listed_values(node, dictionary)
+        if dictionary is None or number is None:
             return None
-        values = (chunk.values or 0) - (chunk.nulls or 0)
+        values = dictionary.values - dictionary.nulls
         numbers.append(min(number, values))
         rows += values
     if not numbers or not rows:
@@ -87,19 +90,21 @@ def _distinct(footer: ParquetFooter, leaf: Leaf) -> int | None:
     return max(numbers) if rows >= _MANY_ROWS_PER_VALUE * sum(numbers) else sum(numbers)
 
 
-def _in_dictionary(leaf: Leaf, chunk: Chunk) -> int | None:
-    """Return about how many values a dictionary lists, or None if there is none, or other values exist."""
-    dictionary = chunk.dictionary
-    each = _BYTES_OF_VALUES.get(leaf.node.physical or "") or _text_bytes(leaf, chunk)
-    if dictionary is None or each is None or dictionary.plain_bytes is None or chunk.size is None:
+def _listed_values(node: SchemaNode, dictionary: Dictionary) -> int | None:
+    """Return about how many values a dictionary lists, or None if the bytes of a value are unknown."""
+    each: float | None = _BYTES_OF_VALUES.get(node.physical or "")
+    if each is None and node.physical == "BYTE_ARRAY" and dictionary.bound_length is not None:
+        each = _LENGTH_BYTES + dictionary.bound_length
+    if each is None:
         return None
-    shortest = dictionary.size - _HEADER_BYTES
-    longest = dictionary.plain_bytes - (chunk.size - dictionary.size) - _HEADER_BYTES
-    packed = _packed_values(chunk, dictionary.plain_bytes, each)
+    size, data_size = dictionary.size, dictionary.chunk_size - dictionary.size
+    shortest = size - _HEADER_BYTES
+    longest = dictionary.plain_bytes - data_size - _HEADER_BYTES
+    packed = _packed_values(dictionary, each)
     if packed is not None and packed * each >= _MIN_SHORTEST * shortest:
         return packed
-    has_long_data = chunk.size - dictionary.size > _LONG_DATA * dictionary.size
-    if has_long_data and chunk.codec in _ENTROPY_CODECS:
+    has_long_data = data_size > _LONG_DATA * size
+    if has_long_data and dictionary.codec in _ENTROPY_CODECS:
         plain = shortest if shortest < _MIN_ENTROPY_BYTES else 2 * shortest
     elif has_long_data and shortest < _MIN_COMPRESSED_BYTES:
         plain = shortest
@@ -108,25 +113,18 @@ def _in_dictionary(leaf: Leaf, chunk: Chunk) -> int | None:
     return max(1, round(plain / each))
 
 
-def _packed_values(chunk: Chunk, plain_bytes: int, each: float) -> int | None:
+def _packed_values(dictionary: Dictionary, each: float) -> int | None:
     """Return the number of values that fits plain bytes if data are packed; None if none fits, or many do.
 
     Many do if the dictionary has few of the bytes.
     """
-    rows = chunk.values or 0
-    of_nulls = rows / _BITS_PER_BYTE if chunk.nulls else 0.0
+    of_nulls = dictionary.values / _BITS_PER_BYTE if dictionary.nulls else 0.0
+    rest = dictionary.plain_bytes - _PAGE_BYTES - of_nulls
     for bits in range(1, _MAX_BITS):
-        in_dictionary = plain_bytes - _PAGE_BYTES - of_nulls - rows * bits / _BITS_PER_BYTE
-        if in_dictionary < _MIN_PART * plain_bytes:
+        in_dictionary = rest - dictionary.values * bits / _BITS_PER_BYTE
+        if in_dictionary < _MIN_PART * dictionary.plain_bytes:
             return None
         values = round(in_dictionary / each)
         if 1 << (bits - 1) < values <= 1 << bits:
             return values
     return None
-
-
-def _text_bytes(leaf: Leaf, chunk: Chunk) -> float | None:
-    """Return the mean bytes of a text in a dictionary, by the lengths of the least and the greatest one."""
-    if leaf.node.physical != "BYTE_ARRAY" or chunk.min is None or chunk.max is None:
-        return None
-    return _LENGTH_BYTES + (len(chunk.min) + len(chunk.max)) / 2

@@ -24,11 +24,21 @@ class Dictionary(NamedTuple):
 
     Attributes:
         size: compressed bytes of the dictionary and its header.
-        plain_bytes: bytes of the dictionary and the data before they were compressed, or None.
+        chunk_size: compressed bytes of the dictionary and the data.
+        plain_bytes: the same bytes before they were compressed.
+        values: number of values, NULLs included.
+        nulls: number of NULLs; 0 if it is not stated.
+        bound_length: the mean bytes of the least and the greatest value, or None.
+        codec: see `Chunk`.
     """
 
     size: int
-    plain_bytes: int | None
+    chunk_size: int
+    plain_bytes: int
+    values: int
+    nulls: int
+    bound_length: float | None
+    codec: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +56,6 @@ class Chunk:
         max_exact: whether `max` occurs, likewise.
         encrypted: whether the column is encrypted.
         codec: Parquet's number of the codec, or None if it is not stated.
-        dictionary: which has all values, or None if there is none.
     """
 
     values: int | None
@@ -59,7 +68,6 @@ class Chunk:
     max_exact: bool | None
     encrypted: bool
     codec: int | None
-    dictionary: Dictionary | None = None
 
 
 @dataclass(frozen=True)
@@ -176,6 +184,12 @@ class ParquetFooter:
             chunks = group.get(1, ())
             yield _chunk(chunks[leaf]) if leaf < len(chunks) and isinstance(chunks[leaf], dict) else None
 
+    def dictionaries(self, leaf: int) -> Iterator[Dictionary | None]:
+        """Yield the dictionary of a column in each row group, or None if it does not have all values."""
+        for group in self._groups:
+            chunks = group.get(1, ())
+            yield _dictionary(chunks[leaf]) if leaf < len(chunks) and isinstance(chunks[leaf], dict) else None
+
 
 def _chunk(column: Struct) -> Chunk:
     about = column.get(3)
@@ -196,7 +210,6 @@ def _chunk(column: Struct) -> Chunk:
         max_exact=_flag(stated.get(7)) if not deprecated else None,
         encrypted=8 in column or 9 in column,
         codec=number(about.get(4)),
-        dictionary=_dictionary(about),
     )
 
 
@@ -206,8 +219,11 @@ _DATA_PAGES = (0, 3)
 """Parquet's numbers of pages with data."""
 
 
-def _dictionary(about: Struct) -> Dictionary | None:
+def _dictionary(column: Struct) -> Dictionary | None:
     """Return the dictionary of a chunk, or None if it has none, or some of its data may be without."""
+    about = column.get(3)
+    if not isinstance(about, dict):
+        return None
     start, data = number(about.get(11)), number(about.get(9))
     if start is None or data is None or not 0 < start < data:
         return None
@@ -218,7 +234,17 @@ def _dictionary(about: Struct) -> Dictionary | None:
             return None
     elif not isinstance(encodings, (list, tuple)) or _PLAIN in encodings:
         return None
-    return Dictionary(data - start, number(about.get(6)))
+    chunk_size, plain, values = number(about.get(7)), number(about.get(6)), number(about.get(5))
+    if chunk_size is None or plain is None or values is None:
+        return None
+    stated = about.get(12)
+    stated = stated if isinstance(stated, dict) else {}
+    least, greatest = stated.get(6, stated.get(2)), stated.get(5, stated.get(1))
+    length = (
+        (len(least) + len(greatest)) / 2 if isinstance(least, bytes) and isinstance(greatest, bytes) else None
+    )
+    nulls = number(stated.get(3)) or 0
+    return Dictionary(data - start, chunk_size, plain, values, nulls, length, number(about.get(4)))
 
 
 def _flag(value: Any) -> bool | None:
