@@ -25,6 +25,7 @@ ALONE = (
     "tpcds",
     "history",
     "files",
+    "large",
     "metastore",
     "requests",
     "iceberg",
@@ -67,6 +68,7 @@ MODULES = {
             "audit",
         )
     },
+    "large": "benchmarks.files.large",
     **{name: f"benchmarks.writing.{name}" for name in ("loading", "writes")},
     **{name: f"benchmarks.{name}.run" for name in ("tpcds", "files", "metastore", "requests")},
 }

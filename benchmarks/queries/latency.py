@@ -8,8 +8,8 @@ it has listed already.
 Two clocks run: the processor's time of the whole JVM, and of its planning thread alone. The first one
 includes the JVM's compilers, which have more to compile on the side that runs more code.
 
-Each of our rules has a budget, and so have the two of Spark's in which questions are asked: a share of the
-time that all rules take together. A share is the same on a slow machine.
+Each of our rules has a budget, and so have the two rules of Spark's that ask questions. A budget is a share
+of the time that all rules take together, as this is the same on a slow machine.
 """
 
 from __future__ import annotations
