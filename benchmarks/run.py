@@ -26,6 +26,7 @@ ALONE = (
     "history",
     "hive_calls",
     "files",
+    "large",
     "metastore",
     "requests",
     "iceberg",
@@ -69,6 +70,7 @@ MODULES = {
             "audit",
         )
     },
+    "large": "benchmarks.files.large",
     **{name: f"benchmarks.writing.{name}" for name in ("loading", "writes")},
     **{name: f"benchmarks.{name}.run" for name in ("tpcds", "files", "metastore", "requests")},
 }

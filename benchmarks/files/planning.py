@@ -142,19 +142,19 @@ def _main() -> None:
     asked, warm_up = (FileFilter(**{**each, "shape": FileLayout(**each["shape"])}) for each in arguments)
     PlanningSession(warm_up.warehouse, warm_up.shape.name).plan(warm_up)
     session = PlanningSession(asked.warehouse, asked.shape.name)
-    before = _resident()
+    before = resident()
     started, cpu = time.perf_counter(), time.process_time()
     session.plan(asked)
-    cost = Cost(time.perf_counter() - started, time.process_time() - cpu, _most_resident() - before)
+    cost = Cost(time.perf_counter() - started, time.process_time() - cpu, most_resident() - before)
     print(json.dumps(asdict(cost)))
 
 
-def _resident() -> int:
+def resident() -> int:
     """Return how much memory the process has now; where the system does not say: has had at the most."""
     return _status("VmRSS") or _peak_on_macos()
 
 
-def _most_resident() -> int:
+def most_resident() -> int:
     """Return how much memory the process has had at the most."""
     return _status("VmHWM") or _peak_on_macos()
 

@@ -227,7 +227,7 @@ class RecordedFiles(FileColumns):
     def statistics(self, name: str) -> StatisticsColumn | None:
         """Return the statistics of a column."""
         records = [file.columns and file.columns.get(name) for file in self._records]
-        return StatisticsColumn.from_records([record or None for record in records]) if any(records) else None
+        return RecordedColumn([record or None for record in records]) if any(records) else None
 
     def take(self, positions: Indices) -> FileColumns:
         """Return some of these files."""

@@ -247,6 +247,12 @@ class RecordedColumn(StatisticsColumn):
             self.there = np.ones(len(records), np.bool_)
         self._held = [record or _NO_STATISTICS for record in records]
 
+    def records(self) -> list[ColumnStatistics | None]:
+        """Return the records, or None for a file without an entry."""
+        return [
+            record if there else None for record, there in zip(self._held, self.there.tolist(), strict=True)
+        ]
+
     @cached_property
     def size(self) -> Numbers:  # type: ignore[override]
         """Return the compressed bytes."""

@@ -188,24 +188,23 @@ class PartitionCache:
         Raises:
             TableNotFoundError: the table was dropped, or this version vacuumed away.
         """
-        wanted = _conjuncts(filters)
+        wanted, identity = _conjuncts(filters), snapshot.identity
         with self._lock:
-            best = None
-            for key, entry in self._entries.items():
-                if key[0] != snapshot.identity:
-                    continue
-                same = key[1] == wanted
-                if not same and (
-                    len(entry.partitions) > MAX_NARROWED_PARTITIONS or not _implied(key[1], wanted)
+            best = (identity, wanted)
+            entry = self._entries.get(best)
+            for key, other in () if entry is not None else self._entries.items():
+                if (
+                    key[0] == identity
+                    and len(other.partitions) <= MAX_NARROWED_PARTITIONS
+                    and (entry is None or len(other.partitions) < len(entry.partitions))
+                    and _implied(key[1], wanted)
                 ):
-                    continue
-                if best is None or len(entry.partitions) < len(best[1].partitions):
-                    best = key, entry
-            if best is None:
+                    best, entry = key, other
+            if entry is None:
                 return None
-            self._entries.move_to_end(best[0])
+            self._entries.move_to_end(best)
         snapshot.check_kept()
-        return CachedPartitions(best[1].partitions, best[0][1] == wanted, best[1].seeks)
+        return CachedPartitions(entry.partitions, best[1] == wanted, entry.seeks)
 
     def keep(
         self,
