@@ -174,7 +174,7 @@ def test_conditions_and_scan_are_one_question(
 
 
 def test_a_condition_on_a_field_reads_its_struct(ask: Ask, metastore: Metastore) -> None:
-    """The plan that comes with the condition has the column of the field, and the file with the value alone."""
+    """The plan that comes with the condition has the column of the field, and one file."""
     kind = {"type": "struct", "fields": [{"name": "a", "type": "long", "nullable": True, "metadata": {}}]}
     metadata = TableMetadata((TableColumn("id", "long"), TableColumn("s", kind)), (), "parquet", "file:/t")
     transaction = Transaction(metastore.create_table("db", "n", metadata), "append")
