@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.CatalystTypeConverters
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.classic.{DataFrame, SparkSession => ClassicSession}
 import org.apache.spark.sql.functions
+import org.apache.spark.sql.parquetry.predicates.FieldPath
 import org.apache.spark.sql.parquetry.protocol.AggregateAnswer
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 
@@ -53,7 +54,7 @@ private class AnswerAudit(
   private def result(rows: DataFrame): Seq[Row] = {
     val aggregates = calls.map { call =>
       val of = (call \ "column") match {
-        case JString(name) => rows.col(ScanAudit.quoted(name))
+        case JString(name) => rows.col(FieldPath.parts(name).map(ScanAudit.quoted).mkString("."))
         case _ => functions.lit(1)
       }
       name(call) match {
@@ -91,6 +92,6 @@ private class AnswerAudit(
   }
 
   private def text: String = calls.map { call =>
-    s"${name(call)}(${(call \ "column") match { case JString(column) => column; case _ => "*" }})"
+    s"${name(call)}(${(call \ "column") match { case JString(column) => FieldPath.shown(column); case _ => "*" }})"
   }.mkString(", ") + (if (groupBy.isEmpty) "" else groupBy.mkString(" by ", ", ", ""))
 }

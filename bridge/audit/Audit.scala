@@ -10,6 +10,7 @@ import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.{LocalTableScanExec, QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.filescans.{PlanNodes, ScanNode}
+import org.apache.spark.sql.parquetry.predicates.FieldPath
 import org.apache.spark.sql.parquetry.protocol.{AuditMode, SessionCopies}
 import org.apache.spark.sql.parquetry.scan.{AnsweredCalls, AuditScans, MetadataScan, ParquetryScan}
 import org.apache.spark.sql.types.StructType
@@ -69,7 +70,7 @@ class Audit(session: ClassicSession, val query: LogicalPlan, val isWhole: Boolea
     case Some(AnsweredCalls(Some(conditions), calls, groupBy)) =>
       val table = answered.table
       val names = conditions.flatMap(_.references.map(_.name)).toSet ++ groupBy ++
-        calls.map(_ \ "column").collect { case JString(name) => name }
+        calls.map(_ \ "column").collect { case JString(name) => FieldPath.parts(name).head }
       val whole = AuditScans.whole(table, StructType(table.logical.filter(field => names(field.name))))
       val rows = ScanAudit.frame(ReadRows(session, whole, whole.listed), whole.readSchema())
       reading(s"answers about ${table.name()}")(

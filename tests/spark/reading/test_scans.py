@@ -83,7 +83,7 @@ def table(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[str]:
         ("id IS NULL", 6, 0, 0),
         ("hash(id) = 3 OR day = 2", 6, 12, 20),
         ("day % 2 = 1 AND day < 3", 1, 2, 20),
-        ("wide.a = 5 AND day = 4", 1, 2, 0),
+        ("wide.a = 5 AND day = 4", 1, 1, 0),
     ],
 )
 def test_conditions_open_these_partitions_and_files_only(

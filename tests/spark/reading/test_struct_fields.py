@@ -72,9 +72,9 @@ WIDENED = {
 
 def test_conditions_open_the_files_with_a_row(spark: SparkSession, table: str) -> None:
     """Each condition opens exactly the files with a matching row, and finds all of them."""
-    union = " UNION ALL ".join(f"SELECT id FROM {table} WHERE {where}" for where in CONDITIONS)
     expected = CONDITIONS | (WIDENED if table.endswith("orc") else {})
-    assert dict(zip(CONDITIONS, opened(spark, union), strict=True)) == expected
+    counts = {where: opened(spark, f"SELECT id FROM {table} WHERE {where}") for where in CONDITIONS}
+    assert counts == {where: [count] for where, count in expected.items()}
     conditions = list(CONDITIONS)
     ours, theirs = found(spark, table, conditions), evaluated(spark, table, conditions)
     assert differences(conditions, ours, theirs) == []

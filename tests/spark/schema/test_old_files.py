@@ -46,7 +46,7 @@ def test_a_column_added_later_is_null_in_old_files(
         "n <=> NULL": (2, [1, 2, 4]),
         "n = 7 OR id = 1": (2, [1, 3]),
         "coalesce(n, 0) = 0": (2, [1, 2, 4]),
-        "s.b = 'x'": (2, [3]),
+        "s.b = 'x'": (1, [3]),
         "s.b IS NULL AND s IS NOT NULL": (2, [1]),
     }
     selected = filtered.found(spark, table, [*expected])
@@ -80,7 +80,7 @@ def test_renamed_columns_are_found_in_old_files(
     assert sorted(rows(query)) == [(1, 10, None, 1, 1), (2, 20, None, 3, 2), (3, 30, 99, None, 1)]
     expected = {
         "w = 10": (1, [1]), "w > 15": (2, [2, 3]), "v = 10": (0, []), "v = 99": (1, [3]), "v IS NULL": (2, [1, 2]),
-        "s.z = 3": (3, [2]), "s.z > 0 AND w < 15": (1, [1]),
+        "s.z = 3": (1 if file_format == "parquet" else 2, [2]), "s.z > 0 AND w < 15": (1, [1]),
     }  # fmt: skip
     selected = filtered.found(spark, table, [*expected])
     assert dict(zip(expected, selected, strict=True)) == {where: ids for where, (_, ids) in expected.items()}

@@ -173,6 +173,24 @@ def test_conditions_and_scan_are_one_question(
     assert pushed["scan"] == ask("plan_scan", **about, runtime=[], late=True)
 
 
+def test_a_condition_on_a_field_reads_its_struct(ask: Ask, metastore: Metastore) -> None:
+    """The plan that comes with the condition has the column of the field, and one file."""
+    kind = {"type": "struct", "fields": [{"name": "a", "type": "long", "nullable": True, "metadata": {}}]}
+    metadata = TableMetadata((TableColumn("id", "long"), TableColumn("s", kind)), (), "parquet", "file:/t")
+    transaction = Transaction(metastore.create_table("db", "n", metadata), "append")
+    for number in range(3):
+        field = ColumnStatistics(None, 0, 10 * number, 10 * number + 9, trust=2)
+        known = {"id": ColumnStatistics(40, 0, 1, 9, trust=2), "s": ColumnStatistics(60), "s\x7fa": field}
+        transaction.append((), [FileRecord(f"f{number}", 100, 10, 7, known)])
+    commit(transaction)
+    table = load(ask, name="n")["table"]["table"]
+    of_field = {"fn": "=", "args": [{"col": ["S", "A"]}, {"lit": "12", "type": "bigint"}]}
+    scan = {"columns": ["id", "s"], "output": ["id"], "opens_all": False}
+    pushed = ask("push_predicates", table=table, predicates=[of_field], scan=scan)
+    assert pushed["columns"] == ["id", "s"]
+    assert pushed["scan"]["files"]["names"] == "f1"
+
+
 def test_a_condition_that_comes_again_defers_the_plan(ask: Ask) -> None:
     """If Spark is to evaluate a condition over partitions, the scan has more conditions than these."""
     table = load(ask)["table"]["table"]

@@ -20,7 +20,13 @@ from sqlglot.tokenizer_core import TokenType
 
 from parquetry.catalog.scans.arrow_expressions import read_expression
 from parquetry.catalog.scans.libraries import NarrowableScan, require_extra
-from parquetry.errors import ColumnNotFoundError, NamespaceNotFoundError, TableNotFoundError, UnsupportedError
+from parquetry.errors import (
+    ColumnNotFoundError,
+    NamespaceNotFoundError,
+    TableNotFoundError,
+    UnsupportedError,
+    ValueTypeError,
+)
 from parquetry.identifiers import quote_part
 from parquetry.predicate import And, Predicate
 
@@ -145,10 +151,10 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]
 
 
 def _narrow(scan: NarrowableScan, condition: Predicate) -> NarrowableScan | None:
-    """Return the scan with a condition, or None if it is about a field that the scan cannot test."""
+    """Return the scan with a condition, or None if the scan cannot test a field or type of it."""
     try:
         return scan.filter(condition)
-    except ColumnNotFoundError:
+    except (ColumnNotFoundError, ValueTypeError):
         return None
 
 

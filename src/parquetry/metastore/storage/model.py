@@ -239,6 +239,8 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
 
         A field of type char is none of them: it is read with the blanks that its file has.
         """
+        if not any(isinstance(column.type, dict) for column in self.columns):
+            return []
         if any(is_field(column.name) for column in self.columns):  # as if it were a field of another one
             return []
         return [field for field in struct_fields(self.data_columns) if field.column_type.name != "char"]

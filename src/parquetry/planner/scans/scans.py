@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from parquetry.config import RUNTIME_PRUNING, settle
 from parquetry.counters import COUNTERS
 from parquetry.data_files import UNKNOWN, FileColumns
+from parquetry.identifiers import field_path
 from parquetry.joins import (
     ColumnRanges,
     buckets_in_place,
@@ -98,9 +99,8 @@ def push(lake: Lake, q: questions.PushPredicates) -> answers.Pushed:
     judged = answers.Pushed(settled, again, on_row_groups)
     if q.scan is None or any(again):  # more conditions follow, so the scan is another one
         return judged
-    read = set(q.scan.output).union(
-        *(each.about for each, done in zip(asked, settled, strict=True) if not done)
-    )
+    open_ones = [each for each, done in zip(asked, settled, strict=True) if not done]
+    read = {*q.scan.output, *(field_path(name)[0] for each in open_ones for name in each.about)}
     columns = [name for name in q.scan.columns if name in read]
     plan = _plan(request, _foreseen(q, q.scan, columns))
     estimate = estimate_request(request, columns) if q.scan.estimated else None
