@@ -39,8 +39,7 @@ class FileBounds(msgspec.Struct, frozen=True):
     Attributes:
         min: a value that no row is below, or None if it is unknown. The least value may be greater, for
             instance if a text was truncated.
-        max: a value that no row is above, or None if it is unknown. NaN counts for neither bound: a float
-            column may always contain it.
+        max: a value that no row is above, or None if it is unknown. NaN counts for neither bound.
         nulls: how many rows are NULL, or None if it is unknown.
         rows: how many rows the file has, or None if it is unknown.
         min_exact: whether `min` is the least value itself.
@@ -48,6 +47,7 @@ class FileBounds(msgspec.Struct, frozen=True):
         all_null: whether every row is NULL, as in a file written before the column was added.
         proof: whether this may answer `count`, `min` and `max`, and prove that all rows match; see `Trust`.
             Otherwise it may only leave the file out.
+        no_nan: whether no row of a float column is NaN.
     """
 
     min: Value = None
@@ -58,6 +58,7 @@ class FileBounds(msgspec.Struct, frozen=True):
     max_exact: bool = True
     all_null: bool = False
     proof: bool = True
+    no_nan: bool = False
 
     @property
     def null_state(self) -> int:
@@ -154,7 +155,7 @@ def bounds_from_statistics(
         and find_conversion(statistics.stored, kind) != Conversion.SAME
     ):
         return None
-    nulls, proof = statistics.nulls, statistics.trust == Trust.EXACT
+    nulls, proof = statistics.nulls, statistics.trust >= Trust.EXACT
     if statistics.trust == Trust.UNKNOWN and statistics.min is None and nulls == rows:
         nulls = None  # earlier versions called an ORC file without counts all NULL
     if nulls is not None and nulls == rows:
@@ -171,6 +172,7 @@ def bounds_from_statistics(
         min_exact=same and proof and low is not None and statistics.min_exact,
         max_exact=same and proof and high is not None and statistics.max_exact,
         proof=proof,
+        no_nan=statistics.trust >= Trust.NO_NAN,
     )
 
 

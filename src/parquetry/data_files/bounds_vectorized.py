@@ -167,6 +167,8 @@ def _one_by_one(
         [file_bounds.max for file_bounds in known],
         [file_bounds.null_state for file_bounds in known],
     )
+    if kind.floating:
+        bounds = bounds.with_no_nan([file_bounds.no_nan for file_bounds in known])
     if not all(file_bounds.proof for file_bounds in known):
         bounds = bounds.with_doubts([not file_bounds.proof for file_bounds in known])
     return BoundsInFiles(
@@ -201,7 +203,9 @@ def _in_arrays(
         )
     else:
         bounds = Bounds.from_arrays(kind, low, high, bounded, nulls)
-    if (doubted := informative & statistics.there & (statistics.belief.trust != Trust.EXACT)).any():
+    if kind.floating:
+        bounds = bounds.with_no_nan(bounded & (statistics.belief.trust >= Trust.NO_NAN))
+    if (doubted := informative & statistics.there & (statistics.belief.trust < Trust.EXACT)).any():
         bounds = bounds.with_doubts(doubted)
     return BoundsInFiles(bounds, bool((only_null | bounded).any()))
 

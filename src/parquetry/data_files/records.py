@@ -75,6 +75,7 @@ class Trust(IntEnum):
     | UNKNOWN | no                     | no                                                               |
     | BOUNDS  | yes                    | no                                                               |
     | EXACT   | yes                    | yes                                                              |
+    | NO_NAN  | as EXACT, and no row of a float column is NaN                                             ||
 
     The numbers are stored. A later rule takes new ones, so a record says under which rule it was made.
     """
@@ -85,6 +86,8 @@ class Trust(IntEnum):
     """No row is beyond the bounds. The NULL count says only, as to Spark's reader: no row, or every row."""
     EXACT = 2
     """The writer is known to be right about this type."""
+    NO_NAN = 3
+    """As EXACT, of floats. The writer has NaN as a bound if a row is NaN, and these bounds are numbers."""
 
 
 class IdsInFile(IntEnum):

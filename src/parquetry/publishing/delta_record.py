@@ -173,7 +173,7 @@ def statistics(metadata: TableMetadata, file: FileRecord) -> dict[str, Any]:
         for column in metadata.data_columns
         if not isinstance(column.type, dict)
     }
-    known = {name: each for name, each in recorded.items() if each is not None and each.trust == Trust.EXACT}
+    known = {name: each for name, each in recorded.items() if each is not None and each.trust >= Trust.EXACT}
     counts = {"numRecords": file.rows}
     nulls = {name: each.nulls for name, each in known.items() if each.nulls is not None}
     least: dict[str, Any] = {}

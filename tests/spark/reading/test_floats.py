@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+import parquetry
 from tests.support.effort import sampled
 
 _CONDITIONS = (
@@ -123,3 +124,40 @@ def test_a_cached_condition_on_other_columns_still_prunes_batches(spark: SparkSe
         assert "> 5.0" not in line
     finally:
         frame.unpersist()
+
+
+FILES_READ = {
+    "f > 15": 3, "f > 100": 2, "f >= 9": 4, "f < 5": 3, "f <= 0": 3, "f = CAST('NaN' AS DOUBLE)": 2, "NOT (f <= 19)": 2,
+    "f IN (12, CAST('NaN' AS DOUBLE))": 3, "f <> 3 AND f > 100": 2, "f * 2 > 100": 2, "s.f > 15": 3, "s.f > 100": 2,
+    "f BETWEEN 12 AND 13": 3, "exp(s.f) > 1e20": 2, "(f, id) IN ((CAST(12 AS {kind}), 12), (CAST('NaN' AS {kind}), 40))": 2,
+}  # fmt: skip
+"""Conditions, and how many of five files they read: with 0 to 9, 10 to 19, 20 to 29 and one NaN, NULL, NaN."""
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("kind", ["double", "float"])
+def test_files_whose_writer_has_seen_no_nan(spark: SparkSession, db: str, kind: str) -> None:
+    """A file of Spark's writer with bounds that are numbers has no NaN, so a greater literal leaves it out."""
+    table = f"{db}.{kind}s"
+    value = "CASE WHEN id >= 40 OR id = 25 THEN 'NaN' WHEN id < 30 THEN string(id) END"
+    spark.sql(f"CREATE TABLE {table} (id INT, f {kind}, s STRUCT<f: {kind}>)")
+    rows = f"SELECT id, CAST({value} AS {kind}) f FROM range(50)"
+    spark.sql(
+        f"INSERT INTO {table} SELECT /*+ REPARTITION_BY_RANGE(5, id) */ CAST(id AS INT) id, f, named_struct('f', f) FROM ({rows})"
+    )
+    spark.sql(
+        f"CREATE OR REPLACE TEMP VIEW floats_here AS SELECT CAST(id AS INT) id, f, named_struct('f', f) s FROM ({rows})"
+    )
+    for text, files in FILES_READ.items():
+        condition = text.format(kind=kind)
+        frame = spark.sql(f"SELECT id FROM {table} WHERE {condition}")
+        (scan,) = parquetry.report(frame).scans
+        step = scan.step("files")
+        assert step is not None
+        assert step.kept == files, condition
+        plain = spark.sql(f"SELECT id FROM floats_here WHERE {condition}")
+        assert sorted(frame.collect()) == sorted(plain.collect()), condition
+    assert spark.sql(f"SELECT count(*) FROM {table} WHERE f < 50").collect() == [(29,)]
+    spark.sql(f"DELETE FROM {table} WHERE f < 10")
+    spark.sql(f"DELETE FROM {table} WHERE f > 40")
+    assert spark.sql(f"SELECT count(*), count(f), max(f) FROM {table}").collect() == [(29, 19, 29.0)]

@@ -12,6 +12,8 @@ not recorded. The rules:
 - **The type.** `parquet_leaves` knows which types have bounds. The reader's type may differ: `stored_types`.
 - **Texts and binaries** may be shortened. Their bounds are exact if the file says so, or if the writer is
   known never to shorten them, or if this library has just written the file without shortening.
+- **NaN** is a bound of a column that has it, if the writer orders floats so. Such a pair of bounds counts as
+  unknown. So bounds that are numbers say that no row is NaN.
 - **Dates and times before 1900** count only if Spark 3 or later has written them in the new calendar.
 - **Fields of structs.** Bounds count as a column's do. NULL counts include the rows whose struct is NULL, and
   older writers counted these wrong. So they count only if the writer is believed to be exact. What is within
@@ -38,6 +40,7 @@ from parquetry.data_files.records import ColumnStatistics, Trust
 from parquetry.identifiers import FIELD_SEPARATOR, field_path, is_field
 
 _BYTE_ARRAYS = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
+_FLOATS = ("FLOAT", "DOUBLE")
 _LEGACY_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 
 _CODECS_OF_SPARK = (None, 0, 1, 2, 5, 6, 7)
@@ -135,10 +138,13 @@ class _FooterColumns:
         chunks = list(zip(self._footer.group_rows, self._footer.chunks(leaf.position), strict=True))
         nulls = self._nulls(leaf, chunks)
         bounds = self._bounds(leaf, chunks)
+        exact = trust == Trust.EXACT
+        all_null = nulls is not None and nulls == sum(rows or 0 for rows, _ in chunks)
+        if exact and leaf.node.physical in _FLOATS and self._writer.bounds_nan and (bounds or all_null):
+            trust = int(Trust.NO_NAN)
         if bounds is None:
             return ColumnStatistics(size=size, nulls=nulls, trust=trust, stored=stored)
         statistics = column_statistics(size, nulls, *bounds)
-        exact = trust == Trust.EXACT
         return ColumnStatistics(
             size,
             nulls,

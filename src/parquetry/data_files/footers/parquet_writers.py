@@ -29,11 +29,13 @@ class ParquetWriter(NamedTuple):
         byte_arrays: how far its bounds of texts, binaries, and decimals in bytes are believed. If not at all,
             its NULL counts of such columns are not believed either.
         shortens: whether it may shorten the bounds of texts and binaries without saying so.
+        bounds_nan: whether a column of floats has NaN as a bound if one of its values is NaN.
     """
 
     trust: Trust
     byte_arrays: Trust
     shortens: bool
+    bounds_nan: bool = False
 
 
 _NOT_BELIEVED = ParquetWriter(Trust.UNKNOWN, Trust.UNKNOWN, True)
@@ -78,8 +80,9 @@ def parquet_writer(created_by: str) -> ParquetWriter:
 _NO_BYTE_ARRAYS = ParquetWriter(Trust.BOUNDS, Trust.UNKNOWN, True)
 _BY_VERSION = (
     # Since 1.10 it writes the fields of parquet-format 2.4. It shortens texts where
-    # parquet.statistics.truncate.length says so, without a word in the file.
-    ("parquet-mr version ", (1, 10), _EXACT),
+    # parquet.statistics.truncate.length says so, without a word in the file. It orders floats as Java's
+    # `Double.compare` does, so NaN is the greatest.
+    ("parquet-mr version ", (1, 10), _EXACT._replace(bounds_nan=True)),
     # Since Arrow 15 its decimals and unsigned numbers are known to be right. It leaves long texts out. From
     # Arrow 21 on it states what is exact, and may shorten.
     ("parquet-cpp-arrow version ", (15, 0), _EXACT._replace(shortens=False)),

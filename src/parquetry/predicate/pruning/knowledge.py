@@ -35,11 +35,12 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
         nulls: whether rows are NULL, one of the four codes of `functions.values`.
         shared: whether the values are exact, as in partitions. All rows of a container then have one value,
             both least and greatest, or NULL. (Where the two differ, the value is not known.) NaN is then a
-            value like any other. If not `shared`, these are statistics, which leave NaN out: any float column
+            value like any other. If not `shared`, these are statistics, which leave NaN out: a float column
             may contain it.
         doubts: the containers whose bounds and NULLs may only leave the container out, and prove nothing
             about all of its rows; None if there are none.
-        no_nan: whether NaN is of no interest, though the container may have it: a condition excludes it.
+        no_nan: the containers without NaN, or whose rows with NaN are of no interest; None if all of a float
+            column may have it.
     """
 
     least: Values
@@ -47,18 +48,22 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
     nulls: Codes
     shared: bool = False
     doubts: NDArray[np.bool_] | None = None
-    no_nan: bool = False
+    no_nan: NDArray[np.bool_] | None = None
 
-    def may_hide_nan(self, type: ColumnType) -> bool:
-        """Return whether rows may be NaN although no bound shows it."""
-        return type.floating and not self.shared and not self.no_nan
+    def hidden_nan(self, type: ColumnType) -> bool | NDArray[np.bool_]:
+        """Return which containers may have NaN although no bound shows it: all, none, or a flag for each."""
+        if not type.floating or self.shared:
+            return False
+        if self.no_nan is None or not self.no_nan.any():
+            return True
+        return ~self.no_nan if not self.no_nan.all() else False
 
     @classmethod
     def from_values(cls, values: Sequence[Value]) -> Bounds:
         """Return the bounds of containers whose rows all have one value; None is NULL.
 
         >>> Bounds.from_values(['eu', None])
-        Bounds(least=['eu', LOWEST], greatest=['eu', LOWEST], nulls=[0, 2], shared=True, doubts=None, no_nan=False)
+        Bounds(least=['eu', LOWEST], greatest=['eu', LOWEST], nulls=[0, 2], shared=True, doubts=None, no_nan=None)
         """
         kind = next((value.__class__ for value in values if value is not None), object)
         array = value_array(values, kind, lowest=True)
@@ -81,7 +86,7 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
 
         >>> from parquetry.predicate.functions.values import SOME_NULL
         >>> Bounds.from_statistics(ColumnType('string'), ['a', 'z'], [None, 'y'], [SOME_NULL, NO_NULL])
-        Bounds(least=['a', LOWEST], greatest=[HIGHEST, HIGHEST], nulls=[1, 0], shared=False, doubts=None, no_nan=False)
+        Bounds(least=['a', LOWEST], greatest=[HIGHEST, HIGHEST], nulls=[1, 0], shared=False, doubts=None, no_nan=None)
         """
         if not all(map(_trusted, least, greatest)):
             pairs = list(zip(least, greatest, strict=True))
@@ -118,9 +123,17 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
         """Return the same bounds, which prove nothing about some of the containers."""
         return msgspec.structs.replace(self, doubts=np.asarray(doubts, np.bool_))
 
+    def with_no_nan(self, no_nan: Sequence[bool] | NDArray[np.bool_]) -> Bounds:
+        """Return the same bounds, with the containers that have no NaN."""
+        return msgspec.structs.replace(self, no_nan=np.asarray(no_nan, np.bool_))
+
     def without_nan(self) -> Bounds:
-        """Return the bounds of the rows that are not NaN. They prove nothing about all rows."""
-        return msgspec.structs.replace(self, no_nan=True).with_doubts([True] * len(self.nulls))
+        """Return the bounds of the rows that are not NaN. They prove nothing where other rows may be NaN."""
+        every = np.ones(len(self.nulls), np.bool_)
+        doubts = every if self.no_nan is None else ~self.no_nan
+        if self.doubts is not None:
+            doubts = doubts | self.doubts
+        return self.with_no_nan(every).with_doubts(doubts)
 
     def take(self, indices: NDArray[np.intp]) -> Bounds:
         """Return the bounds of the containers at some indices; an index may appear more than once.
@@ -133,7 +146,8 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
         nulls = np.asarray(self.nulls, np.uint8)[indices]
         doubts = None if self.doubts is None else self.doubts[indices]
         codes = nulls.tolist() if len(indices) <= MAX_LISTED_CONTAINERS else nulls
-        return Bounds(least, greatest, codes, self.shared, doubts, self.no_nan)
+        no_nan = None if self.no_nan is None else self.no_nan[indices]
+        return Bounds(least, greatest, codes, self.shared, doubts, no_nan)
 
 
 class Knowledge(Protocol):
@@ -217,7 +231,7 @@ class KnownValues(Knowledge):
     """Containers whose rows all share the values of some columns, such as partitions.
 
     >>> KnownValues(('day', 'region'), [(3, 'eu'), (3, None)]).bounds('region')
-    Bounds(least=['eu', LOWEST], greatest=['eu', LOWEST], nulls=[0, 2], shared=True, doubts=None, no_nan=False)
+    Bounds(least=['eu', LOWEST], greatest=['eu', LOWEST], nulls=[0, 2], shared=True, doubts=None, no_nan=None)
     """
 
     def __init__(self, names: Sequence[str], rows: Sequence[Sequence[Value]]) -> None:

@@ -153,7 +153,7 @@ class _ColumnRanges:
         self._high = self._low if bounds.greatest is bounds.least else as_list(bounds.greatest)
         self._nulls = as_list(bounds.nulls)
         self._shared = bounds.shared
-        self._nan = bounds.may_hide_nan(type)
+        self._nan = bounds.hidden_nan(type)
         if type.floating and not bounds.shared:  # NaN stands for a bound that is not known
             self._low = [-math.inf if low != low else low for low in self._low]
             self._high = [math.inf if high != high else high for high in self._high]
@@ -175,14 +175,17 @@ class _ColumnRanges:
         lows, highs = self._low[start:stop], self._high[start:stop]
         if self._shared and any(low != low or low is not high for low, high in zip(lows, highs, strict=True)):
             return Range(nulls=nulls, nan=True)
-        return Range(_bound(min(lows)), _bound(max(highs)), nulls, self._nan)
+        return Range(_bound(min(lows)), _bound(max(highs)), nulls, self._may_be_nan(start, stop))
+
+    def _may_be_nan(self, start: int, stop: int) -> bool:
+        return self._nan if isinstance(self._nan, bool) else bool(self._nan[start:stop].any())
 
     def _of_one(self, container: int) -> Range:
         low, high, nulls = self._low[container], self._high[container], self._nulls[container]
         if nulls >= ONLY_NULL:
             return Range(nulls=nulls)
         if not self._shared:
-            return Range(_bound(low), _bound(high), nulls, self._nan)
+            return Range(_bound(low), _bound(high), nulls, self._may_be_nan(container, container + 1))
         if low is high or low == high or (low != low and high != high):
             return constant_range(low)._replace(nulls=nulls)
         return Range(nulls=nulls, nan=True)  # where the two differ, the value is not known

@@ -28,7 +28,7 @@ The second tuple may be in the container; the first one cannot.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +55,7 @@ from parquetry.predicate.pruning.truth_sets import (
     CODES_OF_TRUTH,
     EITHER,
     FALSE,
+    MAX_LISTED_CONTAINERS,
     NULL,
     TRUE,
     Codes,
@@ -135,12 +136,23 @@ def _bounds_table(op: str, hidden: bool) -> Lookup2:
 _BOUNDS_TABLES = {(op, hidden): _bounds_table(op, hidden) for op in OPERATORS for hidden in (False, True)}
 
 
+def _by_hidden_nan(bounds: Bounds, type: ColumnType, outcomes: Callable[[bool], Codes]) -> Codes:
+    """Judge containers that may have NaN although no bound shows it, and the others."""
+    hidden = bounds.hidden_nan(type)
+    if isinstance(hidden, bool):
+        return outcomes(hidden)
+    mixed = np.where(hidden, *(np.asarray(outcomes(each), np.uint8) for each in (True, False)))
+    return codes(mixed.tolist()) if len(mixed) <= MAX_LISTED_CONTAINERS else mixed
+
+
 def _compared(leaf: Compare, bounds: Bounds) -> Codes:
-    hidden = bounds.may_hide_nan(leaf.type)
-    if hidden and leaf.value != leaf.value:
-        # No value is above NaN, and rows may be NaN although no bound shows it.
-        return same(_outcomes(leaf.op, below=True, within=True, above=False), len(bounds.nulls))
-    return _BOUNDS_TABLES[leaf.op, hidden](*_compare_bounds(bounds.least, bounds.greatest, leaf.value))
+    def compared(hidden: bool) -> Codes:
+        if leaf.value != leaf.value and leaf.type.floating and not bounds.shared:
+            # no value is above NaN, and no bound is NaN
+            return same(_outcomes(leaf.op, below=True, within=hidden, above=False), len(bounds.nulls))
+        return _BOUNDS_TABLES[leaf.op, hidden](*_compare_bounds(bounds.least, bounds.greatest, leaf.value))
+
+    return _by_hidden_nan(bounds, leaf.type, compared)
 
 
 def _compare_bounds(least: Values, greatest: Values, literal: Any) -> tuple[Codes, Codes]:
@@ -149,10 +161,13 @@ def _compare_bounds(least: Values, greatest: Values, literal: Any) -> tuple[Code
 
 
 def _contained(leaf: In, bounds: Bounds) -> Codes:
+    return _by_hidden_nan(bounds, leaf.type, lambda hidden: _one_of(leaf, bounds, hidden=hidden))
+
+
+def _one_of(leaf: In, bounds: Bounds, *, hidden: bool) -> Codes:
     otherwise = NULL if leaf.has_null else FALSE
-    hidden = bounds.may_hide_nan(leaf.type)
     if hidden and leaf.values[-1] != leaf.values[-1]:
-        return same(TRUE | otherwise, len(bounds.nulls))  # NaN may be in any float column
+        return same(TRUE | otherwise, len(bounds.nulls))
     # Literals 10, 20, 30 and bounds 15 to 25: one literal is less than 15, two are not greater than 25, so
     # one is within.
     less = ranks(bounds.least, leaf.values, after=False)
@@ -289,8 +304,10 @@ def _column(bounds: Bounds, type: ColumnType, values: Sequence[Value]) -> _Tuple
     literals = [by_key[key] for key in keys]
     first = as_list(ranks(bounds.least, literals, after=False))
     end = as_list(ranks(bounds.greatest, literals, after=True))
-    if bounds.may_hide_nan(type) and literals and literals[-1] != literals[-1]:
-        end = [len(literals)] * len(end)  # NaN may be in any float column
+    hidden = bounds.hidden_nan(type)
+    if hidden is not False and literals and literals[-1] != literals[-1]:
+        nan = [True] * len(end) if hidden is True else np.asarray(hidden).tolist()
+        end = [len(literals) if may_be else stop for stop, may_be in zip(end, nan, strict=True)]
     end = [0 if state >= ONLY_NULL else stop for stop, state in zip(end, as_list(bounds.nulls), strict=True)]
     return _TuplePositions([positions[order_key(value)] for value in values], first, end)
 
