@@ -6,7 +6,7 @@ import org.apache.spark.sql.types.{DataType, StructType}
 
 /** Matches a column, or a field of structs within one, with the names that lead to it. */
 object FieldPath {
-  /** What the planner has between the parts of a field's name (`FIELD_SEPARATOR` in `identifiers.py`). */
+  /** The planner's sign between the parts of a field's name (`FIELD_SEPARATOR` in `identifiers.py`). */
   private val separator = "\u007f"
 
   def unapply(e: Expression): Option[Seq[String]] = e match {
@@ -28,10 +28,10 @@ object FieldPath {
   /** A name for people. */
   def shown(name: String): String = parts(name).mkString(".")
 
-  /** The planner's names of all columns and fields in an expression; a struct whose field is taken is none. */
+  /** The planner's names of all columns and fields in an expression, without the structs of fields. */
   def names(e: Expression): Seq[String] = name(e).map(Seq(_)).getOrElse(e.children.flatMap(names)).distinct
 
-  /** An expression whose SQL has the names of fields as people write them: `s.a`, where Spark's has backticks. */
+  /** An expression with SQL as people write it: `s.a`, where Spark's has backticks. */
   def readable(e: Expression): Expression = e.transform {
     case field @ FieldPath(path) if path.length > 1 => ReadableField(path.map(quoteIfNeeded).mkString("."), field.dataType)
   }

@@ -54,7 +54,7 @@ case class ScanBelow(
       "tree" -> (if (name.isEmpty && isReadable) ExpressionTrees.of(EvaluatedPartitionPredicates.unmarked(bare)) else JNull))
   }
 
-  /** The planner's name of the column or field that an expression is, or None if it is none of the table's. */
+  /** The planner's name of a column or field, or None if an expression is none of the table's. */
   def column(expression: Expression): Option[String] = FieldPath.column(expression).filter(a =>
     relation.outputSet.contains(a) && scan.table.logical.fieldNames.contains(a.name) && !scan.hiddenColumns(a.name))
     .flatMap(_ => FieldPath.name(expression))

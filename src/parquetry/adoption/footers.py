@@ -1,9 +1,9 @@
 """Read footers for a sync: of the files that it adopts, and again of files with outdated records.
 
-A record is outdated if it was made before statistics had a trust (`data_files.records`), or if it says
-nothing of the field ids of a foreign file, or of the fields of structs. It says what an earlier version believed. Until it is made anew,
-its statistics may leave the file out of a query, but answer nothing and prove nothing. Rows, cells and
-buckets do not change.
+A record is outdated if it was made before statistics had a trust (`data_files.records`). So it is if it says
+nothing of the field ids of a foreign file, or of fields of structs. It says what an earlier version believed.
+Until it is made anew, its statistics may leave the file out of a query, but answer nothing and prove nothing.
+Rows, cells and buckets do not change.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def read_again(
 
 
 def outdated_records(metadata: TableMetadata) -> Callable[[FileRecord], bool]:
-    """Return the test whether a record is from before statistics had a trust, field ids, or fields of structs."""
+    """Return the test whether a record is from before trust, field ids, or fields of structs."""
     structs = metadata.structs_with_statistics
 
     def is_outdated(file: FileRecord) -> bool:

@@ -153,7 +153,7 @@ def combine_distinct(
     Args:
         files: the rows of each file, and the number of its values or None.
         possible: how many values their range has, or infinity.
-        at_most: whether to return an upper bound, for which no file has a value of another one.
+        at_most: whether to return an upper bound, as if no two files had a value in common.
 
     >>> combine_distinct([(36_000, 3_000)] * 8, 30_000), combine_distinct([(36_000, 30)] * 8, 30_000)
     (24000, 30)

@@ -1,4 +1,4 @@
-"""Fields of structs as columns: their statistics are recorded, found and judged as those of columns are.
+"""Fields of structs as columns: their statistics are recorded, found and judged as a column's are.
 
 A field's name is the names that lead to it (`identifiers.field_name`): in the table for conditions, and in
 files for records. This table has the columns `id` and `s`, whose field `b` is called `c` in files:
@@ -106,7 +106,7 @@ def _within(column: TableColumn, name: str, physical: str, kind: Any) -> Iterato
 
 
 def lacks_field(field: StructField, columns: Mapping[str, ColumnStatistics]) -> bool:
-    """Return whether a file surely lacks a field, given the entries of its record, none of which is the field's.
+    """Return whether a file surely lacks a field. The entries of its record have none of the field.
 
     Spark reads NULL then; of a file without the whole column it may read a default.
 

@@ -2,7 +2,7 @@
 
 `wire` codes Thrift's binary protocol, and `processor` hands each call to its answer in `calls`. `filters`
 reads the filters of clients, and `records` makes Hive's records. `mirror` gives readers folders of hard
-links. They can change no file of a table there. `expressions` reads the conditions that some clients serialize.
+links. They can change no file of a table there. `expressions` reads serialized conditions.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -131,13 +131,13 @@ FILES_READ = {
     "f IN (12, CAST('NaN' AS DOUBLE))": 3, "f <> 3 AND f > 100": 2, "f * 2 > 100": 2, "s.f > 15": 3, "s.f > 100": 2,
     "f BETWEEN 12 AND 13": 3, "exp(s.f) > 1e20": 2, "(f, id) IN ((CAST(12 AS {kind}), 12), (CAST('NaN' AS {kind}), 40))": 2,
 }  # fmt: skip
-"""Conditions, and how many of five files they read: with 0 to 9, 10 to 19, 20 to 29 and one NaN, NULL, NaN."""
+"""Conditions, and the files that they read of five: 0 to 9, 10 to 19, 20 to 29 and a NaN, NULL, NaN."""
 
 
 @pytest.mark.core
 @pytest.mark.parametrize("kind", ["double", "float"])
 def test_files_whose_writer_has_seen_no_nan(spark: SparkSession, db: str, kind: str) -> None:
-    """A file of Spark's writer with bounds that are numbers has no NaN, so a greater literal leaves it out."""
+    """A file of Spark's writer with numbers as bounds has no NaN; a greater literal leaves it out."""
     table = f"{db}.{kind}s"
     value = "CASE WHEN id >= 40 OR id = 25 THEN 'NaN' WHEN id < 30 THEN string(id) END"
     spark.sql(f"CREATE TABLE {table} (id INT, f {kind}, s STRUCT<f: {kind}>)")

@@ -94,7 +94,7 @@ def test_row_groups_are_left_out(
 def test_functions_leave_row_groups_out(
     spark: SparkSession, fact: str, table: str, condition: str, count: int
 ) -> None:
-    """A function of a column, which readers do not know, leaves row groups out by the range that it implies."""
+    """A function, which readers do not know, leaves row groups out by the range that it implies."""
     frame = spark.sql(f"SELECT n FROM {fact}.{table} WHERE {condition}")
     assert len(frame.collect()) == count
     assert plans.rows_read(frame, f"{fact}.{table}") < 2500

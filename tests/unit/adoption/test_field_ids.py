@@ -78,7 +78,7 @@ def test_foreign_ids_alone_are_a_reason_to_compact() -> None:
 
 
 def test_records_without_fields_of_structs_are_read_again(lake: PythonLake) -> None:
-    """An earlier version recorded columns alone; a second sync has nothing to do, nor one of a table without fields."""
+    """An earlier version recorded columns alone; a second sync, or one without fields, has nothing to do."""
     kind = {"type": "struct", "fields": [{"name": "a", "type": "long", "nullable": True, "metadata": {}}]}
     for name, properties in (("kept", {}), ("none", {"field-statistics": "0"})):
         lake.create(name, {"s": kind}, properties=properties)

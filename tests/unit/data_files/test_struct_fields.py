@@ -72,7 +72,7 @@ def fields(column: TableColumn = COLUMN) -> dict[str, TableColumn]:
 
 
 def test_null_structs_make_their_fields_null(tmp_path: Path) -> None:
-    """A field's NULLs include the rows without the struct; a struct's own are unknown, unless a field has none."""
+    """A field's NULLs include rows without the struct; a struct's are unknown, unless a field has none."""
     rows = [{"a": 1, "t": {"b": "x"}}, None, {"a": 5, "t": None}, {"a": None, "t": {"b": None}}]
     file = record(tmp_path, pa.array(rows, ARROW))
     known = fields()
@@ -142,7 +142,7 @@ def test_fields_that_a_file_lacks_are_null(tmp_path: Path, chunked: bool) -> Non
 
 
 def test_a_field_is_found_by_its_name_in_files(tmp_path: Path) -> None:
-    """A renamed field keeps its statistics, in any letter case; a new field of the old name has none of them."""
+    """A renamed field keeps its statistics, in any letter case; a new field of the old name has none."""
     file = record(tmp_path, pa.array([{"a": 1, "t": {"b": "x"}}], ARROW), name="S")
     column = TableColumn(
         "now", struct(("a", "integer"), ("c", "integer"), c="A", a="a#2"), metadata={PHYSICAL_NAME: "s"}

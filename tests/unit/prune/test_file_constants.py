@@ -1,4 +1,4 @@
-"""Files of one value: the values that Spark evaluates other functions over, and what follows for the files."""
+"""Files of one value: values that Spark evaluates other functions over, and what follows for files."""
 
 from __future__ import annotations
 

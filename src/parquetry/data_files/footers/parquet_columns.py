@@ -1,4 +1,4 @@
-"""The statistics of the columns in a Parquet file's footer, as far as they are believed.
+"""Read the statistics of columns in a Parquet file's footer, and say how far they are believed.
 
 This module alone decides how far a Parquet file's statistics are believed. What is not believed is
 not recorded. The rules:
@@ -20,7 +20,7 @@ not recorded. The rules:
   arrays and maps is not recorded.
 
 Every top-level column of a file is recorded. So a column without an entry is known to be missing from the
-file. `nested_fields` says so of fields. The module `bounds` turns the record back into bounds for a predicate.
+file. `nested_fields` says so of fields. The module `bounds` makes bounds of the record, for a predicate.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def ranges_for_readers(
 def implied_ranges(
     metadata: TableMetadata, conditions: Sequence[Condition], selection: Selection
 ) -> list[ColumnRanges]:
-    """Return the ranges that conditions of the query imply, where the conditions themselves are not for readers.
+    """Return the ranges that the query's conditions imply, where readers cannot use the conditions.
 
     Readers know no functions: `year(t) = 2026` implies that `t` is in one year, and `c RLIKE '^ab'` that `c`
     is from `ab` to before `ac`. There are none for files with one row group each.
@@ -237,8 +237,8 @@ def _used(
         column: the column.
         type: its type.
         values: the values.
-        formats: the formats whose readers must compare such values as Spark does. Of times, which only those
-            of Parquet do, no ranges of runtime values were measured.
+        formats: the formats whose readers must compare such values as Spark does. Readers of ORC do not for
+            times; no ranges of runtime values were measured for them.
     """
     if column in metadata.partition_by:
         return False

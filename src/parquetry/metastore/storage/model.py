@@ -247,7 +247,7 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
 
     @property
     def structs_with_statistics(self) -> frozenset[str]:
-        """Return the physical names of the columns some of whose fields surely have statistics in new files."""
+        """Return the physical names of columns that surely have fields with statistics in new files."""
         limit, fields = self._kept_fields, struct_fields(self.data_columns)
         if isinstance(limit, int):
             return frozenset(field.owner for field in fields[:limit] if limit)

@@ -147,7 +147,7 @@ def partition_values(lake: Lake, q: questions.PartitionValues) -> answers.Partit
 
 
 def heavy_values(lake: Lake, q: questions.HeavyValues) -> answers.HeavyValueRows:
-    """Return the values of directories, and of files of one value, for conditions that only Spark understands."""
+    """Return values of directories and of files of one value, for conditions that only Spark knows."""
     request = ScanRequest.from_question(lake, q)
     snapshot, types = request.snapshot, request.types
 

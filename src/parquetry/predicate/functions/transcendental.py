@@ -22,7 +22,7 @@ from parquetry.predicate.functions.values import (
 )
 
 _NEIGHBOURS = 8
-"""Doubles by which a result is moved outwards; both libraries promise an error of one, log2 divides two."""
+"""A result is moved outwards by so many doubles. Both libraries promise an error of one; log2 divides two."""
 
 
 def _outside(value: float, end: int) -> float:

@@ -267,7 +267,7 @@ MAX_EVALUATED_ROWS = 100_000
 
 
 class ColumnValues(NamedTuple):
-    """The rows of values that some columns have in directories for skewed values, or in files of one value."""
+    """The rows of values that columns have in directories for skewed values, or in files of one value."""
 
     columns: tuple[str, ...]
     rows: list[Row]

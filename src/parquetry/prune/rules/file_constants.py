@@ -1,7 +1,7 @@
 """Find the values of columns that are the same in all rows of a file, for conditions that only Spark knows.
 
 A file of one day, or of one status, is common: tables are loaded by day. Its least and greatest value are
-equal. So any function of such columns has one value in the file, whatever the function does. Spark evaluates
+equal. So any function of such columns has one value in the file. Spark evaluates
 the condition over these values, once for each row of values, as over the values of directories.
 
     file    day                         status          next_day(day, 'MON') = DATE '2026-03-09'

@@ -98,7 +98,7 @@ def _only_used(
 
 
 def _columns_without_nan(scan: PruningRequest, conditions: Sequence[Condition]) -> frozenset[str]:
-    """Return the float columns in which no row that satisfies all conditions has NaN.
+    """Return the float columns that are not NaN in any row that satisfies all conditions.
 
     NaN is above all numbers, so `c >= 1` may hold for it, but not `c >= 1 AND c <= 2`.
     """

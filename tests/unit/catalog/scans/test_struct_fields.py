@@ -166,7 +166,7 @@ class RandomTable:
 
 
 def put_files(lake: PythonLake, table: RandomTable, name: str) -> None:
-    """Write files of several row groups, some without a field, or with the fields in another order and case."""
+    """Write files of several row groups, some without a field, or with fields in another order and case."""
     choice = table.choice
     for n in range(choice.randint(2, 8)):
         nulls = choice.choice([0.0, 0.0, 0.3, 1.0])

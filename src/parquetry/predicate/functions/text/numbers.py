@@ -12,7 +12,7 @@ from parquetry.types import ColumnType
 
 _BIGINT = ColumnType("bigint")
 _MOST_PLAIN_DIGITS = 6
-"""Digits after the point up to which Spark never writes an exponent."""
+"""Digits after the point. With more, Spark may write an exponent."""
 _DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
