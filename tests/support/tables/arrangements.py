@@ -56,7 +56,7 @@ TABLES = ArrangementSpec(
 """The arrangement of a table, for partitions made from now on."""
 MEASURED = ArrangementSpec(SkewMap(("x",), (), True, auto=AutoSkew(0.125, 7)))
 """The arrangement of a table whose partitions measure their skewed values."""
-STATISTICS = ColumnStatistics(7, 1, b"\x00", b"\xff", False, False, 1, "parquet BYTE_ARRAY")
+STATISTICS = ColumnStatistics(7, 1, b"\x00", b"\xff", False, False, 1, "parquet BYTE_ARRAY", 2)
 FILE = FileRecord(
     "theirs", 12, 3, 1_700_000_000_000, {"raw": STATISTICS}, cell=2, bucket=7, sorted=True, field_ids=3
 )
