@@ -43,7 +43,7 @@ object ExpressionTrees {
 
   /** Whether the planner may not know the result of some function, even if each column has one value. */
   def isUnclear(e: Expression): Boolean = e.exists {
-    case _: Literal | _: AttributeReference | _: InSet | _: BoxValue | _: InBoxes => false
+    case _: Literal | FieldPath(_) | _: InSet | _: BoxValue | _: InBoxes => false
     case CastExpression(child, dataType, _, _) => !Seq(child.dataType, dataType).forall(t => t.isInstanceOf[NumericType] || t.isInstanceOf[DatetimeType])
     case other => BucketPredicate.unapply(other).isEmpty && CharPadding.unapply(other).isEmpty && !Set(name(other), other.getClass.getSimpleName.toUpperCase).exists(Bridge.terms.functions)
   }

@@ -1,7 +1,7 @@
 """Reply the calls of Hive's metastore from a warehouse, for reading; `server` is the entrance.
 
-`wire` codes Thrift's binary protocol, and `processor` hands each call to its answer in `calls`. `filters`
-reads the filters of clients, and `records` makes Hive's records. `mirror` gives readers folders of hard
+`wire` codes Thrift's binary protocol. `processor` hands each call to its answer in `calls`. `filters` reads
+the filters of clients. `records` makes Hive's records. `mirror` gives readers folders of hard
 links. They can change no file of a table there. `expressions` reads serialized conditions.
 """
 

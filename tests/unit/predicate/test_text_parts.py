@@ -242,3 +242,21 @@ def test_invalid_texts_limit_nothing_beyond_ascii() -> None:
         assert expression is not None
         (found,) = ranges(expression, {"x": Range("aé", "aé\U0010ffff-", NO_NULL)})
         assert (found.low, found.high) == ("a", "b")
+
+
+def test_a_search_that_overlaps_itself() -> None:
+    """REPLACE searches from the left: `aa` in `baaa` leaves an `a`, which is replaced if an `a` follows."""
+    for search, low, high in (
+        ("aa", "baaaa", "baaab"),
+        ("aba", "xababaa", "xababab"),
+        ("00", "100", "1000001"),
+    ):
+        tree = call("StringReplace", text(search), text(""))
+        expression = expression_from_json(tree, COLUMNS)
+        assert expression is not None
+        (found,) = ranges(expression, {"x": Range(low, high, NO_NULL)})
+        for each in (low, low + "a", low + search, high):
+            result = each.replace(search, "")
+            assert (low <= each <= high) <= (
+                found.low <= result and (found.high is None or result <= found.high)
+            )

@@ -205,8 +205,9 @@ def _like(call: FunctionCall, ranges: Sequence[Range]) -> Range:
         return UNKNOWN
     escape = call.detail or "\\"
     text, rest = head(pattern, escape)
-    only = ranges[0].low
-    if rest is Rest.MORE and isinstance(only, str) and only == ranges[0].high and not ranges[0].fails:
+    only, type = ranges[0].low, call.args[0].type
+    is_known = isinstance(only, str) and only == ranges[0].high and not ranges[0].fails
+    if rest is Rest.MORE and is_known and type is not None and type.unpadded:  # a char may lack its blanks
         found = matcher(pattern, escape)(only)
         return Range(found, found, ranges[0].nulls)
     return _as_range(_begins(text, 0, rest)(call, ranges))

@@ -98,7 +98,7 @@ def _replaced(each: Range, low: str, high: str | None, search: str, by: str) -> 
         return Range(image, image, each.nulls)
 
     def changed(common: str) -> str | None:
-        rest = common[common.rfind(search) + len(search) :] if search in common else common
+        rest = common.split(search)[-1]  # from the left, as Spark searches: of `aaa`, `aa` leaves `a`
         begun = any(rest.endswith(search[:length]) for length in range(1, len(search)))
         return None if begun else common.replace(search, by)
 
