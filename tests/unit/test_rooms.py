@@ -22,7 +22,7 @@ FLOORS = {
         {"adoption", "prune"},
         {"verification"},
         {"compaction", "publishing"},
-        {"definition", "exchange", "serving"},
+        {"definition", "exchange", "serving", "workload"},
         {"metastore"},
         {"rows", "scan"},
         {"hashing"},
