@@ -24,6 +24,8 @@ from tests.support.interleavings.scenarios import (
     REPLACING,
     THREE,
     THREE_REPLACING,
+    THREE_TOGETHER,
+    TOGETHER,
     VACUUMS,
     VIEWS,
     Scenario,
@@ -72,7 +74,7 @@ RARE = [
     Rare("*vacuum default.t*", "*TABLE_NOT_FOUND*", _VERSION),
 ]
 
-TWO = [*NAMES, *VIEWS, *DATABASES, *COMMITS, *VACUUMS, *REPLACING, *OWNERS]
+TWO = [*NAMES, *VIEWS, *DATABASES, *COMMITS, *VACUUMS, *REPLACING, *OWNERS, *TOGETHER]
 
 
 def judge(scenario: Scenario, explorer: Explorer) -> None:
@@ -113,7 +115,9 @@ def test_a_crash_at_every_step_of_two(scenario: Scenario) -> None:
     judge(scenario, explorer)
 
 
-@pytest.mark.parametrize("scenario", portion([*THREE, *THREE_REPLACING], 4, "three"), ids=str)
+@pytest.mark.parametrize(
+    "scenario", portion([*THREE, *THREE_REPLACING, *THREE_TOGETHER], 4, "three"), ids=str
+)
 def test_orders_of_three(scenario: Scenario) -> None:
     """The outcome of three operations in sampled orders equals some serial order's; one of them may crash."""
     around = Surroundings()

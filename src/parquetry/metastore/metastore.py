@@ -10,11 +10,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 
 from parquetry.errors import (
+    CommitConflictError,
     NamespaceNotEmptyError,
     OtherKindError,
     ParquetryError,
@@ -33,7 +35,8 @@ from parquetry.metastore.ownership.handover import Claimed, claim, review_shared
 from parquetry.metastore.ownership.owner import Ownership
 from parquetry.metastore.storage.clock import server_time
 from parquetry.metastore.storage.format import FIRST, check_format, require_format
-from parquetry.metastore.storage.head import Head, Kind, edit_head
+from parquetry.metastore.storage.head import Head, Kind, decode_head, edit_head, pause
+from parquetry.metastore.storage.keyspace import head_key
 from parquetry.metastore.storage.model import Database, TableMetadata
 from parquetry.metastore.storage.owner import Owner
 from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE, name_fault, normalise_name
@@ -45,7 +48,11 @@ from parquetry.types import ColumnType, text_from_value
 _LOG = logging.getLogger("parquetry")
 _TIMESTAMP = ColumnType("timestamp")
 
+_T = TypeVar("_T")
+
 MAX_DROP_ATTEMPTS = 10
+MAX_MOMENTS = 100
+"""How often heads are read to find a moment at which none of them changes: some seconds."""
 
 
 class Metastore:
@@ -250,6 +257,59 @@ class Metastore:
                 if again.id == named.id:
                     raise
                 named = again
+
+    def tables_at_once(
+        self, names: Sequence[tuple[str, str]], kind: Kind | None = "table"
+    ) -> list[TableSnapshot]:
+        """Return the newest versions of several tables or views, all of one moment; see `at_once`.
+
+        Args:
+            names: databases and names, in any case.
+            kind: kind that all must have, or None for either.
+
+        Raises:
+            NamespaceNotFoundError: a database does not exist.
+            TableNotFoundError: a table or view does not exist.
+            CommitConflictError: the tables change so often that no moment could be found.
+        """
+
+        def load() -> list[TableSnapshot]:
+            return [self.table(database, name, kind=kind) for database, name in names]
+
+        return self.at_once(load, lambda tables: tables)
+
+    def at_once(self, load: Callable[[], _T], tables_in: Callable[[_T], Sequence[TableSnapshot]]) -> _T:
+        """Load tables until all are of one moment.
+
+        No commit of several tables is seen in one of them and not in another. Heads are read once more after
+        the tables were loaded. As no head returns to an earlier value, equal ones had these values at once in
+        between.
+
+        Args:
+            load: loads the newest versions of tables.
+            tables_in: returns the tables in what was loaded.
+
+        Raises:
+            CommitConflictError: the tables change so often that no moment could be found.
+        """
+        for attempt in range(MAX_MOMENTS):
+            loaded = load()
+            tables = tables_in(loaded)
+            if len(tables) < 2 or self.are_newest(tables):
+                return loaded
+            pause(attempt)
+        raise CommitConflictError(
+            f"Tables {', '.join(table.label for table in tables)} change so often that they cannot be read at one "
+            "moment: ask again, or name versions."
+        )
+
+    def are_newest(self, tables: Sequence[TableSnapshot]) -> bool:
+        """Return whether no table has a later version than these, or was dropped."""
+        heads = self.store.get_many([head_key(table.id) for table in tables])
+        return all(
+            value is not None and decode_head(value).commit.id == table.commit.id
+            for value, table in zip(heads, tables, strict=True)
+        )
 
     def ids(self) -> set[bytes]:
         """Return the ids of all tables and views. A table that is renamed meanwhile is not missed."""

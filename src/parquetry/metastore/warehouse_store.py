@@ -13,6 +13,9 @@ Rows of older libraries have absolute locations and are read unchanged. The firs
 raises the store's format (`storage.format.RELATIVE`), so that older libraries refuse the store with a
 message.
 
+**Heads.** A head with an intent of a transaction of several tables is read as the head that counts
+(`storage.intents`).
+
 **Rewriting.** The locations in a row can be replaced. Everything else in the row stays the same.
 
 | row       | locations in it                                                                         |
@@ -50,6 +53,7 @@ from parquetry.metastore.storage.checksums import (
     without_checksum,
 )
 from parquetry.metastore.storage.format import CHECKED, RELATIVE, require_format, version_in
+from parquetry.metastore.storage.intents import head_that_counts, is_intent, over_intent
 from parquetry.metastore.storage.wire import decoder, encode
 from parquetry.store import Condition, Fields, Groups, Range, Store
 
@@ -101,17 +105,21 @@ class WarehouseStore:
             self._checked = version_in(kept) >= CHECKED
         value = self._read(key, kept)
         self._last.read = key, value, kept  # a compare-and-set mostly follows
+        if key[:1] == keyspace.HEADS and is_intent(kept):
+            self._last.intent = key, value, kept
         return value
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the values of keys, in the order of the keys."""
         values = self.rows.get_many(keys)
         rows = [row for row in zip(keys, values, strict=True) if row[1] is not None]
-        by_key = {} if len(rows) == len(keys) else dict.fromkeys(keys)
         alike = len({key[:1] for key in keys}) == 1
-        read = self._read_some(rows) if alike else [(key, self._read(key, value)) for key, value in rows]  # type: ignore[arg-type]
-        if not by_key:
+        read: Sequence[tuple[bytes, bytes | None]] = (
+            self._read_some(rows) if alike else [(key, self._read(key, value)) for key, value in rows]  # type: ignore[arg-type]
+        )
+        if len(read) == len(keys):
             return [value for _, value in read]
+        by_key: dict[bytes, bytes | None] = dict.fromkeys(keys)
         by_key.update(read)
         return [by_key[key] for key in keys]
 
@@ -148,6 +156,13 @@ class WarehouseStore:
     def compare_and_set(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:
         """Write (None: remove) a row if it now has the expected value (None: if it is absent)."""
         self.ownership.require()
+        intent = getattr(self._last, "intent", None)
+        if intent is not None and intent[:2] == (key, expected) and value is not None:
+            wanted = over_intent(self, without_checksum(key, intent[2]), intent[1], value)
+            self._last.intent = None
+            return wanted is not None and self.rows.compare_and_set(
+                key, intent[2], self._stored_value(key, wanted)
+            )
         new = None if value is None else self._stored_value(key, value)
         swapped = any(self.rows.compare_and_set(key, kept, new) for kept in self._forms(key, expected))
         if swapped and key == keyspace.FORMAT and value is not None:
@@ -167,6 +182,11 @@ class WarehouseStore:
         kept = self.make_relative(key, expected)
         forms = [with_checksum(key, kept), kept] if self._checked else [kept, with_checksum(key, kept)]
         return list(dict.fromkeys([*forms, expected]))
+
+    def head_row(self, key: bytes) -> bytes | None:
+        """Return the row of a head as it is stored, without a checksum; it may be an intent."""
+        kept = self.rows.get(key)
+        return None if kept is None else without_checksum(key, kept)
 
     def close(self) -> None:
         """Close the connections. The store cannot be used afterwards."""
@@ -226,10 +246,14 @@ class WarehouseStore:
             joined = are_right(rows) if self._checked else b"\0".join([value for _, value in rows])
             if joined is not None and (tag not in _TAGS_WITH_LOCATIONS or RELATIVE_MARK not in joined):
                 return rows
-        return [(key, self._read(key, value)) for key, value in rows]
+        return [(key, read) for key, value in rows if (read := self._read(key, value)) is not None]
 
-    def _read(self, key: bytes, value: bytes) -> bytes:
-        return self._make_absolute(key, without_checksum(key, value))
+    def _read(self, key: bytes, value: bytes) -> bytes | None:
+        """Return a row's value in the form for readers, or None if it is a head that was removed since."""
+        value = without_checksum(key, value)
+        if key[:1] == keyspace.HEADS:
+            return head_that_counts(self, key, value)
+        return self._make_absolute(key, value)
 
     def _make_absolute(self, key: bytes, value: bytes) -> bytes:
         if key[:1] not in _TAGS_WITH_LOCATIONS or RELATIVE_MARK not in value:

@@ -26,6 +26,7 @@ from parquetry.metastore import (
 )
 from parquetry.metastore.cleanup.in_flight import WriteInFlight
 from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.together import Part, commit_together
 from parquetry.metastore.deletion.file_access import FileAccess
 from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.restore import restore
@@ -341,6 +342,39 @@ def comment(name: str, tag: str) -> NamedOperation:
         transaction.set_metadata(msgspec.structs.replace(transaction.base.metadata, comment=tag))
 
     return NamedOperation(f"comment {name} {tag}", _write(name, "alter", change))
+
+
+# -- several tables
+
+
+def write_both(one: str, other: str, tag: str, *, replacing: bool = False) -> NamedOperation:
+    """A transaction that appends to two tables, or replaces a partition of each."""
+
+    def run(site: Site) -> None:
+        bases = site.metastore.tables_at_once([(*one.split("."),), (*other.split("."),)])  # type: ignore[list-item]
+        parts = [Part(Transaction(base, "overwrite" if replacing else "append"), {}) for base in bases]
+        try:
+            for transaction, _ in parts:
+                files = [site.file(transaction.base, tag, 1)]
+                transaction.replace((1,), files) if replacing else transaction.append((1,), files)
+                transaction.requirements.keep(check_of_new_files(transaction.base, site.written))
+            commit_together(parts)
+        except BaseException:
+            if not any(transaction.may_be_visible for transaction, _ in parts):
+                site.delete_written()
+            raise
+
+    return NamedOperation(f"{'replace' if replacing else 'append'} {tag} in {one} and {other}", run)
+
+
+def read_both(one: str, other: str) -> NamedOperation:
+    """A SELECT of two tables."""
+
+    def run(site: Site) -> str:
+        tables = site.metastore.tables_at_once([(*one.split("."),), (*other.split("."),)])  # type: ignore[list-item]
+        return f"reads {[sorted(_tags(table)) for table in tables]}"
+
+    return NamedOperation(f"read {one} and {other}", run, changes=False)
 
 
 def roll_back(name: str, version: int) -> NamedOperation:

@@ -29,10 +29,12 @@ from tests.support.interleavings.operations import (
     overwrite,
     publish_to_hive,
     read,
+    read_both,
     rename,
     rename_partition,
     replace,
     roll_back,
+    write_both,
 )
 
 
@@ -189,6 +191,36 @@ REPLACING = [
     Scenario(DATABASE, (replace("x.t", "B", rows=True), drop_database("x"))),
     Scenario(PAST, (replace(T, "B", rows=True), clear(T))),
     Scenario(PAST, (replace(T, "B", rows=True), roll_back(T, 2))),
+]
+
+S = "default.s"
+PAIR = (create_as_select(T, "A"), create_as_select(S, "B"))
+TOGETHER = [
+    Scenario(PAIR, (write_both(T, S, "f"), read_both(T, S))),
+    Scenario(PAIR, (write_both(T, S, "f"), read_both(S, T))),
+    Scenario(PAIR, (write_both(T, S, "f"), write_both(S, T, "g"))),
+    Scenario(PAIR, (write_both(T, S, "f", replacing=True), write_both(S, T, "g", replacing=True))),
+    Scenario(PAIR, (write_both(T, S, "f"), write_both(T, S, "g", replacing=True))),
+    Scenario(PAIR, (write_both(T, S, "f"), append(T, "g"))),
+    Scenario(PAIR, (write_both(T, S, "f"), append(S, "g"))),
+    Scenario(PAIR, (write_both(T, S, "f"), overwrite(S, "g"))),
+    Scenario(PAIR, (write_both(T, S, "f", replacing=True), count_up(T))),
+    Scenario(PAIR, (write_both(T, S, "f"), comment(S, "c"))),
+    Scenario(PAIR, (write_both(T, S, "f"), drop(T))),
+    Scenario(PAIR, (write_both(T, S, "f"), drop(S))),
+    Scenario(PAIR, (write_both(T, S, "f"), rename(S, U))),
+    Scenario(PAIR, (write_both(T, S, "f"), replace(S, "C"))),
+    Scenario(PAIR, (write_both(T, S, "f"), clear(S))),
+    Scenario(PAIR, (write_both(T, S, "f"), clear_orphans())),
+    Scenario(PAIR, (write_both(T, S, "f"), back_up())),
+]
+
+THREE_TOGETHER = [
+    Scenario(PAIR, (write_both(T, S, "f"), write_both(S, T, "g"), read_both(T, S))),
+    Scenario(PAIR, (write_both(T, S, "f"), write_both(S, T, "g", replacing=True), append(T, "h"))),
+    Scenario(PAIR, (write_both(T, S, "f"), count_up(S), read_both(S, T))),
+    Scenario(PAIR, (write_both(T, S, "f"), drop(S), read(T))),
+    Scenario(PAIR, (write_both(T, S, "f"), append(S, "g"), clear(S))),
 ]
 
 THREE = [

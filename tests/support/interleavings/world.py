@@ -22,7 +22,7 @@ from parquetry.metastore.deletion.file_access import FileAccess, Info
 from parquetry.metastore.namespace import orphans
 from parquetry.metastore.ownership import handover
 from parquetry.metastore.ownership.owner import Ownership
-from parquetry.metastore.storage import head
+from parquetry.metastore.storage import head, intents
 from parquetry.metastore.vacuuming import delete_files
 from parquetry.store import MemoryStore, Store
 from tests.support.interleavings.steps import SteppedStore, StoreCall
@@ -189,6 +189,7 @@ class Surroundings:
             patches.enter_context(patch.object(time, "time_ns", lambda: NOW))
             patches.enter_context(patch.object(time, "sleep", lambda _: None))
             patches.enter_context(patch.object(head, "MAX_PAUSE_SECONDS", 0.0))
+            patches.enter_context(patch.object(intents, "PATIENCE", 1))
             patches.enter_context(patch.object(orphans, "MIN_RENAMING_S", 0.0))
             patches.enter_context(patch.object(delete_files, "PATIENCE_S", 0.0))
             patches.enter_context(patch.object(replacement, "MAX_REPLACE_ATTEMPTS", 3))

@@ -53,7 +53,7 @@ from parquetry.metastore.cleanup import retention
 from parquetry.metastore.commits.attempt import Attempt
 from parquetry.metastore.commits.conflicts import Conflicts
 from parquetry.metastore.commits.removed_files import records_of
-from parquetry.metastore.commits.swap_head import MovedError, swap_head
+from parquetry.metastore.commits.swap_head import MovedError, Swap, swap_head
 from parquetry.metastore.commits.ticket import give_up, own_commit, take, unknown_outcome
 from parquetry.metastore.followers import notify_followers
 from parquetry.metastore.range_manifests.upkeep import refresh_after
@@ -136,6 +136,25 @@ def commit(transaction: Transaction, summary: Mapping[str, str] | None = None) -
     if isinstance(transaction.base, Successor):
         transaction.base.gather(transaction, summary or {})
         return transaction.base
+    task = task_of(transaction, summary or {})
+    if task is None:
+        return transaction.base
+    try:
+        with active_owner() as owner:
+            version = Committer(task, owner).run()
+    except CommitConflictError:
+        COUNTERS.add(CONFLICTS)
+        raise
+    after_commit(task, version)
+    return version
+
+
+def task_of(transaction: Transaction, summary: Mapping[str, str]) -> CommitTask | None:
+    """End a transaction, and return what is to be committed, or None if it changes nothing.
+
+    Raises:
+        the errors of `commit` that need no look at what others commit.
+    """
     transaction.end()
     try:
         prepared = prepare(transaction)
@@ -144,25 +163,21 @@ def commit(transaction: Transaction, summary: Mapping[str, str] | None = None) -
         removed_rows = records_of(prepared)
         if not prepared.changes and not removed_rows and prepared.metadata is None:
             transaction.base.check_kept()
-            return transaction.base
+            return None
     except ParquetryError:
         _require_base(transaction)
         raise
-    task = CommitTask(os.urandom(8).hex(), prepared, removed_rows, arranged, dict(summary or {}))
-    try:
-        with active_owner() as owner:
-            seen = uptime_s()
-            version = _Committer(task, owner, *take(task, owner), seen).run()
-    except CommitConflictError:
-        COUNTERS.add(CONFLICTS)
-        raise
+    return CommitTask(os.urandom(8).hex(), prepared, removed_rows, arranged, dict(summary))
+
+
+def after_commit(task: CommitTask, version: TableSnapshot) -> None:
+    """Do what follows a commit, and cannot make it fail."""
     COUNTERS.add(COMMITS)
     try:  # plans take longer without them, and vacuum writes them
-        refresh_after(version, len(prepared.changes))
+        refresh_after(version, len(task.prepared.changes))
     except Exception as error:  # noqa: BLE001  # whatever it is, the commit holds
         _LOG.info("Range manifests of table %s are not up to date: %s", version.label, error)
     notify_followers(version)
-    return version
 
 
 def _require_base(transaction: Transaction) -> None:
@@ -180,56 +195,72 @@ def _require_base(transaction: Transaction) -> None:
     require_kept(transaction, head, base.version)
 
 
-class _Committer:
-    """One run of the protocol above, from its second step on.
+class Committer:
+    """One run of the protocol above. To begin, it takes a ticket.
 
     Args:
         task: the commit.
         owner: this process, as the author of the commit.
-        head: the head after the first ticket was taken.
-        ticket: the first ticket.
-        seen: a time before it was taken, by `uptime_s`.
+
+    Raises:
+        what `take` raises.
     """
 
-    def __init__(self, task: CommitTask, owner: Owner, head: Head, ticket: int, seen: float) -> None:
-        self._task = task
+    def __init__(self, task: CommitTask, owner: Owner) -> None:
+        seen = uptime_s()
+        self.task = task
         self._owner = owner
         self._conflicts = Conflicts(task.prepared)
         self._forgettable: list[int] = []
-        self._head = head
+        self._head, ticket = take(task, owner)
         self._attempt = Attempt(task, ticket, seen)
 
     def run(self) -> TableSnapshot:
         """Commit; see `committer`."""
         try:
-            self._check_files()
-            done = self._work()
+            self.check_files()
+            done = self.work(swap_head)
         except BaseException as error:
-            committed = give_up(self._task, self._attempt, self._forgettable, error)
+            committed = self.give_up(error)
             if committed is None or not isinstance(error, Exception):  # an interrupt is not swallowed
                 raise
             done = committed
+        return self.result(done)
+
+    def give_up(self, error: BaseException) -> Head | None:
+        """Make sure that the commit never becomes visible; see `ticket.give_up`."""
+        return give_up(self.task, self._attempt, self._forgettable, error)
+
+    def result(self, done: Head) -> TableSnapshot:
+        """Return the version that was committed.
+
+        Args:
+            done: a head that shows it, or a later version.
+
+        Raises:
+            CommitUnknownError: it cannot be found.
+        """
         try:
             return self._result(done)
         except CommitUnknownError:
             raise
         except BaseException as error:
             if isinstance(error, Exception):  # a caller must not take it for a commit that failed
-                raise unknown_outcome(self._task, error) from error
+                raise unknown_outcome(self.task, error) from error
             raise
 
-    def _check_files(self) -> None:
+    def check_files(self) -> None:
         """Look for files that a vacuum may have deleted, now that none begins to delete more."""
-        requirements, cleaner = self._task.transaction.requirements, self._head.cleaner
+        requirements, cleaner = self.task.transaction.requirements, self._head.cleaner
         for check in requirements.checks:
             check()
         if self._head.swept >= requirements.began:
             for check_new in requirements.new_file_checks:
                 check_new(cleaner is not None and bool(cleaner.host))
 
-    def _work(self) -> Head:
+    def work(self, swap: Swap) -> Head:
         """Write the rows and swap the head, until one attempt succeeds."""
-        task, base, store = self._task, self._task.base, self._task.store
+        task, base, store = self.task, self.task.base, self.task.store
         latest, version, moves = task.prepared.before, base.version, 0
         removed_rows: dict[bytes, PartitionRow] = {}
         if self._head.commit.id != base.commit.id:
@@ -249,7 +280,7 @@ class _Committer:
                 continue
             self._attempt.write(self._head, latest)
             try:
-                return swap_head(task, self._attempt, version, self._head, self._forgettable)
+                return swap(task, self._attempt, version, self._head, self._forgettable)
             except MovedError as moved:
                 # A later library may have written the rows that come next.
                 require_format(store, task.format)
@@ -259,14 +290,14 @@ class _Committer:
     def _take_another(self) -> None:
         """Give up the ticket for a later one. Once its rows are deleted, the old ticket can be forgotten."""
         old, seen = self._attempt, uptime_s()
-        self._head, ticket = take(self._task, self._owner, instead_of=old.ticket)
-        self._attempt = Attempt(self._task, ticket, seen)
+        self._head, ticket = take(self.task, self._owner, instead_of=old.ticket)
+        self._attempt = Attempt(self.task, ticket, seen)
         old.delete_rows()
         if not old.in_doubt:
             self._forgettable.append(old.ticket)
 
     def _result(self, head: Head) -> TableSnapshot:
-        task = self._task
+        task = self.task
         commit = own_commit(task, head)
         with contextlib.suppress(ParquetryError):  # the next writer finds what remains
             load_metadata(

@@ -1,8 +1,11 @@
-"""The step that makes a commit visible: compare-and-set of the head to a version that shows its rows."""
+"""The step that makes a commit visible: compare-and-set of the head to a version that shows its rows.
+
+In a commit of several tables, the step that prepares it: compare-and-set of the head to an intent.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -12,8 +15,10 @@ from parquetry.metastore.commits.change_counts import count_removed
 from parquetry.metastore.range_manifests.records import mark_stale
 from parquetry.metastore.storage.clock import store_now_ms, warn_of_future
 from parquetry.metastore.storage.head import Head, edit_head, remove
+from parquetry.metastore.storage.intents import Intent, read_intent
 from parquetry.metastore.storage.model import CommitRecord, Totals
 from parquetry.metastore.storage.origin import ChangeCounts, Origin, current_author
+from parquetry.metastore.storage.wire import encode
 from parquetry.metastore.transactions.changes import Drop
 from parquetry.metastore.transactions.prepared import CommitTask, abort_error, require_kept
 from parquetry.metastore.versions.newest_rows import (
@@ -38,6 +43,10 @@ class MovedError(Exception):
         self.head = head
 
 
+Swap = Callable[[CommitTask, Attempt, int, Head, Sequence[int]], Head]
+"""Makes a version, or prepares one, as `swap_head` does."""
+
+
 def swap_head(
     task: CommitTask, attempt: Attempt, version: int, head: Head, forgettable: Sequence[int]
 ) -> Head:
@@ -60,9 +69,62 @@ def swap_head(
         TableNotFoundError: the table was dropped or replaced.
         BatchCommittedError: the batch of a streaming query was committed before.
     """
+    change = _change(task, attempt, version, head, forgettable)
+    task.transaction.may_be_visible = True
+    return edit_head(task.store, task.table, change, lambda head: head.is_committed(attempt.ticket))
+
+
+def put_intent(
+    task: CommitTask,
+    attempt: Attempt,
+    version: int,
+    head: Head,
+    _: Sequence[int],
+    *,
+    transaction: bytes,
+    time: int,
+) -> Head:
+    """Put an intent in the place of the head, which makes a version if a transaction is committed.
+
+    Args:
+        task: the commit.
+        attempt: the attempt, which has written all its rows.
+        version: the version on which these rows were built.
+        head: the head of that version.
+        transaction: id of the transaction, whose record is pending.
+        time: when the transaction is committed, in milliseconds since the epoch.
+
+    Returns:
+        The head as it will be.
+
+    Raises:
+        MovedError, CommitAbortedError, CommitConflictError, TableNotFoundError, BatchCommittedError: as
+            `swap_head` does.
+    """
+    change = _change(task, attempt, version, head, (), time)
+    task.transaction.may_be_visible = True
+
+    def form(before: bytes, after: Head) -> bytes:
+        return encode(Intent(transaction, before, after.commit, after.newest))
+
+    def is_there(_: Head) -> bool:
+        intent = read_intent(task.store, task.table)
+        return intent is not None and intent.commit.id == task.id
+
+    return edit_head(task.store, task.table, change, is_there, form)
+
+
+def _change(
+    task: CommitTask,
+    attempt: Attempt,
+    version: int,
+    head: Head,
+    forgettable: Sequence[int],
+    time: int | None = None,
+) -> Callable[[Head], Head]:
+    """Return the function that makes the next head of the present one; see `swap_head`."""
     transaction = task.transaction
     listed, all_listed = _newest_rows(task, head)
-    transaction.may_be_visible = True
 
     def change(head: Head) -> Head:
         task.require_open(head)
@@ -79,9 +141,9 @@ def swap_head(
             aborted=remove(head.aborted, forgettable),
         )
         newest = _encode_newest(task, attempt, listed, all_listed) if listed else b""
-        return msgspec.structs.replace(after, commit=_commit(task, attempt, after), newest=newest)
+        return msgspec.structs.replace(after, commit=_commit(task, attempt, after, time), newest=newest)
 
-    return edit_head(task.store, task.table, change, lambda head: head.is_committed(attempt.ticket))
+    return change
 
 
 def _require_new_batch(task: CommitTask, last: CommitRecord) -> None:
@@ -93,11 +155,11 @@ def _require_new_batch(task: CommitTask, last: CommitRecord) -> None:
         )
 
 
-def _commit(task: CommitTask, attempt: Attempt, head: Head) -> CommitRecord:
+def _commit(task: CommitTask, attempt: Attempt, head: Head, time: int | None) -> CommitRecord:
     """Return the record of the new commit, given the last commit with the next version's tickets."""
     last, transaction = head.commit, task.transaction
     difference = sum((added for _, added in attempt.built.values()), Totals())
-    now = store_now_ms(task.store)
+    now = store_now_ms(task.store) if time is None else time
     warn_of_future(task.base.label, last.version, last.committed_at, now)
     return CommitRecord(
         version=last.version + 1,

@@ -18,6 +18,7 @@ rows have not changed, which does no harm.
 |         | constraints of tables, which a library that does not know them would not enforce  |
 | 5       | REPLACE TABLE as a commit: a table's versions may have different partition columns |
 |         | checksums of rows (`checksums`); a raised store also has rows without             |
+| 7       | commits of several tables: intents in the places of heads (`intents`)             |
 | 6       | a retired metastore, which another one has taken the warehouse from: only it has  |
 |         | this version, so that libraries that do not know of this refuse it                |
 
@@ -70,6 +71,10 @@ CHECKED = 5
 """The first version with checksums. No row needs one, so nothing raises a store for checksums alone."""
 FORMAT_VERSION = 5
 """The version of new metastores."""
+TOGETHER = 7
+"""The version with commits of several tables. The first such commit raises the store."""
+NEWEST = TOGETHER
+"""The last version that this library reads."""
 OWN_FOLDER = "the warehouse's own folder"
 """Begins the name of the store inside the warehouse, in messages and in `FormatRow.retired_for`."""
 RETIRED = 6
@@ -193,10 +198,10 @@ def _read(value: bytes) -> FormatRow:
         row = FormatRow("", 0, "")
     if row.magic != MAGIC:
         raise MetastoreVersionError("The store holds rows, but is not a metastore; choose another place.")
-    if not FIRST <= _version_of_rows(row) <= FORMAT_VERSION:
+    if not FIRST <= _version_of_rows(row) <= NEWEST:
         raise MetastoreVersionError(
             f"The metastore has format {row.version} (written by Parquetry {row.written_by}), this is "
-            f"Parquetry {__version__}, which reads formats {FIRST} to {FORMAT_VERSION}; use one that fits."
+            f"Parquetry {__version__}, which reads formats {FIRST} to {NEWEST}; use one that fits."
         )
     return row
 

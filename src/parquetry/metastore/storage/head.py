@@ -197,6 +197,7 @@ def edit_head(
     table: bytes,
     change: Callable[[Head], Head],
     applied: Callable[[Head], bool],
+    form: Callable[[bytes, Head], bytes] = lambda _, changed: encode(changed),
 ) -> Head:
     """Change a head by compare-and-set, and try again until it succeeds.
 
@@ -206,6 +207,7 @@ def edit_head(
         change: returns the new head for the present head, or the same object to change nothing. It may raise.
         applied: returns whether a head shows that an earlier try took place, although its answer was lost or
             wrong.
+        form: returns the value to write, for the value that was read and the new head.
 
     Returns:
         the head as written, or as it was.
@@ -228,7 +230,7 @@ def edit_head(
             return head
         in_doubt = True
         try:
-            if store.compare_and_set(head_key(table), value, encode(changed)):
+            if store.compare_and_set(head_key(table), value, form(value, changed)):
                 return changed
         except StoreError:
             failures += 1

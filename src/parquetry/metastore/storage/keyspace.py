@@ -26,6 +26,8 @@ with a checksum (`checksums`).
 | 0b  | table random                       | `in_flight.WriteInFlight`: a long write that is under way   |
 | 0c  | table list number                  | `range_manifests`: files of neighbouring partitions         |
 | 0d  | table                              | `upkeep_record`: what the last vacuum and fsck found        |
+| 0e  | transaction                        | `intents`: a commit of several tables; changed by           |
+|     |                                    | compare-and-set only                                        |
 | 10  | table index entry's key, ~ticket   | one byte; the key leads to the partition (`indexes`)        |
 """
 
@@ -53,6 +55,7 @@ SUMMARIES = b"\x0a"
 IN_FLIGHT = b"\x0b"
 RANGE_MANIFESTS = b"\x0c"
 UPKEEP = b"\x0d"
+TRANSACTIONS = b"\x0e"
 INDEXES = b"\x10"
 
 TABLE_ID_BYTES = 8
@@ -97,6 +100,11 @@ def names_prefix(database: str) -> bytes:
 def head_key(table: bytes) -> bytes:
     """Return the key of a table's head."""
     return HEADS + table
+
+
+def transaction_key(transaction: bytes) -> bytes:
+    """Return the key of the record of a transaction of several tables."""
+    return TRANSACTIONS + transaction
 
 
 def commit_key(table: bytes, version: int) -> bytes:

@@ -33,6 +33,7 @@ from parquetry.metastore.cleanup import upkeep_record
 from parquetry.metastore.cleanup.in_flight import writes_in_flight
 from parquetry.metastore.cleanup.retention import oldest_commit, oldest_needed_commit, retire
 from parquetry.metastore.cleanup.survey import RowSurvey
+from parquetry.metastore.cleanup.transactions import finish_transactions
 from parquetry.metastore.cleanup.upkeep_record import UpkeepRecord, fingerprint, read_record, write_record
 from parquetry.metastore.deletion.dropped_files import DroppedTableFiles
 from parquetry.metastore.deletion.file_access import FileAccess, checksum_file
@@ -273,11 +274,15 @@ class RemovedOrphans:
 def remove_orphans(store: Store, files: FileAccess, *, dry_run: bool = False) -> RemovedOrphans:
     """Remove the remains of tables whose creation, drop or replacement was interrupted.
 
+    Commits of several tables that were interrupted are finished, too.
+
     Args:
         store: the metastore's store.
         files: the file systems of the tables. A table whose files cannot be deleted is left for the next run.
         dry_run: only report.
     """
+    if not dry_run:
+        finish_transactions(store)
     orphans = Orphans(store)
     removed: list[tuple[str, int]] = []
     uploads: Uploads = []

@@ -21,34 +21,51 @@ _MAX_ATTEMPTS = 10
 
 
 def _load_relation(lake: Lake, q: questions.LoadRelation) -> answers.Relation:
+    return _described(lake, _find_relation(lake, q), q.known)
+
+
+def _find_relation(lake: Lake, q: questions.LoadRelation) -> TableSnapshot:
     try:
-        snapshot = find_version(lake, q)
+        return find_version(lake, q)
     except errors.OtherKindError:
-        return answers.Relation(view=_view_answer(lake.metastore.table(q.namespace[0], q.name, kind="view")))
-    if q.known is not None and lake.is_described(q.known, snapshot):
-        lake.cache(snapshot)
+        return lake.metastore.table(q.namespace[0], q.name, kind="view")
+
+
+def _described(lake: Lake, found: TableSnapshot, known: questions.TableRef | None) -> answers.Relation:
+    if found.metadata.view is not None:
+        return answers.Relation(view=_view_answer(found))
+    if known is not None and lake.is_described(known, found):
+        lake.cache(found)
         return answers.Relation(unchanged=True)
-    return answers.Relation(table=lake.described(snapshot))
+    return answers.Relation(table=lake.described(found))
 
 
 def _load_relations(lake: Lake, q: questions.LoadRelations) -> answers.Relations:
-    """Load what a statement names. A name that is not there may be the name of something else."""
+    """Load what a statement names, all of one moment. A name that is not there may be another thing's."""
 
-    found: list[answers.Relation | None] = []
-    for each in q.relations:
-        one = questions.LoadRelation(
-            protocol=q.protocol,
-            catalog=q.catalog,
-            options=q.options,
-            namespace=each.namespace,
-            name=each.name,
-            known=each.known,
-        )
-        try:
-            found.append(_load_relation(lake, one))
-        except errors.ParquetryError:
-            found.append(None)
-    return answers.Relations(found)
+    def find() -> list[TableSnapshot | None]:
+        found: list[TableSnapshot | None] = []
+        for each in q.relations:
+            one = questions.LoadRelation(
+                protocol=q.protocol,
+                catalog=q.catalog,
+                options=q.options,
+                namespace=each.namespace,
+                name=each.name,
+            )
+            try:
+                found.append(_find_relation(lake, one))
+            except errors.ParquetryError:
+                found.append(None)
+        return found
+
+    found = lake.metastore.at_once(find, lambda some: [one for one in some if one is not None])
+    return answers.Relations(
+        [
+            None if one is None else _described(lake, one, each.known)
+            for one, each in zip(found, q.relations, strict=True)
+        ]
+    )
 
 
 def _view_answer(snapshot: TableSnapshot) -> questions.View:

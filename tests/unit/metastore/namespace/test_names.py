@@ -26,7 +26,7 @@ from parquetry.errors import (
 )
 from parquetry.metastore import Metastore, Replacement, TableSnapshot, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.storage.format import FORMAT_VERSION, MAGIC, FormatRow
+from parquetry.metastore.storage.format import MAGIC, NEWEST, FormatRow
 from parquetry.metastore.storage.keyspace import FORMAT, HEADS, NAMES, PARTITIONS, prefix_range
 from parquetry.metastore.storage.wire import encode
 from parquetry.store import MemoryStore, SQLiteStore
@@ -551,10 +551,8 @@ def test_open_remote_warehouse(tmp_path: Path) -> None:
 def test_other_versions_are_refused() -> None:
     """A metastore of a later version, or something else, is refused with both versions named."""
     store = MemoryStore()
-    store.put_many([(FORMAT, encode(FormatRow(MAGIC, FORMAT_VERSION + 1, "9.9")))])
-    with pytest.raises(
-        MetastoreVersionError, match=rf"format {FORMAT_VERSION + 1} .*9\.9.*formats 1 to {FORMAT_VERSION}"
-    ):
+    store.put_many([(FORMAT, encode(FormatRow(MAGIC, NEWEST + 1, "9.9")))])
+    with pytest.raises(MetastoreVersionError, match=rf"format {NEWEST + 1} .*9\.9.*formats 1 to {NEWEST}"):
         Metastore(store, "/lake")
     store.put_many([(FORMAT, b"something else")])
     with pytest.raises(MetastoreVersionError, match="not a metastore"):

@@ -52,6 +52,7 @@ from parquetry.metastore.storage.format import (
     CHECKED,
     FORMAT_VERSION,
     MAGIC,
+    NEWEST,
     RELATIVE,
     FormatRow,
     require_format,
@@ -607,13 +608,13 @@ def test_a_library_that_had_the_store_open_notices() -> None:
     table = metastore.create_table("default", "t", metadata())
     transaction = Transaction(table, "append")
     transaction.append((1, "a"), [file("f")])
-    metastore.store.put_many([(FORMAT, encode(FormatRow(MAGIC, FORMAT_VERSION + 1, "9.9")))])
+    metastore.store.put_many([(FORMAT, encode(FormatRow(MAGIC, NEWEST + 1, "9.9")))])
     with pytest.raises(
         MetastoreVersionError,
-        match=rf"format {FORMAT_VERSION + 1} \(written by Parquetry 9\.9\).*formats 1 to {FORMAT_VERSION}; use one",
+        match=rf"format {NEWEST + 1} \(written by Parquetry 9\.9\).*formats 1 to {NEWEST}; use one",
     ):
         commit(transaction)
-    with pytest.raises(MetastoreVersionError, match=f"format {FORMAT_VERSION + 1}"):
+    with pytest.raises(MetastoreVersionError, match=f"format {NEWEST + 1}"):
         metastore.create_table("default", "u", metadata())
     assert leftovers(metastore.store, table.id) == []
     assert metastore.table("default", "t").version == 0
@@ -635,12 +636,12 @@ def test_a_raise_meanwhile_is_met_before_rows_are_read(after: int) -> None:
             Metastore(store.store, "/lake"), "default.t", lambda t: t.set_metadata(metadata(comment="theirs"))
         )
         _, (key, _) = store.store.scan(*prefix_range(METADATA))
-        row = encode(FormatRow(MAGIC, FORMAT_VERSION + 1, "9.9"))
+        row = encode(FormatRow(MAGIC, NEWEST + 1, "9.9"))
         store.store.put_many([(FORMAT, row), (key, b"unheard of")])
 
     first = store.writes  # the ticket's write; the writes of the journal and of rows follow
     store.before_write = later
-    with pytest.raises(MetastoreVersionError, match=f"format {FORMAT_VERSION + 1}"):
+    with pytest.raises(MetastoreVersionError, match=f"format {NEWEST + 1}"):
         commit(transaction)
 
 

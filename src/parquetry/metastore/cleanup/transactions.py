@@ -1,0 +1,25 @@
+"""Finish transactions of several tables whose authors have died; see `storage.intents`."""
+
+from __future__ import annotations
+
+from parquetry.metastore.storage.clock import store_now_ms
+from parquetry.metastore.storage.intents import decide, records, remove_record, take_effect
+from parquetry.store import Store
+
+
+def finish_transactions(store: Store) -> int:
+    """Abort the transactions of dead authors, let all decided ones take effect, and remove their records.
+
+    Return how many records were removed.
+    """
+    removed = 0
+    for transaction, record in records(store):
+        if record.fate == "pending":
+            if not record.author.is_dead(store_now_ms(store)):
+                continue
+            decide(store, transaction, "aborted")
+        for table in record.tables:
+            take_effect(store, table, transaction)
+        remove_record(store, transaction)
+        removed += 1
+    return removed

@@ -1,0 +1,193 @@
+"""Commit transactions of several tables at once: all of their versions become visible, or none.
+
+Each table's commit takes a ticket and writes its rows as any commit does (`committer`). Its head gets an
+intent instead of the new version, and the record of the transaction makes all intents count
+(`storage.intents`). So the cost of a table is one compare-and-set more than that of its commit alone, and one
+more removes the intent.
+
+A commit may meet others at any step. Others' commits to a table before its intent is there are merged, or are
+a conflict, as with one table. Later ones wait for this transaction, and abort it if they wait too long. Then
+it is tried again, with new tickets.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from parquetry.counters import CONFLICTS, COUNTERS
+from parquetry.errors import (
+    CommitAbortedError,
+    CommitConflictError,
+    CommitUnknownError,
+    ParquetryError,
+    StoreError,
+    UnsupportedError,
+)
+from parquetry.metastore.commits.committer import Committer, after_commit, task_of
+from parquetry.metastore.commits.swap_head import put_intent
+from parquetry.metastore.storage.clock import store_now_ms
+from parquetry.metastore.storage.format import TOGETHER, require_format
+from parquetry.metastore.storage.head import Head, live_head, pause
+from parquetry.metastore.storage.intents import begin, decide, remove_record, take_effect
+from parquetry.metastore.storage.owner import Owner, active_owner
+from parquetry.metastore.transactions.prepared import CommitTask
+from parquetry.metastore.transactions.transaction import Transaction
+from parquetry.metastore.versions.snapshot import TableSnapshot
+
+MAX_TRIES = 5
+"""How often a transaction is tried if others abort it."""
+TRANSACTION = "transaction"
+"""The text in the history of a table that has the id of a transaction of several tables."""
+
+
+class Part(NamedTuple):
+    """The changes of one table in a commit of several tables.
+
+    Attributes:
+        transaction: the changes.
+        summary: texts by key, for the table's history.
+    """
+
+    transaction: Transaction
+    summary: Mapping[str, str]
+
+
+def commit_together(parts: Sequence[Part], id: str | None = None) -> list[TableSnapshot]:
+    """Make the changes of several tables visible at once.
+
+    Args:
+        parts: the changes; each of another table of one metastore.
+        id: names the transaction in the tables' history: 16 hexadecimal digits. None: a new one.
+
+    Returns:
+        The new versions, in the order of the parts. A part without changes has its base.
+
+    Raises:
+        what `commit` raises for one of the tables; then none was changed.
+        CommitUnknownError: the store does not answer whether the commit took place.
+        UnsupportedError: two parts are of one table.
+    """
+    if len({part.transaction.base.id for part in parts}) < len(parts):
+        raise UnsupportedError("A transaction commits the changes of a table once; put them together.")
+    id = id or os.urandom(8).hex()
+    note = {TRANSACTION: id} if len(parts) > 1 else {}
+    versions = {part.transaction.base.id: part.transaction.base for part in parts}
+    tasks = [task for part in parts if (task := task_of(part.transaction, {**part.summary, **note}))]
+    tasks.sort(key=lambda task: task.table)
+    try:
+        for version in _committed(tasks):
+            versions[version.id] = version
+    except CommitConflictError:
+        COUNTERS.add(CONFLICTS)
+        raise
+    for task in tasks:
+        after_commit(task, versions[task.table])
+    return [versions[part.transaction.base.id] for part in parts]
+
+
+def _committed(tasks: Sequence[CommitTask]) -> list[TableSnapshot]:
+    if not tasks:
+        return []
+    with active_owner() as owner:
+        if len(tasks) == 1:
+            return [Committer(tasks[0], owner).run()]
+        require_format(tasks[0].store, TOGETHER)
+        for attempt in range(MAX_TRIES):
+            try:
+                return _Together(tasks, owner).run()
+            except CommitAbortedError:
+                if attempt == MAX_TRIES - 1:
+                    raise
+                pause(attempt)
+    raise AssertionError("unreachable")
+
+
+class _Together:
+    """One try of the protocol above.
+
+    Args:
+        tasks: the commits, in the order of their tables' ids.
+        owner: this process, as their author.
+    """
+
+    def __init__(self, tasks: Sequence[CommitTask], owner: Owner) -> None:
+        self._tasks = tasks
+        self._store = tasks[0].store
+        self._owner = owner
+        self._id = os.urandom(8)
+        self._committers: list[Committer] = []
+        self._heads: list[Head] = []
+
+    def run(self) -> list[TableSnapshot]:
+        """Commit, and return the versions."""
+        try:
+            self._prepare()
+            if decide(self._store, self._id, "committed") == "aborted":
+                raise self._aborted()
+        except BaseException as error:
+            if not self._is_committed_after(error) or not isinstance(error, Exception):
+                raise
+        self._end()
+        return [each.result(head) for each, head in zip(self._committers, self._heads, strict=True)]
+
+    def _prepare(self) -> None:
+        """Write all rows, and put an intent into the place of each head."""
+        for task in self._tasks:
+            self._committers.append(Committer(task, self._owner))
+        for each in self._committers:
+            each.check_files()
+        begin(self._store, self._id, self._owner, tuple(task.table for task in self._tasks))
+        heads = [self._head_of(each) for each in self._committers]
+        time = max(store_now_ms(self._store), *(head.commit.committed_at for head in heads))
+        self._heads = [
+            each.work(partial(put_intent, transaction=self._id, time=time)) for each in self._committers
+        ]
+
+    def _is_committed_after(self, error: BaseException) -> bool:
+        """Return whether the transaction took place before an error came; else make sure that it never does.
+
+        Raises:
+            CommitUnknownError: the store does not answer.
+        """
+        try:
+            if decide(self._store, self._id, "aborted") == "committed":
+                return True
+        except StoreError as failure:
+            if any(each.task.transaction.may_be_visible for each in self._committers):
+                raise self._unknown(failure) from error
+        self._end()
+        for each in self._committers:
+            each.give_up(error if isinstance(error, ParquetryError) else self._aborted())
+        return False
+
+    def _end(self) -> None:
+        """Let the decision take effect in all heads, and remove the record, as far as the store answers."""
+        with contextlib.suppress(StoreError):  # others do the rest when they come upon it
+            for task in self._tasks:
+                take_effect(self._store, task.table, self._id)
+            remove_record(self._store, self._id)
+
+    def _head_of(self, committer: Committer) -> Head:
+        base = committer.task.base
+        return live_head(self._store, base.id, f"Table {base.label} was dropped meanwhile.")
+
+    def _aborted(self) -> CommitAbortedError:
+        return CommitAbortedError(
+            f"A transaction of {self._tables} was given up, because another writer waited too long for it, or took its "
+            "author for dead; nothing was written: run it again."
+        )
+
+    def _unknown(self, error: StoreError) -> CommitUnknownError:
+        about = ", ".join(f"commit {task.id} of {task.base.label}" for task in self._tasks)
+        return CommitUnknownError(
+            f"Whether a transaction of {self._tables} took place is not known, because the store fails "
+            f"({error.message.removesuffix('.')}); look for {about} in the tables' history before running it again."
+        )
+
+    @property
+    def _tables(self) -> str:
+        return " and ".join(task.base.label for task in self._tasks)
