@@ -96,7 +96,7 @@ FLOORS = {
     ),
     "metastore": (
         {"dumps"},
-        {"check", "operations"},
+        {"check", "drafts", "operations"},
         {"vacuuming"},
         {"deletion"},
         {"metastore"},

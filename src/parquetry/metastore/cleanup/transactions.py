@@ -8,16 +8,15 @@ from parquetry.store import Store
 
 
 def finish_transactions(store: Store) -> int:
-    """Abort the transactions of dead authors, let all decided ones take effect, and remove their records.
+    """Abort the pending transactions of dead authors, let decided ones take effect, and remove the records.
 
     Return how many records were removed.
     """
     removed = 0
     for transaction, record in records(store):
-        if record.fate == "pending":
-            if not record.author.is_dead(store_now_ms(store)):
-                continue
-            decide(store, transaction, "aborted")
+        if not record.author.is_dead(store_now_ms(store)):
+            continue
+        decide(store, transaction, "aborted")
         for table in record.tables:
             take_effect(store, table, transaction)
         remove_record(store, transaction)

@@ -46,6 +46,7 @@ import contextlib
 import logging
 import os
 from collections.abc import Callable, Mapping
+from typing import Protocol, cast
 
 from parquetry.counters import COMMITS, CONFLICTS, COUNTERS
 from parquetry.errors import CommitConflictError, CommitUnknownError, ParquetryError, TableNotFoundError
@@ -170,8 +171,26 @@ def task_of(transaction: Transaction, summary: Mapping[str, str]) -> CommitTask 
     return CommitTask(os.urandom(8).hex(), prepared, removed_rows, arranged, dict(summary))
 
 
+class DraftRows(Protocol):
+    """The rows of a transaction of several tables that is under way; see `metastore.drafts`."""
+
+    @property
+    def gather(self) -> Callable[[CommitTask], None]:
+        """Return the function that is called with each commit to the draft."""
+        ...
+
+
+def draft_of(table: TableSnapshot) -> DraftRows | None:
+    """Return the draft that a version belongs to, or None if it is a version for everyone."""
+    rows = getattr(table.store, "rows", None)
+    return cast(DraftRows, rows) if hasattr(rows, "gather") else None
+
+
 def after_commit(task: CommitTask, version: TableSnapshot) -> None:
     """Do what follows a commit, and cannot make it fail."""
+    if (draft := draft_of(version)) is not None:
+        draft.gather(task)
+        return
     COUNTERS.add(COMMITS)
     try:  # plans take longer without them, and vacuum writes them
         refresh_after(version, len(task.prepared.changes))

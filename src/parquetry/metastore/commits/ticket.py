@@ -173,6 +173,16 @@ def own_commit(task: CommitTask, head: Head) -> CommitRecord:
     Raises:
         CommitUnknownError: the commit is not in the table's history.
     """
+    if (commit := find_commit(task, head)) is not None:
+        return commit
+    raise errors.CommitUnknownError(
+        f"{describe(task.transaction)} cannot be found in the table's history; "
+        "compare the table with what was to be written."
+    )
+
+
+def find_commit(task: CommitTask, head: Head) -> CommitRecord | None:
+    """Return the record of the commit in the table's history, or None if it is not there."""
     if head.commit.id == task.id:
         return head.commit
     for commit in load(task.store, task.table, head).history():
@@ -180,7 +190,4 @@ def own_commit(task: CommitTask, head: Head) -> CommitRecord:
             return commit
         if commit.version <= task.base.version:
             break
-    raise errors.CommitUnknownError(
-        f"{describe(task.transaction)} cannot be found in the table's history; "
-        "compare the table with what was to be written."
-    )
+    return None

@@ -16,7 +16,7 @@ import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from parquetry.counters import CONFLICTS, COUNTERS
 from parquetry.errors import (
@@ -29,9 +29,10 @@ from parquetry.errors import (
 )
 from parquetry.metastore.commits.committer import Committer, after_commit, task_of
 from parquetry.metastore.commits.swap_head import put_intent
+from parquetry.metastore.commits.ticket import find_commit
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.format import TOGETHER, require_format
-from parquetry.metastore.storage.head import Head, live_head, pause
+from parquetry.metastore.storage.head import Head, live_head, pause, read_head
 from parquetry.metastore.storage.intents import begin, decide, remove_record, take_effect
 from parquetry.metastore.storage.owner import Owner, active_owner
 from parquetry.metastore.transactions.prepared import CommitTask
@@ -97,13 +98,13 @@ def _committed(tasks: Sequence[CommitTask]) -> list[TableSnapshot]:
             return [Committer(tasks[0], owner).run()]
         require_format(tasks[0].store, TOGETHER)
         for attempt in range(MAX_TRIES):
-            try:
+            with contextlib.suppress(CommitAbortedError):
                 return _Together(tasks, owner).run()
-            except CommitAbortedError:
-                if attempt == MAX_TRIES - 1:
-                    raise
-                pause(attempt)
-    raise AssertionError("unreachable")
+            pause(attempt)
+    raise CommitConflictError(
+        f"Others wanted to change {_names(tasks)} so often that a transaction of these tables could not be "
+        f"committed; nothing was written: run it again."
+    )
 
 
 class _Together:
@@ -126,7 +127,7 @@ class _Together:
         """Commit, and return the versions."""
         try:
             self._prepare()
-            if decide(self._store, self._id, "committed") == "aborted":
+            if not self._decide("committed"):
                 raise self._aborted()
         except BaseException as error:
             if not self._is_committed_after(error) or not isinstance(error, Exception):
@@ -154,15 +155,35 @@ class _Together:
             CommitUnknownError: the store does not answer.
         """
         try:
-            if decide(self._store, self._id, "aborted") == "committed":
+            if self._decide("aborted"):
                 return True
         except StoreError as failure:
             if any(each.task.transaction.may_be_visible for each in self._committers):
-                raise self._unknown(failure) from error
+                raise self._unknown(f"the store fails ({failure.message.removesuffix('.')})") from error
         self._end()
         for each in self._committers:
             each.give_up(error if isinstance(error, ParquetryError) else self._aborted())
         return False
+
+    def _decide(self, fate: Literal["committed", "aborted"]) -> bool:
+        """Decide the transaction, if nobody has. Return whether it is committed.
+
+        Raises:
+            CommitUnknownError: others have ended it, and its tables have no history any more.
+            StoreError: the store failed.
+        """
+        decided = decide(self._store, self._id, fate)
+        if decided is not None or not self._heads:
+            return decided == "committed"
+        for task in self._tasks:
+            head = read_head(self._store, task.table)
+            if head is None or head.is_deleted:
+                continue
+            if find_commit(task, head) is not None:
+                return True
+            if head.oldest <= task.base.version:
+                return False
+        raise self._unknown("others have ended it, and vacuums have shortened the tables' history")
 
     def _end(self) -> None:
         """Let the decision take effect in all heads, and remove the record, as far as the store answers."""
@@ -177,17 +198,17 @@ class _Together:
 
     def _aborted(self) -> CommitAbortedError:
         return CommitAbortedError(
-            f"A transaction of {self._tables} was given up, because another writer waited too long for it, or took its "
+            f"A transaction of {_names(self._tasks)} was given up, because another writer waited too long for it, or took its "
             "author for dead; nothing was written: run it again."
         )
 
-    def _unknown(self, error: StoreError) -> CommitUnknownError:
+    def _unknown(self, why: str) -> CommitUnknownError:
         about = ", ".join(f"commit {task.id} of {task.base.label}" for task in self._tasks)
         return CommitUnknownError(
-            f"Whether a transaction of {self._tables} took place is not known, because the store fails "
-            f"({error.message.removesuffix('.')}); look for {about} in the tables' history before running it again."
+            f"Whether a transaction of {_names(self._tasks)} took place is not known, because {why}; "
+            f"look for {about} in the tables' history before running it again."
         )
 
-    @property
-    def _tables(self) -> str:
-        return " and ".join(task.base.label for task in self._tasks)
+
+def _names(tasks: Sequence[CommitTask]) -> str:
+    return " and ".join(task.base.label for task in tasks)

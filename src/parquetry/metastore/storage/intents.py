@@ -147,21 +147,23 @@ def fate_of(store: Store, transaction: bytes) -> Fate:
     return "aborted" if record is None else record.fate
 
 
-def decide(store: Store, transaction: bytes, fate: Literal["committed", "aborted"]) -> Fate:
-    """Commit or abort a transaction, unless it is decided already. Return what counts.
+def decide(store: Store, transaction: bytes, fate: Literal["committed", "aborted"]) -> Fate | None:
+    """Commit or abort a transaction, unless it is decided already.
+
+    Return what counts, or None if there is no record: then it was decided, has taken effect, and others have
+    removed its record.
 
     Raises:
         StoreError: the store failed. The transaction may be decided.
     """
     key = transaction_key(transaction)
-    while True:
-        value = store.get(key)
-        if value is None:
-            return "aborted"
+    while (value := store.get(key)) is not None:
         record = _decode(value)
         if record.fate != "pending":
             return record.fate
-        swap(store, key, value, encode(msgspec.structs.replace(record, fate=fate)))
+        if swap(store, key, value, encode(msgspec.structs.replace(record, fate=fate))):
+            return fate
+    return None
 
 
 def remove_record(store: Store, transaction: bytes) -> None:

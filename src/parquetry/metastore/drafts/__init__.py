@@ -1,0 +1,1 @@
+"""Transactions of several tables under way: a store that shows their changes to themselves alone."""

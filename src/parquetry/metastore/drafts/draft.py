@@ -1,0 +1,178 @@
+"""A transaction of several tables: statements work on a draft, and one commit makes all of it visible."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+
+from parquetry.errors import UnsupportedError
+from parquetry.metastore.cleanup.in_flight import keep_in_flight
+from parquetry.metastore.commits.together import Part, commit_together
+from parquetry.metastore.drafts.draft_store import DraftStore
+from parquetry.metastore.manifest.entries import read_files
+from parquetry.metastore.metastore import Metastore
+from parquetry.metastore.storage.head import Head
+from parquetry.metastore.storage.wire import decode_arrangement
+from parquetry.metastore.transactions import changes
+from parquetry.metastore.transactions.prepared import CommitTask
+from parquetry.metastore.transactions.transaction import Transaction
+from parquetry.metastore.versions.snapshot import TableSnapshot, load
+from parquetry.metastore.versions.visible_rows import entry_of
+
+
+class Draft:
+    """A transaction of several tables that is under way.
+
+    **What it is.** `metastore` shows all tables as they were at one moment, with what the transaction has
+    changed. Statements commit there as they do anywhere. `commit` makes one commit of it: all tables show
+    their new versions at once, or none does. Each table gets one version, however many statements changed it.
+
+    **Isolation.** Snapshot isolation: reads see the moment and the transaction's own changes. `commit` compares
+    with what others have committed since, as for one table: their appends are merged, and a change of the same
+    partition is a conflict. What statements have read counts where a statement of its own would count it.
+
+    **What it is not.** It makes, drops and renames no tables. It holds no lock, and a process that dies leaves
+    nothing but data files, which vacuum deletes.
+
+    Args:
+        metastore: of the tables.
+
+    Attributes:
+        id: names the transaction in the tables' histories.
+        metastore: the tables with the transaction's changes.
+    """
+
+    def __init__(self, metastore: Metastore) -> None:
+        self.id = os.urandom(8).hex()
+        self._real = metastore
+        self._store = DraftStore(metastore.store)
+        self.metastore = Metastore(self._store, metastore.warehouse, ownership=metastore.ownership)
+        self._gathered: dict[bytes, list[CommitTask]] = {}
+        self._alive = ExitStack()
+        self._store.gather = self._gather
+        self._ended = False
+
+    @property
+    def tables(self) -> list[str]:
+        """Return the names of the tables that the transaction has changed."""
+        return sorted(tasks[0].base.label for tasks in self._gathered.values())
+
+    def commit(self) -> list[TableSnapshot]:
+        """Make the changes of all tables visible at once, and end the transaction.
+
+        Returns:
+            The new versions, by the names of their tables.
+
+        Raises:
+            CommitConflictError: others have changed what the transaction changes or has read.
+            CommitUnknownError: the store does not answer whether the commit took place.
+            TableNotFoundError: a table was dropped meanwhile.
+            UnsupportedError: the transaction has ended.
+        """
+        self._end()
+        with self._alive:
+            parts = [self._part(table, head) for table, head in self._store.changed_heads().items()]
+            versions = commit_together(parts, self.id)
+        return sorted(versions, key=lambda version: version.label)
+
+    def rollback(self) -> None:
+        """Leave all tables as they are, and end the transaction. Vacuum deletes the files that it wrote.
+
+        Raises:
+            UnsupportedError: the transaction has ended.
+        """
+        self._end()
+        self._alive.close()
+
+    def _end(self) -> None:
+        if self._ended:
+            raise UnsupportedError(f"Transaction {self.id} has ended: begin another.")
+        self._ended = True
+
+    def _gather(self, task: CommitTask) -> None:
+        transaction = task.transaction
+        if transaction.successor is not None or transaction.batch is not None:
+            raise UnsupportedError(
+                f"{transaction.operation!r} of table {task.base.label} cannot be part of a transaction of several "
+                "tables: it replaces the table, or is a stream's; do it before the transaction or after it."
+            )
+        if task.table not in self._gathered:
+            self._alive.enter_context(keep_in_flight(self._real.store, task.table))
+        self._gathered.setdefault(task.table, []).append(task)
+
+    def _part(self, table: bytes, head: Head) -> Part:
+        """Return the changes of one table as one transaction on the version that was read."""
+        before = self._store.heads[table]
+        assert before is not None  # a draft makes no tables
+        base = load(self._real.store, table, before)
+        now = load(self.metastore.store, table, head)
+        tasks = self._gathered[table]
+        operations = list(dict.fromkeys(task.transaction.operation for task in tasks))
+        made = Transaction(base, operations[0] if len(operations) == 1 else "transaction")
+        if now.metadata != base.metadata:
+            made.set_metadata(now.metadata)
+        for key, change in _changes(base, now, tasks, sorted(self._store.changed_partitions(table))):
+            made.changes[key] = change
+        for task in tasks:
+            _take_over(made, task.transaction)
+        summary = {key: text for task in tasks for key, text in task.summary.items()}
+        if len(operations) > 1:
+            summary["operations"] = ", ".join(operations)
+        return Part(made, summary)
+
+
+def _take_over(made: Transaction, statement: Transaction) -> None:
+    """Let a table's one transaction rely on what a statement relied on."""
+    for scope in statement.scopes:
+        made.scopes.append(changes.Scope(scope.plan))
+    for read in statement.requirements.reads:
+        made.requirements.rely_on(made.base, read.plan, read.harmless)
+    made.requirements.checks += statement.requirements.checks
+    made.requirements.new_file_checks += statement.requirements.new_file_checks
+    made.requirements.keeps_name |= statement.requirements.keeps_name
+    made.records &= statement.records
+    made.removed_files.update(statement.removed_files)
+    if statement.restored_from is not None:
+        oldest = made.restored_from
+        made.restored_from = statement.restored_from if oldest is None else min(oldest, statement.restored_from)
+
+
+def _changes(
+    base: TableSnapshot, now: TableSnapshot, tasks: Sequence[CommitTask], keys: Sequence[bytes]
+) -> Iterator[tuple[bytes, changes.Change]]:
+    """Yield the changes of partitions that make a draft's version of its base.
+
+    Only appended files are appended, so that others' appends are merged with them.
+    """
+    before, after = base.visible.newest(keys), now.visible.newest(keys)
+    whole = any(task.transaction.scopes for task in tasks)
+    for key in keys:
+        appended = None if whole else _appended([task.prepared.changes.get(key) for task in tasks])
+        if appended is not None:
+            yield key, appended
+            continue
+        entry = entry_of(after.get(key))
+        if entry is None:
+            if entry_of(before.get(key)) is not None:
+                yield key, changes.Drop()
+        elif all(chunk.ticket < base.commit.next_ticket for chunk in entry.chunks):
+            yield key, changes.Restore(entry)
+        else:  # its list of files is in the draft alone
+            files = tuple(read_files(now.store, now.id, entry))
+            yield key, changes.Replace(files, entry.location, decode_arrangement(entry.arrangement))
+
+
+def _appended(made: Sequence[changes.Change | None]) -> changes.Append | None:
+    """Return one append for several to a partition, or None if there are other changes, or different ones."""
+    appends = [change for change in made if change is not None]
+    first = appends[0] if appends else None
+    if not isinstance(first, changes.Append) or any(
+        type(other) is not type(first)
+        or not isinstance(other, changes.Append)
+        or (other.location, other.arrangement) != (first.location, first.arrangement)
+        for other in appends
+    ):
+        return None
+    files = tuple(file for each in appends if isinstance(each, changes.Append) for file in each.files)
+    return type(first)(files, first.location, first.arrangement, first.only_new)

@@ -1,0 +1,244 @@
+"""A store as one transaction of several tables sees it: as it was at one moment, with the transaction's writes.
+
+Whatever writes into the metastore can write into a draft: commits take tickets, write rows and swap heads
+there as they do in the store, and later statements read them. None of it reaches the store. `drafts.draft`
+makes one commit of it.
+
+**What is kept as it was.** Rows of versions never change. Heads do, so the draft keeps each head as it first
+read it. All of them are of one moment: a table that is read later has the version of that moment, even if
+others have committed since.
+
+**What goes through.** Records of writes under way protect files from vacuum, so they belong into the store.
+So does the format row: a draft's rows may need a later format, and then so will the commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import merge
+from itertools import islice
+
+import msgspec
+
+from parquetry.errors import CommitConflictError, UnsupportedError
+from parquetry.metastore.storage import keyspace
+from parquetry.metastore.storage.clock import store_now_ms
+from parquetry.metastore.storage.head import Head, decode_head
+from parquetry.metastore.storage.model import CommitRecord
+from parquetry.metastore.storage.wire import decoder, encode
+from parquetry.metastore.transactions.prepared import CommitTask
+from parquetry.store import Clock, Condition, Fields, Groups, MemoryStore, Range, Store
+
+_THROUGH = (keyspace.FORMAT, keyspace.IN_FLIGHT)
+"""The tags of rows that a draft reads and writes in the store."""
+_FIXED = (keyspace.DATABASES, keyspace.NAMES)
+"""The tags of rows that a transaction cannot change."""
+Row = tuple[bytes, bytes]
+
+
+class DraftStore:
+    """A store with the writes of a transaction.
+
+    Args:
+        base: the store, seen with absolute locations and without checksums.
+
+    Attributes:
+        base: the store.
+        gather: called with each commit to the draft.
+        heads: the heads that the transaction has read, as they were, by the tables' ids; None for no head.
+    """
+
+    def __init__(self, base: Store) -> None:
+        self.base = base
+        self.heads: dict[bytes, Head | None] = {}
+        self._own = MemoryStore()
+        self._deleted: set[bytes] = set()
+        self._moment = store_now_ms(base)
+        self.gather: Callable[[CommitTask], None] = _refuse
+        rows = getattr(base, "rows", base)
+        if isinstance(rows, Clock):
+            self.server_time = rows.server_time
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether `scan_ranges` tests conditions and leaves out rows that do not satisfy them."""
+        return self.base.leaves_out
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of a key, or None if the row is absent."""
+        return self.get_many([key])[0]
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return the values of keys, in the order of the keys."""
+        found = {key: self._own.get(key) for key in keys if key[:1] not in _THROUGH}
+        for key in keys:
+            if key[:1] == keyspace.HEADS and found[key] is None and key not in self._deleted:
+                found[key] = self._head(key)
+        missing = [
+            key
+            for key in keys
+            if found.get(key) is None and key not in self._deleted and key[:1] != keyspace.HEADS
+        ]
+        if missing:
+            found.update(zip(missing, self.base.get_many(missing), strict=True))
+        return [found[key] for key in keys]
+
+    def scan(
+        self, start: bytes, stop: bytes | None, *, limit: int | None = None, reverse: bool = False
+    ) -> Iterator[Row]:
+        """Yield the rows with start <= key < stop in key order, or from the greatest key down if `reverse`."""
+        theirs = self.base.scan(start, stop, reverse=reverse)
+        ours = self._own.scan(start, stop, reverse=reverse)
+        rows = self._together(theirs, ours, reverse=reverse)
+        yield from islice(rows, limit)
+
+    def scan_ranges(
+        self,
+        ranges: Sequence[Range],
+        *,
+        limit: int | None = None,
+        each: int | None = None,
+        where: Condition | None = None,
+        groups: Groups | None = None,
+    ) -> Iterator[Row]:
+        """Yield the rows of disjoint ranges. It may yield more than `each` and `groups` ask for."""
+        # A row that the draft has deleted may be the one row of its group that the store would give.
+        theirs = self.base.scan_ranges(ranges, where=where, groups=None if self._deleted else groups)
+        ours = self._own.scan_ranges(ranges)
+        yield from islice(self._together(theirs, ours), limit)
+
+    def put_many(self, rows: Iterable[Row], fields: Fields | None = None) -> bool:
+        """Write rows."""
+        through: list[Row] = []
+        own: list[Row] = []
+        for row in rows:
+            self._require_allowed(row[0])
+            (through if row[0][:1] in _THROUGH else own).append(row)
+        self._own.put_many(own, fields)
+        self._deleted.difference_update(key for key, _ in own)
+        return self.base.put_many(through, fields) if through else False
+
+    def delete_many(self, keys: Iterable[bytes]) -> None:
+        """Remove rows."""
+        through: list[bytes] = []
+        for key in keys:
+            self._require_allowed(key)
+            if key[:1] in _THROUGH:
+                through.append(key)
+            else:
+                self._deleted.add(key)
+                self._own.delete_many([key])
+        if through:
+            self.base.delete_many(through)
+
+    def compare_and_set(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:
+        """Write a row if it now has the expected value."""
+        if key[:1] in _THROUGH:
+            return self.base.compare_and_set(key, expected, value)
+        if self.get(key) != expected:
+            return False
+        if value is None:
+            self.delete_many([key])
+        else:
+            self.put_many([(key, value)])
+        return True
+
+    def close(self) -> None:
+        """The store stays open for others."""
+
+    def changed_heads(self) -> dict[bytes, Head]:
+        """Return the heads of the tables that the transaction has committed to, by the tables' ids."""
+        heads = {}
+        for key, value in self._own.scan(*keyspace.prefix_range(keyspace.HEADS)):
+            table, head = key[len(keyspace.HEADS) :], decode_head(value)
+            before = self.heads.get(table)
+            if before is None or before.commit.id != head.commit.id:
+                heads[table] = head
+        return heads
+
+    def changed_partitions(self, table: bytes) -> set[bytes]:
+        """Return the keys of the partitions of a table that the transaction has written rows of."""
+        prefix = keyspace.partition_prefix(table)
+        rows = self._own.scan(*keyspace.prefix_range(prefix))
+        return {key[len(prefix) : -keyspace.TICKET_BYTES] for key, _ in rows}
+
+    def _head(self, key: bytes) -> bytes | None:
+        """Return the head of a table at the transaction's moment, and keep it."""
+        table = key[len(keyspace.HEADS) :]
+        if table not in self.heads:
+            self.heads[table] = self._read_head(key)
+        kept = self.heads[table]
+        return None if kept is None else encode(kept)
+
+    def _read_head(self, key: bytes) -> Head | None:
+        others = {keyspace.HEADS + table: head for table, head in self.heads.items()}
+        while True:
+            now = store_now_ms(self.base)
+            value = self.base.get(key)
+            *theirs, again = self.base.get_many([*others, key])
+            if value != again:
+                continue
+            if all(_is_same(value_now, head) for value_now, head in zip(theirs, others.values(), strict=True)):
+                self._moment = now  # nothing that was read has changed until now
+                return None if value is None else decode_head(value)
+            return None if value is None else self._earlier(key, decode_head(value))
+
+    def _earlier(self, key: bytes, head: Head) -> Head | None:
+        """Return a head as it was at the transaction's moment.
+
+        Raises:
+            CommitConflictError: a vacuum has removed that version.
+        """
+        if head.commit.committed_at <= self._moment:
+            return head
+        prefix = keyspace.COMMITS + key[len(keyspace.HEADS) :]
+        rows = self.base.scan(*keyspace.prefix_range(prefix), reverse=True)
+        for _, row in rows:
+            commit: CommitRecord = decoder(CommitRecord).decode(row)
+            if commit.version >= head.oldest and commit.committed_at <= self._moment:
+                return msgspec.structs.replace(head, commit=commit, newest=b"")
+        if head.oldest > 0:
+            raise CommitConflictError(
+                f"Table {head.database}.{head.name} has no version any more of the moment that the transaction reads: "
+                "a vacuum took it; roll the transaction back and run it again."
+            )
+        return None  # the table was made later
+
+    def _together(
+        self, theirs: Iterator[Row], ours: Iterator[Row], *, reverse: bool = False
+    ) -> Iterator[Row]:
+        """Yield the rows of the store and of the draft in the order of their keys; the draft's count."""
+        last = None
+        ordered = merge(
+            ((key, 1, value) for key, value in theirs),
+            ((key, 0, value) for key, value in ours),
+            key=lambda row: (row[0], -row[1] if reverse else row[1]),
+            reverse=reverse,
+        )
+        for key, whose, value in ordered:
+            if key == last or (whose and key in self._deleted):
+                continue
+            last = key
+            if whose and key[:1] == keyspace.HEADS:
+                kept = self._head(key)
+                if kept is not None:
+                    yield key, kept
+            else:
+                yield key, value
+
+    def _require_allowed(self, key: bytes) -> None:
+        if key[:1] in _FIXED:
+            raise UnsupportedError(
+                "A transaction of several tables changes rows and properties of tables that are there: make, drop and "
+                "rename tables, views and databases before it or after it."
+            )
+
+
+def _is_same(value: bytes | None, head: Head | None) -> bool:
+    if value is None or head is None:
+        return value is None and head is None
+    return decode_head(value).commit.id == head.commit.id
+
+
+def _refuse(task: CommitTask) -> None:
+    raise UnsupportedError(f"Table {task.base.label} is part of a transaction that has ended: begin another.")
