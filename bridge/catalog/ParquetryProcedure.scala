@@ -40,13 +40,21 @@ class CalledProcedure(ref: CatalogRef, answer: ProcedureAnswer) extends BoundPro
   override def call(input: InternalRow): util.Iterator[Scan] = {
     val schema = StructType(parameters.map(p => StructField(p.name(), p.dataType())))
     val current = SparkSession.active.sessionState.catalogManager
-    val result = ref.ask("call", "name" -> JString(name()),
+    val result = try ref.ask("call", "name" -> JString(name()),
       "arguments" -> JObject(schema.fieldNames.toList.zip(arguments(input, schema))),
       "current_catalog" -> JString(current.currentCatalog.name()),
       "current_namespace" -> Json.strings(current.currentNamespace)).as[CallAnswer]
+    catch { case error: Throwable if ref.transaction.isDefined && ends(name()) =>
+      ref.transaction = None
+      throw error
+    }
+    result.transaction.foreach(id => ref.transaction = Some(id).filter(_.nonEmpty))
     Cached.refresh(ref, result.changed)
     Iterator[Scan](new RowsScan(result.schema, result.sparkRows, name())).asJava
   }
+
+  /** Whether a procedure ends the session's transaction of several tables, even by an error. */
+  private def ends(procedure: String): Boolean = procedure == "commit" || procedure == "rollback"
 
   private def arguments(input: InternalRow, schema: StructType): List[JValue] =
     schema.fields.zipWithIndex.toList.map { case (f, i) =>

@@ -54,7 +54,7 @@ abstract class PlannerCatalog
 
   override def loadRelation(ident: Identifier): Relation =
     if (ident.namespace().length != 1) load(ident)
-    else descriptions.newest(ident) match {
+    else descriptions.newest(ident).filter(_ => ref.transaction.isEmpty) match {
       case Some(newest) => described(newest, LoadsTogether.skip(LoadedName(this, ident)))
       case None =>
         val (loaded, group) = LoadsTogether.load(LoadedName(this, ident))(ask)

@@ -279,7 +279,8 @@ case class ParameterAnswer(name: String, `type`: String, comment: String, defaul
  * The rows that a procedure returned; `changed` is the database and name of a table that it gave a new
  * version.
  */
-case class CallAnswer(schema: StructType, rows: Array[Array[String]], changed: Option[Seq[String]]) {
+case class CallAnswer(
+    schema: StructType, rows: Array[Array[String]], changed: Option[Seq[String]], transaction: Option[String]) {
   def sparkRows: Array[InternalRow] = Json.toRows(rows, schema)
 }
 

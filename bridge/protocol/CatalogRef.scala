@@ -12,8 +12,12 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** A catalog as the planner knows it: its name in the session, and the options of its configuration. */
 case class CatalogRef(name: String, options: CaseInsensitiveStringMap) {
-  /** The options as questions have them, without passwords. */
-  private[protocol] lazy val shownOptions: JObject = Json.strings(HiddenOptions.hidden(options.asScala.toMap))
+  private lazy val ownOptions: JObject = Json.strings(HiddenOptions.hidden(options.asScala.toMap))
+  /** The options as questions have them: without passwords, and with the transaction under way. */
+  private[protocol] def shownOptions: JObject = transaction.fold(ownOptions)(id => JObject(ownOptions.obj :+ ("transaction" -> JString(id))))
+
+  /** The id of the session's transaction of several tables, which all questions name while it is under way. */
+  @volatile var transaction: Option[String] = None
   def ask(op: String, fields: JField*): PlannerAnswer = Bridge.ask(this, op, fields: _*)
   def question(op: String, fields: JField*): PlannerQuestion = new PlannerQuestion(this, op, fields)
   def question(op: String, list: EncodedList, fields: JField*): PlannerQuestion = new PlannerQuestion(this, op, fields, Some(list))

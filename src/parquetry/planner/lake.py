@@ -21,6 +21,7 @@ from parquetry.identifiers import column_lists_text, join_name, parse_name, path
 from parquetry.layout import logical_schema, physical_schema
 from parquetry.locations import warehouse_location
 from parquetry.metastore import (
+    Draft,
     Metastore,
     Replacement,
     StagedTable,
@@ -69,10 +70,16 @@ class Lake:
         estimates: about versions of tables, by subject.
         staged: tables that Spark is filling before they get their names, by id.
         warned: ids of tables whose overwrites the log has warned of.
+        draft: the transaction of several tables whose view this is, or None.
+        drafts: the transactions under way of all sessions, by their ids.
     """
 
-    def __init__(self, name: str, metastore: Metastore, engine: Engine) -> None:
+    def __init__(
+        self, name: str, metastore: Metastore, engine: Engine, *, draft: Draft | None = None
+    ) -> None:
         self.name = name
+        self.draft = draft
+        self.drafts: dict[str, Lake] = {}
         self.metastore = metastore
         self.locations = TableLocations(metastore)
         self.engine = engine
@@ -119,6 +126,25 @@ class Lake:
         warehouse.
         """
         return metastore_file(self.metastore) != self._file
+
+    def begin(self) -> Draft:
+        """Begin a transaction of several tables."""
+        draft = Draft(self.metastore)
+        self.drafts[draft.id] = Lake(self.name, draft.metastore, self.engine, draft=draft)
+        return draft
+
+    def of_transaction(self, id: str) -> Lake:
+        """Return the catalog as a transaction of several tables sees it.
+
+        Raises:
+            UnsupportedError: the planner does not know it.
+        """
+        if (found := self.drafts.get(id)) is None:
+            raise UnsupportedError(
+                f"Transaction {id} of catalog {self.name} is lost, because the planner's process has ended; nothing of it was "
+                f"committed: CALL {self.name}.system.rollback(), and run its statements again."
+            )
+        return found
 
     @property
     def time_zone(self) -> str:

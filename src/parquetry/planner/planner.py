@@ -22,6 +22,7 @@ from parquetry.planner import metadata_tables, statements, tracing
 from parquetry.planner.engine import Engine, Failure
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures import analyze, calls
+from parquetry.planner.procedures.transactions import TRANSACTION_OPTION
 from parquetry.planner.protocol import answers, codec, questions
 from parquetry.planner.scans import estimates, joins, scans
 from parquetry.planner.streams import streams
@@ -185,11 +186,13 @@ class Planner:
         return question, codec.encode(failure)
 
     def _lake(self, question: questions.CatalogQuestion) -> Lake:
-        key = (question.catalog, tuple(sorted(question.options.items())))
+        options = dict(question.options)
+        transaction = options.pop(TRANSACTION_OPTION, None)
+        key = (question.catalog, tuple(sorted(options.items())))
         lake = self._lakes.get(key)
         if lake is None or lake.is_removed:
             with self._opening:
                 lake = self._lakes.get(key)
                 if lake is None or lake.is_removed:
-                    lake = self._lakes[key] = Lake.open(question.catalog, question.options, self._engine)
-        return lake
+                    lake = self._lakes[key] = Lake.open(question.catalog, options, self._engine)
+        return lake if transaction is None else lake.of_transaction(transaction)

@@ -46,7 +46,6 @@ import contextlib
 import logging
 import os
 from collections.abc import Callable, Mapping
-from typing import Protocol, cast
 
 from parquetry.counters import COMMITS, CONFLICTS, COUNTERS
 from parquetry.errors import CommitConflictError, CommitUnknownError, ParquetryError, TableNotFoundError
@@ -62,6 +61,7 @@ from parquetry.metastore.storage.format import require_format
 from parquetry.metastore.storage.head import Head, pause, read_head
 from parquetry.metastore.storage.model import CommitRecord, TableMetadata, Totals
 from parquetry.metastore.storage.owner import Owner, active_owner, uptime_s
+from parquetry.metastore.transactions.gathering import draft_of
 from parquetry.metastore.transactions.prepared import (
     CommitTask,
     prepare,
@@ -137,6 +137,8 @@ def commit(transaction: Transaction, summary: Mapping[str, str] | None = None) -
     if isinstance(transaction.base, Successor):
         transaction.base.gather(transaction, summary or {})
         return transaction.base
+    if (draft := draft_of(transaction.base)) is not None:
+        draft.require_possible(transaction)
     task = task_of(transaction, summary or {})
     if task is None:
         return transaction.base
@@ -169,21 +171,6 @@ def task_of(transaction: Transaction, summary: Mapping[str, str]) -> CommitTask 
         _require_base(transaction)
         raise
     return CommitTask(os.urandom(8).hex(), prepared, removed_rows, arranged, dict(summary))
-
-
-class DraftRows(Protocol):
-    """The rows of a transaction of several tables that is under way; see `metastore.drafts`."""
-
-    @property
-    def gather(self) -> Callable[[CommitTask], None]:
-        """Return the function that is called with each commit to the draft."""
-        ...
-
-
-def draft_of(table: TableSnapshot) -> DraftRows | None:
-    """Return the draft that a version belongs to, or None if it is a version for everyone."""
-    rows = getattr(table.store, "rows", None)
-    return cast(DraftRows, rows) if hasattr(rows, "gather") else None
 
 
 def after_commit(task: CommitTask, version: TableSnapshot) -> None:

@@ -13,6 +13,7 @@ it is tried again, with new tickets.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -38,6 +39,8 @@ from parquetry.metastore.storage.owner import Owner, active_owner
 from parquetry.metastore.transactions.prepared import CommitTask
 from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.versions.snapshot import TableSnapshot
+
+_LOG = logging.getLogger("parquetry")
 
 MAX_TRIES = 5
 """How often a transaction is tried if others abort it."""
@@ -186,11 +189,13 @@ class _Together:
         raise self._unknown("others have ended it, and vacuums have shortened the tables' history")
 
     def _end(self) -> None:
-        """Let the decision take effect in all heads, and remove the record, as far as the store answers."""
-        with contextlib.suppress(StoreError):  # others do the rest when they come upon it
+        """Let the decision take effect in all heads, and remove the record, as far as possible."""
+        try:
             for task in self._tasks:
                 take_effect(self._store, task.table, self._id)
             remove_record(self._store, self._id)
+        except Exception as error:  # noqa: BLE001  # whatever it is, the transaction is decided
+            _LOG.info("A transaction of %s is left to others to finish: %s", _names(self._tasks), error)
 
     def _head_of(self, committer: Committer) -> Head:
         base = committer.task.base

@@ -13,6 +13,7 @@ from parquetry.metastore.deletion.owned_files import OwnedFiles, is_data, record
 from parquetry.metastore.deletion.unfinished_uploads import end_uploads
 from parquetry.metastore.storage.head import Head, read_head
 from parquetry.metastore.storage.keyspace import metadata_key
+from parquetry.metastore.transactions.gathering import draft_of
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
 from parquetry.store import Store
@@ -176,7 +177,12 @@ def purge(table: TableSnapshot, locations: Iterable[str]) -> list[str]:
 
 
 def _purge(table: TableSnapshot, locations: Callable[[], Iterable[str]], everything: bool) -> list[str]:
-    """Delete files that no version needs. The commit is made: no error may reach the statement's caller."""
+    """Delete files that no version needs. The commit is made: no error may reach the statement's caller.
+
+    In a transaction of several tables, nothing is deleted: the versions for everyone still need the files.
+    """
+    if draft_of(table) is not None:
+        return []
     try:
         return _delete_unneeded(table, locations(), everything)
     except Exception as error:  # noqa: BLE001  # whatever a file system or the store does, the commit holds

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 
 from parquetry.errors import UnsupportedError
-from parquetry.metastore.cleanup.in_flight import keep_in_flight
 from parquetry.metastore.commits.together import Part, commit_together
 from parquetry.metastore.drafts.draft_store import DraftStore
 from parquetry.metastore.manifest.entries import read_files
@@ -48,15 +46,11 @@ class Draft:
         self._real = metastore
         self._store = DraftStore(metastore.store)
         self.metastore = Metastore(self._store, metastore.warehouse, ownership=metastore.ownership)
-        self._gathered: dict[bytes, list[CommitTask]] = {}
-        self._alive = ExitStack()
-        self._store.gather = self._gather
-        self._ended = False
 
     @property
     def tables(self) -> list[str]:
         """Return the names of the tables that the transaction has changed."""
-        return sorted(tasks[0].base.label for tasks in self._gathered.values())
+        return sorted(tasks[0].base.label for tasks in self._store.gathered.values())
 
     def commit(self) -> list[TableSnapshot]:
         """Make the changes of all tables visible at once, and end the transaction.
@@ -71,7 +65,7 @@ class Draft:
             UnsupportedError: the transaction has ended.
         """
         self._end()
-        with self._alive:
+        with self._store.alive:
             parts = [self._part(table, head) for table, head in self._store.changed_heads().items()]
             versions = commit_together(parts, self.id)
         return sorted(versions, key=lambda version: version.label)
@@ -83,23 +77,12 @@ class Draft:
             UnsupportedError: the transaction has ended.
         """
         self._end()
-        self._alive.close()
+        self._store.alive.close()
 
     def _end(self) -> None:
-        if self._ended:
+        if self._store.is_over:
             raise UnsupportedError(f"Transaction {self.id} has ended: begin another.")
-        self._ended = True
-
-    def _gather(self, task: CommitTask) -> None:
-        transaction = task.transaction
-        if transaction.successor is not None or transaction.batch is not None:
-            raise UnsupportedError(
-                f"{transaction.operation!r} of table {task.base.label} cannot be part of a transaction of several "
-                "tables: it replaces the table, or is a stream's; do it before the transaction or after it."
-            )
-        if task.table not in self._gathered:
-            self._alive.enter_context(keep_in_flight(self._real.store, task.table))
-        self._gathered.setdefault(task.table, []).append(task)
+        self._store.is_over = True
 
     def _part(self, table: bytes, head: Head) -> Part:
         """Return the changes of one table as one transaction on the version that was read."""
@@ -107,7 +90,7 @@ class Draft:
         assert before is not None  # a draft makes no tables
         base = load(self._real.store, table, before)
         now = load(self.metastore.store, table, head)
-        tasks = self._gathered[table]
+        tasks = self._store.gathered[table]
         operations = list(dict.fromkeys(task.transaction.operation for task in tasks))
         made = Transaction(base, operations[0] if len(operations) == 1 else "transaction")
         if now.metadata != base.metadata:
@@ -135,7 +118,9 @@ def _take_over(made: Transaction, statement: Transaction) -> None:
     made.removed_files.update(statement.removed_files)
     if statement.restored_from is not None:
         oldest = made.restored_from
-        made.restored_from = statement.restored_from if oldest is None else min(oldest, statement.restored_from)
+        made.restored_from = (
+            statement.restored_from if oldest is None else min(oldest, statement.restored_from)
+        )
 
 
 def _changes(

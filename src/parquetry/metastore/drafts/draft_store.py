@@ -14,19 +14,23 @@ So does the format row: a draft's rows may need a later format, and then so will
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from heapq import merge
 from itertools import islice
 
 import msgspec
 
 from parquetry.errors import CommitConflictError, UnsupportedError
+from parquetry.metastore.cleanup.in_flight import keep_in_flight
 from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Head, decode_head
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.storage.wire import decoder, encode
+from parquetry.metastore.transactions.gathering import require_no_draft
 from parquetry.metastore.transactions.prepared import CommitTask
+from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.store import Clock, Condition, Fields, Groups, MemoryStore, Range, Store
 
 _THROUGH = (keyspace.FORMAT, keyspace.IN_FLIGHT)
@@ -44,7 +48,9 @@ class DraftStore:
 
     Attributes:
         base: the store.
-        gather: called with each commit to the draft.
+        gathered: the commits to the draft, by the tables' ids.
+        alive: keeps the files of the transaction from vacuum, until it is closed.
+        is_over: whether the transaction has ended.
         heads: the heads that the transaction has read, as they were, by the tables' ids; None for no head.
     """
 
@@ -54,7 +60,9 @@ class DraftStore:
         self._own = MemoryStore()
         self._deleted: set[bytes] = set()
         self._moment = store_now_ms(base)
-        self.gather: Callable[[CommitTask], None] = _refuse
+        self.gathered: dict[bytes, list[CommitTask]] = {}
+        self.is_over = False
+        self.alive = ExitStack()
         rows = getattr(base, "rows", base)
         if isinstance(rows, Clock):
             self.server_time = rows.server_time
@@ -137,6 +145,8 @@ class DraftStore:
             return self.base.compare_and_set(key, expected, value)
         if self.get(key) != expected:
             return False
+        if key[:1] == keyspace.HEADS:
+            _require_same_table(expected, value)
         if value is None:
             self.delete_many([key])
         else:
@@ -145,6 +155,25 @@ class DraftStore:
 
     def close(self) -> None:
         """The store stays open for others."""
+
+    def require_possible(self, transaction: Transaction) -> None:
+        """Make sure that changes of one table can be part of the transaction.
+
+        Raises:
+            UnsupportedError: they replace the table or are a stream's, or the transaction has ended.
+        """
+        if self.is_over:
+            raise UnsupportedError(
+                f"Table {transaction.base.label} was read in a transaction that has ended: read it again."
+            )
+        if transaction.successor is not None or transaction.batch is not None:
+            require_no_draft(transaction.base, f"{transaction.operation!r}")
+
+    def gather(self, task: CommitTask) -> None:
+        """Note a commit to the draft, and keep the table's new files from vacuum."""
+        if task.table not in self.gathered:
+            self.alive.enter_context(keep_in_flight(self.base, task.table))
+        self.gathered.setdefault(task.table, []).append(task)
 
     def changed_heads(self) -> dict[bytes, Head]:
         """Return the heads of the tables that the transaction has committed to, by the tables' ids."""
@@ -178,7 +207,9 @@ class DraftStore:
             *theirs, again = self.base.get_many([*others, key])
             if value != again:
                 continue
-            if all(_is_same(value_now, head) for value_now, head in zip(theirs, others.values(), strict=True)):
+            if all(
+                _is_same(value_now, head) for value_now, head in zip(theirs, others.values(), strict=True)
+            ):
                 self._moment = now  # nothing that was read has changed until now
                 return None if value is None else decode_head(value)
             return None if value is None else self._earlier(key, decode_head(value))
@@ -228,10 +259,7 @@ class DraftStore:
 
     def _require_allowed(self, key: bytes) -> None:
         if key[:1] in _FIXED:
-            raise UnsupportedError(
-                "A transaction of several tables changes rows and properties of tables that are there: make, drop and "
-                "rename tables, views and databases before it or after it."
-            )
+            raise _refusal()
 
 
 def _is_same(value: bytes | None, head: Head | None) -> bool:
@@ -240,5 +268,17 @@ def _is_same(value: bytes | None, head: Head | None) -> bool:
     return decode_head(value).commit.id == head.commit.id
 
 
-def _refuse(task: CommitTask) -> None:
-    raise UnsupportedError(f"Table {task.base.label} is part of a transaction that has ended: begin another.")
+def _require_same_table(before: bytes | None, after: bytes | None) -> None:
+    """Make sure that a head stays the head of a table of the same name."""
+    if before is None or after is None:
+        raise _refusal()
+    was, now = decode_head(before), decode_head(after)
+    if (was.state, was.token, was.renaming) != (now.state, now.token, now.renaming):
+        raise _refusal()
+
+
+def _refusal() -> UnsupportedError:
+    return UnsupportedError(
+        "A transaction of several tables changes rows and properties of tables that are there: make, drop and rename "
+        "tables, views and databases before it or after it."
+    )

@@ -47,6 +47,7 @@ from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Head, live_head
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.storage.scrub import scrub
+from parquetry.metastore.transactions.gathering import require_no_draft
 from parquetry.metastore.vacuuming.clocks import HOUR_MS, Clocks, FileAges, grace_of
 from parquetry.metastore.vacuuming.delete_files import FileDeletion
 from parquetry.metastore.vacuuming.delete_rows import UnneededRows, forget_tickets
@@ -93,6 +94,7 @@ def vacuum(
         CommitConflictError: others keep committing; no data is lost, run it again.
         ForeignWarehouseError: the warehouse belongs to another metastore.
     """
+    require_no_draft(table, "A vacuum")
     if not dry_run:
         ownership_of(table.store).require(now=True)
     clocks = _read_clocks(table, force)

@@ -13,12 +13,13 @@ from parquetry.metastore import TableSnapshot
 from parquetry.operations import OPERATIONS, Operation
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.signature import Rows, converted, parameters, result_rows, result_schema
+from parquetry.planner.procedures.transactions import NEW, session_transaction, transaction_operation
 from parquetry.planner.protocol import answers, questions
 from parquetry.progress import progress_bar
 
 
-def _operation(name: str, catalog: str) -> Operation:
-    operation = OPERATIONS.get(name.lower())
+def _operation(lake: Lake, name: str, catalog: str) -> Operation:
+    operation = transaction_operation(lake, name.lower()) or OPERATIONS.get(name.lower())
     if operation is None:
         known = f"known are {', '.join(sorted(OPERATIONS))}."
         answer = procedure_answer(name, part_text(catalog))
@@ -28,12 +29,12 @@ def _operation(name: str, catalog: str) -> Operation:
 
 def listed(_lake: Lake, _q: questions.ListProcedures) -> answers.NameList:
     """Return the names of the procedures."""
-    return answers.NameList(sorted(OPERATIONS))
+    return answers.NameList(sorted({*OPERATIONS, *NEW}))
 
 
-def load(_lake: Lake, q: questions.LoadProcedure) -> answers.ProcedureSignature:
+def load(lake: Lake, q: questions.LoadProcedure) -> answers.ProcedureSignature:
     """Return a procedure's name, description and parameters."""
-    operation = _operation(q.name, q.catalog)
+    operation = _operation(lake, q.name, q.catalog)
     if q.namespace != ["system"]:
         raise UnsupportedError(
             f"Procedures are in the namespace system: CALL {q.catalog}.system.{q.name}(…)."
@@ -43,7 +44,7 @@ def load(_lake: Lake, q: questions.LoadProcedure) -> answers.ProcedureSignature:
 
 def call(lake: Lake, q: questions.Call) -> answers.Called:
     """Run a procedure."""
-    operation = _operation(q.name, q.catalog)
+    operation = _operation(lake, q.name, q.catalog)
     for parameter in parameters(operation):
         if parameter.default is None and q.arguments.get(parameter.name) is None:
             raise UnsupportedError(
@@ -52,7 +53,8 @@ def call(lake: Lake, q: questions.Call) -> answers.Called:
             )
     name = q.arguments.get("table")
     if not isinstance(name, str):
-        return answers.Called(result_schema(operation), _rows(lake, operation, q.arguments), None)
+        rows = _rows(lake, operation, q.arguments)
+        return answers.Called(result_schema(operation), rows, None, session_transaction(operation, rows))
     table = lake.qualified(name, q.current_catalog, q.current_namespace)
     before = lake.find(table)
     rows = _rows(lake, operation, {**q.arguments, "table": table})

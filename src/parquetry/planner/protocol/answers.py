@@ -500,11 +500,14 @@ class Called(Answer, frozen=True):
         schema: of the rows.
         rows: text. Numbers and timestamps (microseconds) are written in digits.
         changed: database and name of the table if its version changed, so that Spark drops its cached data.
+        transaction: the transaction of several tables that the session has from now on, empty for none; None
+            if that does not change.
     """
 
     schema: dict[str, Any]
     rows: list[Values]
     changed: list[str] | None
+    transaction: str | None = None
 
 
 class Error(msgspec.Struct, frozen=True):

@@ -1,0 +1,46 @@
+"""What commits to a draft do instead of what follows a commit that all can see; see `metastore.drafts`."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from parquetry.errors import UnsupportedError
+from parquetry.metastore.transactions.prepared import CommitTask
+from parquetry.metastore.transactions.transaction import Transaction
+from parquetry.metastore.versions.snapshot import TableSnapshot
+
+
+@runtime_checkable
+class DraftRows(Protocol):
+    """The rows of a transaction of several tables that is under way."""
+
+    def require_possible(self, transaction: Transaction) -> None:
+        """Make sure that changes of one table can be part of the transaction.
+
+        Raises:
+            UnsupportedError: they cannot.
+        """
+        ...
+
+    def gather(self, task: CommitTask) -> None:
+        """Note a commit to the draft."""
+        ...
+
+
+def draft_of(table: TableSnapshot) -> DraftRows | None:
+    """Return the draft that a version belongs to, or None if it is a version for everyone."""
+    rows = getattr(table.store, "rows", None)
+    return rows if isinstance(rows, DraftRows) else None
+
+
+def require_no_draft(table: TableSnapshot, what: str) -> None:
+    """Make sure that an operation does not work on the draft of a transaction.
+
+    Raises:
+        UnsupportedError: the version belongs to a draft.
+    """
+    if draft_of(table) is not None:
+        raise UnsupportedError(
+            f"{what} of table {table.label} cannot be part of a transaction of several tables: do it before the "
+            "transaction or after it."
+        )

@@ -1,0 +1,209 @@
+"""Transactions of several tables: their own view while they are under way, and one commit at the end."""
+
+from __future__ import annotations
+
+import random
+
+import msgspec
+import pytest
+
+from parquetry.errors import CommitConflictError, TableNotFoundError, UnsupportedError
+from parquetry.metastore import Draft, Metastore, TableSnapshot, Transaction
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.vacuuming.vacuum import vacuum
+from parquetry.store import MemoryStore, Store
+from tests.support.effort import examples
+from tests.support.stores.metastores import content, file, metadata
+
+TABLES = ("t", "u")
+
+
+def new_metastore(store: Store | None = None) -> Metastore:
+    """Return a metastore with two tables, each with a file in partition (1, a) and one in (2, b)."""
+    metastore = Metastore(store or MemoryStore(), "/lake")
+    for name in TABLES:
+        transaction = Transaction(metastore.create_table("default", name, metadata()), "append")
+        transaction.append((1, "a"), [file("a")])
+        transaction.append((2, "b"), [file("b")])
+        commit(transaction)
+    return metastore
+
+
+def write(metastore: Metastore, table: str, change: str, name: str = "x", d: int = 1) -> TableSnapshot:
+    """Do what one statement does: `append`, `overwrite`, `drop`, `overwrite all` or `comment`."""
+    base = metastore.table("default", table)
+    transaction, values = Transaction(base, change), (d, "ab"[d - 1])
+    if change == "append":
+        transaction.append(values, [file(name)])
+    elif change == "overwrite":
+        transaction.replace(values, [file(name)])
+    elif change == "drop":
+        if base.partition(values) is None:
+            return base
+        transaction.drop(values)
+    elif change == "overwrite all":
+        transaction.replace_where(None)
+        transaction.append(values, [file(name)])
+    elif change == "comment":
+        transaction.set_metadata(msgspec.structs.replace(base.metadata, comment=name))
+    return commit(transaction)
+
+
+def contents(metastore: Metastore) -> list[object]:
+    """Return the files and the comment of each table."""
+    tables = [metastore.table("default", name) for name in TABLES]
+    return [(content(table), table.metadata.comment, table.totals) for table in tables]
+
+
+def test_others_see_nothing_before_the_commit() -> None:
+    """Statements see their own changes; others see all of them after the commit, as one version a table."""
+    metastore = new_metastore()
+    before = contents(metastore)
+    draft = Draft(metastore)
+    write(draft.metastore, "t", "append")
+    write(draft.metastore, "t", "overwrite", "y", 2)
+    write(draft.metastore, "u", "drop")
+    assert contents(metastore) == before
+    mine = contents(draft.metastore)
+    assert draft.tables == ["default.t", "default.u"]
+    versions = draft.commit()
+    assert contents(metastore) == mine
+    assert [(version.label, version.version, version.operation) for version in versions] == [
+        ("default.t", 2, "transaction"), ("default.u", 2, "drop"),
+    ]  # fmt: skip
+    assert versions[0].commit.summary == {"operations": "append, overwrite", "transaction": draft.id}
+
+
+def test_a_rollback_leaves_the_store_as_it_was() -> None:
+    """A transaction that is given up, or whose process dies, leaves no row in the store."""
+    store = MemoryStore()
+    metastore = new_metastore(store)
+    rows = dict(store.scan(b"", None))
+    draft = Draft(metastore)
+    write(draft.metastore, "t", "append")
+    write(draft.metastore, "u", "comment")
+    assert dict(store.scan(b"", None)) == rows
+    draft.rollback()
+    assert dict(store.scan(b"", None)) == rows
+    with pytest.raises(UnsupportedError, match="has ended: begin another"):
+        draft.commit()
+    with pytest.raises(UnsupportedError, match="was read in a transaction that has ended"):
+        write(draft.metastore, "t", "append")
+
+
+def test_all_reads_are_of_one_moment() -> None:
+    """A table that is read later is read as it was when the first was, even if others have committed since."""
+    metastore = new_metastore()
+    draft = Draft(metastore)
+    draft.metastore.table("default", "t")
+    for name in TABLES:
+        _later(metastore, name)
+    assert "theirs" not in content(draft.metastore.table("default", "u"))[1, "a"]
+    fresh = Draft(metastore)
+    assert "theirs" in content(fresh.metastore.table("default", "u"))[1, "a"]
+
+
+def _later(metastore: Metastore, name: str) -> None:
+    """Append at a time that a clock of milliseconds can tell from the time before."""
+    before = metastore.table("default", name).committed_at
+    while write(metastore, name, "append", "theirs").committed_at == before:
+        pass
+
+
+def test_appends_of_others_are_merged() -> None:
+    """Others' appends to the same partition stay, as with a statement of its own."""
+    metastore = new_metastore()
+    draft = Draft(metastore)
+    write(draft.metastore, "t", "append", "x1")
+    write(draft.metastore, "t", "append", "x2")
+    write(metastore, "t", "append", "theirs")
+    draft.commit()
+    assert content(metastore.table("default", "t"))[1, "a"] == ["a", "theirs", "x1", "x2"]
+
+
+@pytest.mark.parametrize("mine", ["overwrite", "drop", "overwrite all"])
+def test_changes_of_the_same_partition_conflict(mine: str) -> None:
+    """What others have changed in one table keeps all tables as they are; the error names it."""
+    metastore = new_metastore()
+    draft = Draft(metastore)
+    write(draft.metastore, "t", mine)
+    write(draft.metastore, "u", "append")
+    write(metastore, "t", "append", "theirs")
+    theirs = contents(metastore)
+    with pytest.raises(CommitConflictError, match=r"Table default\.t: partition d=1/s=a was changed"):
+        draft.commit()
+    assert contents(metastore) == theirs
+
+
+def test_other_partitions_of_others_stay() -> None:
+    """A change of another partition is no conflict."""
+    metastore = new_metastore()
+    draft = Draft(metastore)
+    write(draft.metastore, "t", "overwrite", "x")
+    write(draft.metastore, "u", "append")
+    write(metastore, "t", "overwrite", "theirs", 2)
+    draft.commit()
+    assert content(metastore.table("default", "t")) == {(1, "a"): ["x"], (2, "b"): ["theirs"]}
+
+
+def test_what_a_transaction_cannot_do() -> None:
+    """Tables are not made, dropped or renamed, and nothing is deleted, within a transaction."""
+    metastore = new_metastore()
+    draft = Draft(metastore)
+    for refused in (
+        lambda: draft.metastore.create_table("default", "new", metadata()),
+        lambda: draft.metastore.drop_table("default", "t"),
+        lambda: draft.metastore.rename_table("default", "t", "default", "v"),
+        lambda: draft.metastore.create_database("db"),
+        lambda: vacuum(draft.metastore.table("default", "t"), older_than=0),
+    ):
+        with pytest.raises(UnsupportedError, match="transaction"):
+            refused()
+    write(draft.metastore, "t", "append")
+    draft.commit()
+    assert metastore.tables("default") == ["t", "u"]
+
+
+def test_a_table_that_is_dropped_meanwhile() -> None:
+    """Nothing is committed if one of the tables is gone."""
+    metastore = new_metastore()
+    draft = Draft(metastore)
+    write(draft.metastore, "t", "append")
+    write(draft.metastore, "u", "append")
+    metastore.drop_table("default", "u")
+    with pytest.raises(TableNotFoundError):
+        draft.commit()
+    assert content(metastore.table("default", "t"))[1, "a"] == ["a"]
+
+
+def test_a_rollback_of_a_table_within_a_transaction() -> None:
+    """An earlier version can be brought back, and changed, before all is committed."""
+    metastore = new_metastore()
+    write(metastore, "t", "overwrite", "later")
+    draft = Draft(metastore)
+    earlier = draft.metastore.table("default", "t", version=1)
+    back = Transaction(draft.metastore.table("default", "t"), "rollback")
+    back.restore(earlier, next(iter(earlier.partitions())))
+    commit(back)
+    write(draft.metastore, "t", "append", "x")
+    draft.commit()
+    assert content(metastore.table("default", "t"))[1, "a"] == ["a", "x"]
+
+
+@pytest.mark.parametrize("seed", range(examples(60)))
+def test_random_statements_come_to_what_they_come_to_one_by_one(seed: int) -> None:
+    """The commit of a transaction makes of the tables what its statements make of them without one."""
+    chance = random.Random(seed)
+    alone, together = new_metastore(), new_metastore()
+    draft = Draft(together)
+    for number in range(chance.randrange(1, 9)):
+        about = chance.choice(TABLES)
+        change = chance.choice(["append", "append", "overwrite", "drop", "overwrite all", "comment"])
+        d = chance.choice([1, 2])
+        for metastore in (alone, draft.metastore):
+            write(metastore, about, change, f"x{number}", d)
+        assert contents(draft.metastore) == contents(alone)
+    draft.commit()
+    assert contents(together) == contents(alone)
+    for name in TABLES:
+        write(together, name, "append", "next")
