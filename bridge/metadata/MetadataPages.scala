@@ -23,13 +23,15 @@ case class MaterialisedRows(values: Array[InternalRow]) extends RowsPartition {
 
 /** The rows of a metadata table, read from the planner page by page: a table may have a million. */
 case class MetadataPages(
-    catalog: String, options: Map[String, String], table: String, kind: String, schema: StructType, predicates: String)
+    catalog: String, options: Map[String, String], transaction: Option[String], table: String, kind: String, schema: StructType,
+    predicates: String)
   extends RowsPartition {
 
   /** @param after `next` of the page before, or None for the first page */
   def page(after: Option[JValue]): PageAnswer = {
     val fields = Seq[JField]("table" -> parse(table), "kind" -> JString(kind), "predicates" -> parse(predicates)) ++ after.map(place => "after" -> place: JField)
     val ref = CatalogRef(catalog, new CaseInsensitiveStringMap(options.asJava))
+    ref.transaction = transaction
     ref.ask("read_metadata_table", fields: _*).as[PageAnswer]
   }
 

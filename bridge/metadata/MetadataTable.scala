@@ -46,7 +46,7 @@ class MetadataTable(ref: CatalogRef, answer: MetadataTableAnswer, val isPast: Bo
       override def build(): Scan = {
         val options = ref.options.asCaseSensitiveMap().asScala.toMap
         val predicates = compact(render(JArray(offered.map(Json.ofExpression).toList)))
-        val pages = MetadataPages(ref.name, options, compact(render(identity)), answer.kind, answer.schema, predicates)
+        val pages = MetadataPages(ref.name, options, ref.transaction, compact(render(identity)), answer.kind, answer.schema, predicates)
         val first = pages.page(None)
         val text = name() + (if (first.pushed.isEmpty) "" else first.pushed.mkString(" · pushed filters: [", ", ", "]"))
         // tasks in other JVMs cannot ask the planner

@@ -16,7 +16,7 @@ case class CatalogRef(name: String, options: CaseInsensitiveStringMap) {
   /** The options as questions have them: without passwords, and with the transaction under way. */
   private[protocol] def shownOptions: JObject = transaction.fold(ownOptions)(id => JObject(ownOptions.obj :+ ("transaction" -> JString(id))))
 
-  /** The id of the session's transaction of several tables, which all questions name while it is under way. */
+  /** The id of the session's transaction of several tables; all questions name it while it is under way. */
   @volatile var transaction: Option[String] = None
   def ask(op: String, fields: JField*): PlannerAnswer = Bridge.ask(this, op, fields: _*)
   def question(op: String, fields: JField*): PlannerQuestion = new PlannerQuestion(this, op, fields)

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from parquetry.catalog import Catalog
-    from parquetry.spark import attach, configure, explain, read_trace, register_data_source, settings, trace
+    from parquetry.spark import (
+        attach,
+        configure,
+        explain,
+        read_trace,
+        register_data_source,
+        settings,
+        trace,
+        transaction,
+    )
     from parquetry.spark.report import report
 
 __all__ = [
@@ -32,12 +41,14 @@ __all__ = [
     "report",
     "settings",
     "trace",
+    "transaction",
 ]
 
 _ON_SPARK = {
     "attach": "parquetry.spark.session",
     "configure": "parquetry.spark.session",
     "register_data_source": "parquetry.spark.python_source",
+    "transaction": "parquetry.spark.transactions",
     "explain": "parquetry.spark.report",
     "read_trace": "parquetry.spark.report",
     "report": "parquetry.spark.report",

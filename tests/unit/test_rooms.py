@@ -158,7 +158,7 @@ FLOORS = {
         {"condition", "needed_rows", "reader_filters"},
     ),
     "spark": (
-        {"audits", "publishing", "report", "serve"},
+        {"audits", "publishing", "report", "serve", "transactions"},
         {"session"},
         {"connect", "serving"},
         {"engine"},

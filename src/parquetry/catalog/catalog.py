@@ -7,7 +7,8 @@ The operations' own modules do the work. Tables are made and written through Spa
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -30,6 +31,30 @@ class Catalog(CatalogReader):
     Args:
         metastore: of the warehouse.
     """
+
+    @contextmanager
+    def transaction(self) -> Iterator[Catalog]:
+        """Change several tables in one commit: in the block by the catalog that it yields.
+
+        That catalog shows all tables as they were when the block began, with its own changes. At the end of
+        the block, others see the changes of all tables at once. If an error leaves the block, nothing has
+        changed. Tables are not made, dropped or renamed there.
+
+        Yields:
+            The catalog as the transaction sees it.
+
+        Raises:
+            CommitConflictError: others have changed what the transaction changes, so nothing was written: run
+                the block again.
+            CommitUnknownError: the store does not answer whether the commit took place.
+        """
+        draft = ms.Draft(self._metastore)
+        try:
+            yield type(self)(draft.metastore)
+        except BaseException:
+            draft.rollback()
+            raise
+        draft.commit()
 
     def rollback(self, name: str, version: int | None = None, *, timestamp: datetime | None = None) -> Table:
         """Make a table what it was in an earlier version, or at an earlier time, as a new version.

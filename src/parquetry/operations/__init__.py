@@ -22,7 +22,6 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.operations.publish import follow_with_delta_log as follow_with_delta_log
     from parquetry.operations.registry import OPERATIONS as OPERATIONS
-    from parquetry.operations.transactions import TRANSACTIONS as TRANSACTIONS
     from parquetry.operations.vacuum import VacuumOptions as VacuumOptions, checked_vacuum as checked_vacuum
     from parquetry.operations.versions import (
         TableDetail as TableDetail,

@@ -130,6 +130,7 @@ class Lake:
     def begin(self) -> Draft:
         """Begin a transaction of several tables."""
         draft = Draft(self.metastore)
+        self.drafts = {id: lake for id, lake in self.drafts.items() if lake.draft and not lake.draft.is_over}
         self.drafts[draft.id] = Lake(self.name, draft.metastore, self.engine, draft=draft)
         return draft
 

@@ -26,7 +26,7 @@ from parquetry.metastore import (
 )
 from parquetry.metastore.cleanup.in_flight import WriteInFlight
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.together import Part, commit_together
+from parquetry.metastore.commits.together import TablePart, commit_together
 from parquetry.metastore.deletion.file_access import FileAccess
 from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.restore import restore
@@ -352,7 +352,7 @@ def write_both(one: str, other: str, tag: str, *, replacing: bool = False) -> Na
 
     def run(site: Site) -> None:
         bases = site.metastore.tables_at_once([(*one.split("."),), (*other.split("."),)])  # type: ignore[list-item]
-        parts = [Part(Transaction(base, "overwrite" if replacing else "append"), {}) for base in bases]
+        parts = [TablePart(Transaction(base, "overwrite" if replacing else "append"), {}) for base in bases]
         try:
             for transaction, _ in parts:
                 files = [site.file(transaction.base, tag, 1)]

@@ -2,12 +2,11 @@
 
 Each table's commit takes a ticket and writes its rows as any commit does (`committer`). Its head gets an
 intent instead of the new version, and the record of the transaction makes all intents count
-(`storage.intents`). So the cost of a table is one compare-and-set more than that of its commit alone, and one
-more removes the intent.
+(`storage.intents`). A table costs one compare-and-set more than its commit alone, which removes the intent.
 
-A commit may meet others at any step. Others' commits to a table before its intent is there are merged, or are
-a conflict, as with one table. Later ones wait for this transaction, and abort it if they wait too long. Then
-it is tried again, with new tickets.
+A commit may meet others at any step. Commits of other processes before the intent of a table are merged or
+conflict, as with one table. Later ones wait for this transaction, and abort it if they wait too long. Then it
+is tried again, with new tickets.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ TRANSACTION = "transaction"
 """The text in the history of a table that has the id of a transaction of several tables."""
 
 
-class Part(NamedTuple):
+class TablePart(NamedTuple):
     """The changes of one table in a commit of several tables.
 
     Attributes:
@@ -60,7 +59,7 @@ class Part(NamedTuple):
     summary: Mapping[str, str]
 
 
-def commit_together(parts: Sequence[Part], id: str | None = None) -> list[TableSnapshot]:
+def commit_together(parts: Sequence[TablePart], id: str | None = None) -> list[TableSnapshot]:
     """Make the changes of several tables visible at once.
 
     Args:
@@ -83,7 +82,7 @@ def commit_together(parts: Sequence[Part], id: str | None = None) -> list[TableS
     tasks = [task for part in parts if (task := task_of(part.transaction, {**part.summary, **note}))]
     tasks.sort(key=lambda task: task.table)
     try:
-        for version in _committed(tasks):
+        for version in _commit_tasks(tasks):
             versions[version.id] = version
     except CommitConflictError:
         COUNTERS.add(CONFLICTS)
@@ -93,7 +92,7 @@ def commit_together(parts: Sequence[Part], id: str | None = None) -> list[TableS
     return [versions[part.transaction.base.id] for part in parts]
 
 
-def _committed(tasks: Sequence[CommitTask]) -> list[TableSnapshot]:
+def _commit_tasks(tasks: Sequence[CommitTask]) -> list[TableSnapshot]:
     if not tasks:
         return []
     with active_owner() as owner:
@@ -131,7 +130,7 @@ class _Together:
         try:
             self._prepare()
             if not self._decide("committed"):
-                raise self._aborted()
+                raise self._abort_error()
         except BaseException as error:
             if not self._is_committed_after(error) or not isinstance(error, Exception):
                 raise
@@ -165,11 +164,11 @@ class _Together:
                 raise self._unknown(f"the store fails ({failure.message.removesuffix('.')})") from error
         self._end()
         for each in self._committers:
-            each.give_up(error if isinstance(error, ParquetryError) else self._aborted())
+            each.give_up(error if isinstance(error, ParquetryError) else self._abort_error())
         return False
 
     def _decide(self, fate: Literal["committed", "aborted"]) -> bool:
-        """Decide the transaction, if nobody has. Return whether it is committed.
+        """Decide the transaction, unless another process has. Return whether it is committed.
 
         Raises:
             CommitUnknownError: others have ended it, and its tables have no history any more.
@@ -201,7 +200,7 @@ class _Together:
         base = committer.task.base
         return live_head(self._store, base.id, f"Table {base.label} was dropped meanwhile.")
 
-    def _aborted(self) -> CommitAbortedError:
+    def _abort_error(self) -> CommitAbortedError:
         return CommitAbortedError(
             f"A transaction of {_names(self._tasks)} was given up, because another writer waited too long for it, or took its "
             "author for dead; nothing was written: run it again."

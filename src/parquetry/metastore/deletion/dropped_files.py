@@ -179,7 +179,7 @@ def purge(table: TableSnapshot, locations: Iterable[str]) -> list[str]:
 def _purge(table: TableSnapshot, locations: Callable[[], Iterable[str]], everything: bool) -> list[str]:
     """Delete files that no version needs. The commit is made: no error may reach the statement's caller.
 
-    In a transaction of several tables, nothing is deleted: the versions for everyone still need the files.
+    In a transaction of several tables, it deletes no file: the versions for everyone still need them.
     """
     if draft_of(table) is not None:
         return []

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from parquetry.errors import UnsupportedError
-from parquetry.metastore.commits.together import Part, commit_together
+from parquetry.metastore.commits.together import TablePart, commit_together
 from parquetry.metastore.drafts.draft_store import DraftStore
 from parquetry.metastore.manifest.entries import read_files
 from parquetry.metastore.metastore import Metastore
@@ -26,12 +26,13 @@ class Draft:
     changed. Statements commit there as they do anywhere. `commit` makes one commit of it: all tables show
     their new versions at once, or none does. Each table gets one version, however many statements changed it.
 
-    **Isolation.** Snapshot isolation: reads see the moment and the transaction's own changes. `commit` compares
-    with what others have committed since, as for one table: their appends are merged, and a change of the same
-    partition is a conflict. What statements have read counts where a statement of its own would count it.
+    **Isolation.** It has snapshot isolation: reads see the moment and the transaction's own changes. `commit`
+    compares with what others have committed since, as for one table. It merges their appends, and a change of
+    the same partition is a conflict. Partitions that a statement has read count as they do without a
+    transaction.
 
-    **What it is not.** It makes, drops and renames no tables. It holds no lock, and a process that dies leaves
-    nothing but data files, which vacuum deletes.
+    **What it is not.** It makes, drops and renames no tables. It holds no lock. A process that dies leaves
+    data files and no rows; vacuum deletes these files.
 
     Args:
         metastore: of the tables.
@@ -52,6 +53,11 @@ class Draft:
         """Return the names of the tables that the transaction has changed."""
         return sorted(tasks[0].base.label for tasks in self._store.gathered.values())
 
+    @property
+    def is_over(self) -> bool:
+        """Return whether it was committed, or given up."""
+        return self._store.is_over
+
     def commit(self) -> list[TableSnapshot]:
         """Make the changes of all tables visible at once, and end the transaction.
 
@@ -71,7 +77,7 @@ class Draft:
         return sorted(versions, key=lambda version: version.label)
 
     def rollback(self) -> None:
-        """Leave all tables as they are, and end the transaction. Vacuum deletes the files that it wrote.
+        """End the transaction without a change of any table. Vacuum deletes the files that it wrote.
 
         Raises:
             UnsupportedError: the transaction has ended.
@@ -84,7 +90,7 @@ class Draft:
             raise UnsupportedError(f"Transaction {self.id} has ended: begin another.")
         self._store.is_over = True
 
-    def _part(self, table: bytes, head: Head) -> Part:
+    def _part(self, table: bytes, head: Head) -> TablePart:
         """Return the changes of one table as one transaction on the version that was read."""
         before = self._store.heads[table]
         assert before is not None  # a draft makes no tables
@@ -102,7 +108,7 @@ class Draft:
         summary = {key: text for task in tasks for key, text in task.summary.items()}
         if len(operations) > 1:
             summary["operations"] = ", ".join(operations)
-        return Part(made, summary)
+        return TablePart(made, summary)
 
 
 def _take_over(made: Transaction, statement: Transaction) -> None:
@@ -133,7 +139,7 @@ def _changes(
     before, after = base.visible.newest(keys), now.visible.newest(keys)
     whole = any(task.transaction.scopes for task in tasks)
     for key in keys:
-        appended = None if whole else _appended([task.prepared.changes.get(key) for task in tasks])
+        appended = None if whole else _merge_appends([task.prepared.changes.get(key) for task in tasks])
         if appended is not None:
             yield key, appended
             continue
@@ -148,7 +154,7 @@ def _changes(
             yield key, changes.Replace(files, entry.location, decode_arrangement(entry.arrangement))
 
 
-def _appended(made: Sequence[changes.Change | None]) -> changes.Append | None:
+def _merge_appends(made: Sequence[changes.Change | None]) -> changes.Append | None:
     """Return one append for several to a partition, or None if there are other changes, or different ones."""
     appends = [change for change in made if change is not None]
     first = appends[0] if appends else None

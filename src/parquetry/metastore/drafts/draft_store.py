@@ -1,8 +1,8 @@
-"""A store as one transaction of several tables sees it: as it was at one moment, with the transaction's writes.
+"""A store as one transaction of several tables sees it: of one moment, and with the transaction's writes.
 
-Whatever writes into the metastore can write into a draft: commits take tickets, write rows and swap heads
-there as they do in the store, and later statements read them. None of it reaches the store. `drafts.draft`
-makes one commit of it.
+All code that writes into the metastore can write into a draft. Commits take tickets, write rows and swap
+heads there as they do in the store, and later statements read them. None of it reaches the store.
+`drafts.draft` makes one commit of it.
 
 **What is kept as it was.** Rows of versions never change. Heads do, so the draft keeps each head as it first
 read it. All of them are of one moment: a table that is read later has the version of that moment, even if
@@ -94,7 +94,7 @@ class DraftStore:
     def scan(
         self, start: bytes, stop: bytes | None, *, limit: int | None = None, reverse: bool = False
     ) -> Iterator[Row]:
-        """Yield the rows with start <= key < stop in key order, or from the greatest key down if `reverse`."""
+        """Yield the rows with start <= key < stop in key order, or in reverse order."""
         theirs = self.base.scan(start, stop, reverse=reverse)
         ours = self._own.scan(start, stop, reverse=reverse)
         rows = self._together(theirs, ours, reverse=reverse)
@@ -111,7 +111,9 @@ class DraftStore:
     ) -> Iterator[Row]:
         """Yield the rows of disjoint ranges. It may yield more than `each` and `groups` ask for."""
         # A row that the draft has deleted may be the one row of its group that the store would give.
-        theirs = self.base.scan_ranges(ranges, where=where, groups=None if self._deleted else groups)
+        if self._deleted:
+            each = groups = None
+        theirs = self.base.scan_ranges(ranges, each=each, where=where, groups=groups)
         ours = self._own.scan_ranges(ranges)
         yield from islice(self._together(theirs, ours), limit)
 

@@ -10,15 +10,15 @@ A commit of several tables writes its rows in each, as any commit does. Then
 4. it replaces the intents by these heads, and removes the record.
 
 A reader of an intent looks at the record. While it is pending, or if it was aborted, the table is as it was.
-`WarehouseStore` does so for the whole library: nobody else sees an intent.
+`WarehouseStore` does so for the whole library, so no other code sees an intent.
 
 A writer may change a head with a pending intent in what the intent does not depend on: it takes tickets. If
 it wants to commit, drop or rename the table, or to retire versions, it waits for the transaction for some
-time, and then aborts it. So nobody waits for a process that hangs.
+time, and then aborts it. So a process that hangs stops no other one for long.
 
-**No record.** A record is removed only when no head has its intent any more. So whoever finds no record reads
-the head again. If the intent is still there, a late message has brought it after its transaction was aborted,
-and it counts as aborted.
+**No record.** A record is removed only when no head has its intent any more. So a reader that finds no record
+reads the head again. If the intent is still there, a late message has brought it after its transaction was
+aborted, and it counts as aborted.
 
 **Heads never return to an earlier value.** An intent that is removed after an abort leaves its ticket
 among the aborted ones. So a late compare-and-set never finds the head that it expects.
@@ -75,7 +75,7 @@ class Intent(msgspec.Struct, frozen=True):
     commit: CommitRecord
     newest: bytes
 
-    def shown(self, fate: Fate) -> bytes:
+    def head_after(self, fate: Fate) -> bytes:
         """Return the head that counts."""
         if fate == "pending":
             return self.head
@@ -174,7 +174,7 @@ def remove_record(store: Store, transaction: bytes) -> None:
 
 
 def settle(store: Store, transaction: bytes) -> None:
-    """Wait until another's transaction is decided, and abort it if it takes too long or its author is dead."""
+    """Wait until a transaction is decided, and abort it if it takes too long or its author is dead."""
     for attempt in range(PATIENCE):
         record = read_record(store, transaction)
         if record is None or record.fate != "pending":
@@ -205,10 +205,10 @@ def head_that_counts(store: HeadStore, key: bytes, value: bytes) -> bytes | None
         intent = decode_intent(value)
         record = read_record(store, intent.transaction)
         if record is not None:
-            return intent.shown(record.fate)
+            return intent.head_after(record.fate)
         now = store.head_row(key)
         if now == value or now is None:
-            return None if now is None else intent.shown("aborted")
+            return None if now is None else intent.head_after("aborted")
         value = now
     return value
 
@@ -224,7 +224,7 @@ def over_intent(store: Store, value: bytes, expected: bytes, wanted: bytes) -> b
     """
     intent = decode_intent(value)
     fate = fate_of(store, intent.transaction)
-    if intent.shown(fate) != expected:
+    if intent.head_after(fate) != expected:
         return None
     if fate != "pending":
         return wanted

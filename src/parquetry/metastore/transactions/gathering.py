@@ -1,4 +1,4 @@
-"""What commits to a draft do instead of what follows a commit that all can see; see `metastore.drafts`."""
+"""Drafts of transactions of several tables, as the code of commits knows them; see `metastore.drafts`."""
 
 from __future__ import annotations
 

@@ -94,10 +94,7 @@ def vacuum(
         CommitConflictError: others keep committing; no data is lost, run it again.
         ForeignWarehouseError: the warehouse belongs to another metastore.
     """
-    require_no_draft(table, "A vacuum")
-    if not dry_run:
-        ownership_of(table.store).require(now=True)
-    clocks = _read_clocks(table, force)
+    clocks = _begin(table, force, dry_run)
     files = FileAccess()
     territory = OwnedFiles(table.store, table.id, table.metadata, files)
     head = live_head(table.store, table.id, f"Table {table.label} was dropped or replaced meanwhile.")
@@ -125,8 +122,11 @@ def vacuum(
     return removed
 
 
-def _read_clocks(table: TableSnapshot, force: bool) -> Clocks:
-    """Return the clocks. Unless it is forced, they must agree."""
+def _begin(table: TableSnapshot, force: bool, dry_run: bool) -> Clocks:
+    """Make sure that a vacuum may begin. Return the clocks, which must agree unless it is forced."""
+    require_no_draft(table, "A vacuum")
+    if not dry_run:
+        ownership_of(table.store).require(now=True)
     clocks = Clocks.read(table.store)
     if not force:
         clocks.require_agreement(table.label)

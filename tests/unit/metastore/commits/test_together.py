@@ -1,4 +1,4 @@
-"""Commits of several tables: all of their versions become visible at once, or none, whatever happens."""
+"""Commits of several tables: all of their versions become visible at once, or none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from parquetry.errors import CommitConflictError, CommitUnknownError, ParquetryE
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
 from parquetry.metastore.cleanup.transactions import finish_transactions
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.together import TRANSACTION, Part, commit_together
+from parquetry.metastore.commits.together import TRANSACTION, TablePart, commit_together
 from parquetry.metastore.storage.format import TOGETHER
 from parquetry.metastore.storage.keyspace import FORMAT, TRANSACTIONS, prefix_range
 from parquetry.store import MemoryStore, SQLiteStore, Store
@@ -35,13 +35,13 @@ def two_tables(store: Store) -> Metastore:
     return metastore
 
 
-def parts(metastore: Metastore, name: str = "x") -> list[Part]:
+def parts(metastore: Metastore, name: str = "x") -> list[TablePart]:
     """Return appends to both tables."""
     made = []
     for base in metastore.tables_at_once(NAMES):
         transaction = Transaction(base, "append")
         transaction.append((1, "a"), [file(name)])
-        made.append(Part(transaction, {}))
+        made.append(TablePart(transaction, {}))
     return made
 
 
@@ -93,7 +93,7 @@ def test_a_conflict_in_one_table_leaves_both() -> None:
     for base in metastore.tables_at_once(NAMES):
         transaction = Transaction(base, "overwrite")
         transaction.replace((1, "a"), [file("x")])
-        late.append(Part(transaction, {}))
+        late.append(TablePart(transaction, {}))
     commit(parts(metastore, "theirs")[1].transaction)
     with pytest.raises(CommitConflictError, match=r"Table default\.u: partition d=1/s=a was changed"):
         commit_together(late)
@@ -111,15 +111,18 @@ def test_an_error_at_each_call_of_the_store(error: str, lasting: bool) -> None:
     for number in itertools.count():
         store = MemoryStore()
         two_tables(store)
-        calls, armed = itertools.count(), False
+        calls = itertools.count()
+        armed: list[bool] = []
 
-        def step(_: StoreCall, number: int = number, calls: itertools.count[int] = calls) -> None:
+        def step(
+            _: StoreCall, number: int = number, calls: itertools.count[int] = calls, armed: list[bool] = armed
+        ) -> None:
             call = next(calls) if armed else -1
             if call == number or (lasting and call > number):
                 raise ERRORS[error]("as the test asked")
 
         changes = parts(Metastore(SteppedStore(store, step), "/lake"))
-        armed = True
+        armed.append(True)
         raised: BaseException | None = None
         try:
             commit_together(changes)
@@ -171,7 +174,7 @@ def test_a_kill_at_each_row() -> None:
 
 
 def test_readers_at_each_step() -> None:
-    """Whoever reads both tables at once, at any step of the commit, sees it in both or in none."""
+    """A reader of both tables at once, at any step of the commit, sees it in both or in none."""
     seen = []
     store = MemoryStore()
     two_tables(store)
@@ -215,7 +218,7 @@ def test_transfers_never_change_the_sum(tmp_path: Path) -> None:
                 give.replace((1, "a"), kept)
                 take.append((1, "a"), [moved])
                 try:
-                    commit_together([Part(give, {}), Part(take, {})])
+                    commit_together([TablePart(give, {}), TablePart(take, {})])
                 except CommitConflictError:
                     failures.append(seed)
                 sums.append(sum(table.totals.files for table in mine.tables_at_once(names)))

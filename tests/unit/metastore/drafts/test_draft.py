@@ -92,7 +92,7 @@ def test_a_rollback_leaves_the_store_as_it_was() -> None:
 
 
 def test_all_reads_are_of_one_moment() -> None:
-    """A table that is read later is read as it was when the first was, even if others have committed since."""
+    """A table that is read later is read as of the same moment, even if others have committed since."""
     metastore = new_metastore()
     draft = Draft(metastore)
     draft.metastore.table("default", "t")
@@ -123,7 +123,7 @@ def test_appends_of_others_are_merged() -> None:
 
 @pytest.mark.parametrize("mine", ["overwrite", "drop", "overwrite all"])
 def test_changes_of_the_same_partition_conflict(mine: str) -> None:
-    """What others have changed in one table keeps all tables as they are; the error names it."""
+    """A change that others made to one table is a conflict for all tables; the error names that table."""
     metastore = new_metastore()
     draft = Draft(metastore)
     write(draft.metastore, "t", mine)
@@ -147,7 +147,7 @@ def test_other_partitions_of_others_stay() -> None:
 
 
 def test_what_a_transaction_cannot_do() -> None:
-    """Tables are not made, dropped or renamed, and nothing is deleted, within a transaction."""
+    """A transaction refuses to make, drop and rename tables, and to delete files."""
     metastore = new_metastore()
     draft = Draft(metastore)
     for refused in (
@@ -165,7 +165,7 @@ def test_what_a_transaction_cannot_do() -> None:
 
 
 def test_a_table_that_is_dropped_meanwhile() -> None:
-    """Nothing is committed if one of the tables is gone."""
+    """A commit fails as a whole if one of the tables is gone."""
     metastore = new_metastore()
     draft = Draft(metastore)
     write(draft.metastore, "t", "append")
