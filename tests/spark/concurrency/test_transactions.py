@@ -1,4 +1,4 @@
-"""Transactions of several tables around the statements of a session, while another session reads and writes."""
+"""Transactions of several tables around a session's statements, while another session reads and writes."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_what_ends_a_transaction(spark: SparkSession) -> None:
 
 @pytest.mark.usefixtures("banks")
 def test_statements_that_a_transaction_has_and_refuses(spark: SparkSession) -> None:
-    """MERGE, TRUNCATE, overwrites, columns and compaction are part of it; tables stay the ones that are there."""
+    """MERGE, TRUNCATE, overwrites, new columns and compaction are part of it; new tables are refused."""
     with parquetry.transaction("lake", spark):
         for refused in (
             "CREATE TABLE lake.default.transfers_new (id INT)",

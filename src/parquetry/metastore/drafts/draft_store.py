@@ -78,18 +78,18 @@ class DraftStore:
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the values of keys, in the order of the keys."""
-        found = {key: self._own.get(key) for key in keys if key[:1] not in _THROUGH}
+        values = {key: self._own.get(key) for key in keys if key[:1] not in _THROUGH}
         for key in keys:
-            if key[:1] == keyspace.HEADS and found[key] is None and key not in self._deleted:
-                found[key] = self._head(key)
+            if key[:1] == keyspace.HEADS and values[key] is None and key not in self._deleted:
+                values[key] = self._head(key)
         missing = [
             key
             for key in keys
-            if found.get(key) is None and key not in self._deleted and key[:1] != keyspace.HEADS
+            if values.get(key) is None and key not in self._deleted and key[:1] != keyspace.HEADS
         ]
         if missing:
-            found.update(zip(missing, self.base.get_many(missing), strict=True))
-        return [found[key] for key in keys]
+            values.update(zip(missing, self.base.get_many(missing), strict=True))
+        return [values[key] for key in keys]
 
     def scan(
         self, start: bytes, stop: bytes | None, *, limit: int | None = None, reverse: bool = False
