@@ -6,10 +6,12 @@ Records of queries have one form, whether a report, an event log or a list of SQ
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.workload.model import QueryCondition as QueryCondition
-    from parquetry.workload.model import QueryJoin as QueryJoin
-    from parquetry.workload.model import QueryRecord as QueryRecord
-    from parquetry.workload.model import ReadCount as ReadCount
-    from parquetry.workload.model import TableRead as TableRead
+    from parquetry.workload.model import (
+        QueryCondition as QueryCondition,
+        QueryJoin as QueryJoin,
+        QueryRecord as QueryRecord,
+        ReadCount as ReadCount,
+        TableRead as TableRead,
+    )
 
 lazy_exports(__name__)
