@@ -200,7 +200,10 @@ class Answers:
             "partition_by": list(table.partition_by),
             "columns": [plain(dataclasses.asdict(column)) for column in table.columns],
             "facts": [[name, text] for name, text in table.facts().items() if name != "table"],
-            "old": old_versions_answer(snapshot),
+            "old": self._kept.get(
+                ("old", int(time.monotonic() // _NEEDS_KEPT_S), *snapshot.identity),
+                lambda: old_versions_answer(snapshot),
+            ),
         }
 
     def _needs(self, metastore: Metastore, given: Parameters) -> Any:

@@ -9,19 +9,16 @@ any more, so these partitions are older than the oldest version that can be read
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.metastore import PartitionSnapshot, TableSnapshot, history
+from parquetry.metastore import PartitionNumbers, TableSnapshot, history, partition_numbers
 from parquetry.texts import quantity, size_text
 
 MAX_CELLS = 480
 """Cells of an answer, at most: as many as a wide screen shows side by side."""
-_PARTITIONS_PER_STEP = 4_096
 _MAX_NAMED_PARTITIONS = 5
 """Partitions that are named for their size."""
 UNEVEN = 20
@@ -60,34 +57,30 @@ class Survey:
         self.largest: list[tuple[int, bytes]] = []
         self._digits = np.zeros(64, np.int64)
         position = 0
-        for some in _steps(snapshot.partitions()):
+        for some in partition_numbers(snapshot):
             self._add(some, position)
-            position += len(some)
+            position += len(some.keys)
 
-    def _add(self, some: list[PartitionSnapshot], position: int) -> None:
-        entries = PartitionSnapshot.entries(some)
+    def _add(self, some: PartitionNumbers, position: int) -> None:
+        count = len(some.keys)
         cells = np.minimum(
-            np.arange(position, position + len(some)) * self._wanted // self._total, self._wanted - 1
+            np.arange(position, position + count) * self._wanted // self._total, self._wanted - 1
         )
-        numbers: _Numbers = np.array(
-            [(1, each.file_count, each.rows or 0, each.rows is None, each.bytes) for each in entries],
-            np.int64,
-        ).T
-        tickets = np.array([partition.ticket for partition in some], np.int64)
-        for sums, added in zip(self.sums, numbers, strict=True):
-            np.add.at(sums, cells, added)
-        np.minimum.at(self.tickets[0], cells, tickets)
-        np.maximum.at(self.tickets[1], cells, tickets)
         here, firsts = np.unique(cells, return_index=True)
-        lasts = [*(firsts[1:] - 1).tolist(), len(some) - 1]
+        lasts = [*(firsts[1:] - 1).tolist(), count - 1]
         for cell, first, last in zip(here.tolist(), firsts.tolist(), lasts, strict=True):
             if cell == len(self.keys):
-                self.keys.append([some[first].key, b""])
-            self.keys[-1][1] = some[last].key
-        sizes = numbers[4]
-        np.add.at(self._digits, np.frexp(sizes.astype(np.float64))[1], 1)
-        most = np.argsort(sizes, kind="stable")[-_MAX_NAMED_PARTITIONS:]
-        self.largest += [(int(sizes[number]), some[number].key) for number in most.tolist()]
+                self.keys.append([some.keys[first], b""])
+            self.keys[-1][1] = some.keys[last]
+        unknown = some.rows < 0
+        added = (np.ones(count, np.int64), some.files, np.where(unknown, 0, some.rows), unknown, some.bytes)
+        for sums, numbers in zip(self.sums, added, strict=True):
+            sums[here] += np.add.reduceat(numbers.astype(np.int64), firsts)
+        self.tickets[0, here] = np.minimum(self.tickets[0, here], np.minimum.reduceat(some.tickets, firsts))
+        self.tickets[1, here] = np.maximum(self.tickets[1, here], np.maximum.reduceat(some.tickets, firsts))
+        np.add.at(self._digits, np.frexp(some.bytes.astype(np.float64))[1], 1)
+        most = np.argsort(some.bytes, kind="stable")[-_MAX_NAMED_PARTITIONS:]
+        self.largest += [(int(some.bytes[number]), some.keys[number]) for number in most.tolist()]
         self.largest = sorted(self.largest, key=lambda pair: -pair[0])[:_MAX_NAMED_PARTITIONS]
 
     @property
@@ -137,11 +130,6 @@ class Survey:
                 for size, key in self.largest
             ],
         }
-
-
-def _steps(partitions: Iterator[PartitionSnapshot]) -> Iterator[list[PartitionSnapshot]]:
-    while some := list(islice(partitions, _PARTITIONS_PER_STEP)):
-        yield some
 
 
 class _WritingTimes:

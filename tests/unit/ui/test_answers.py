@@ -14,7 +14,7 @@ from parquetry.catalog import Catalog
 from parquetry.errors import FilterError, ReportFileError, TableNotFoundError
 from parquetry.metastore import Metastore
 from parquetry.serving import OpenedMetastore
-from parquetry.ui import attention
+from parquetry.ui import attention, filters
 from parquetry.ui.answers import Answers, KeptAnswers
 from parquetry.ui.recorded import Advice, Sources
 from parquetry.ui.survey import MAX_CELLS
@@ -133,6 +133,26 @@ def test_a_wrong_condition_says_where(answers: Answers) -> None:
     assert raised.value.position == len("region = 'eu' AND ")
     assert answers.answer("plan", {"table": ORDERS})["keys"]["all"] == 80
     assert answers.answer("plan", {"table": "shop.customers", "where": "id = 7"})["keys"] is None
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("", "partitions 80 of 80 · files 691 of 691 · 451 MB of 451 MB"),
+        ("region != 'sa'", "partitions 60 of 80 (region != 'sa') · files about 518 of 518 · about "),
+        ("region = 'eu'", "partitions 20 of 80 (region = 'eu') · files 163 of 163 · 135 MB of 451 MB"),
+        (
+            "region != 'sa' AND id < 9",
+            "not by id < 9: here, the files of no more than 40 partitions are looked at",
+        ),
+    ],
+)
+def test_many_partitions_are_answered_by_totals(
+    answers: Answers, monkeypatch: pytest.MonkeyPatch, where: str, said: str
+) -> None:
+    """A condition that keeps too many partitions lists none of their files, and says what is about."""
+    monkeypatch.setattr(filters, "MAX_LISTED_PARTITIONS", 40)
+    assert said in answers.answer("plan", {"table": ORDERS, "where": where})["text"]
 
 
 def test_versions_come_in_pages(answers: Answers, catalog: Catalog) -> None:

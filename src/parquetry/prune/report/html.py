@@ -95,7 +95,8 @@ class ReportMarkup:
         )
 
     def _row(self, step: Step) -> str:
-        text = f"{amount(step, step.kept)} of {amount(step, step.of)}"
+        about = "about " if step.about else ""
+        text = f"{about}{amount(step, step.kept)} of {amount(step, step.of)}"
         name = f'<th scope="row"{self._look("step", f"{CELL_STYLE};font-weight:normal")}>{escape(step.name)}</th>'
         cells = [
             ("share", CELL_STYLE, share_bar(step.kept, step.of)),

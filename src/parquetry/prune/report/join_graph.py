@@ -181,9 +181,11 @@ def _edge_label(
     if start[1] == end[1] or start[0] == end[0]:
         x, y, anchor = (start[0] + end[0]) // 2, (start[1] + end[1]) // 2 - 6, "middle"
     elif sum(edge.giver in (other.giver, other.taker) for other in edges) == 1:
-        x, y, anchor = start[0] + 10 * way, start[1] - 6, "start" if way > 0 else "end"
+        y = start[1] + (-6 if end[1] > start[1] else 16)  # on the side that the line bends away from
+        x, anchor = start[0] + 10 * way, "start" if way > 0 else "end"
     elif sum(edge.taker in (other.giver, other.taker) for other in edges) == 1:
-        x, y, anchor = end[0] - 12 * way, end[1] - 6, "end" if way > 0 else "start"
+        y = end[1] + (16 if end[1] > start[1] else -6)
+        x, anchor = end[0] - 12 * way, "end" if way > 0 else "start"
     else:
         x, y, anchor = (start[0] + end[0]) // 2, (start[1] + end[1]) // 2 - 6, "middle"
     text = escape(_short(edge.label, _MAX_LABEL_CHARACTERS))

@@ -49,7 +49,7 @@ export function filterSection(table, given, signal) {
       plan();
     }
   });
-  if (field.value || table.files <= 200_000) plan();
+  plan();
   return section("filter", "Plan a condition",
     h("label", { for: "where", class: "visually-hidden" }, "Condition"), field,
     h("p", { id: "where-help", class: "quiet" }, "As in WHERE. It is planned as you type, by statistics alone: no file is opened."),

@@ -63,7 +63,7 @@ function needsSection(table, signal) {
           h("b", null, need.need), h("span", null, need.detail), h("code", null, need.statement))))
       : answer.looked ? h("p", { class: "well" }, "Nothing needs attention.") : null;
     const rest = answer.looked ? null : h("p", { class: "well" },
-      `Whether files are small or misplaced is in the lists of ${quantity(answer.files, "file")}, which takes some seconds. `,
+      `Whether files are small or misplaced is in the lists of ${quantity(answer.files, "file")}, which takes some 20 seconds for a million. `,
       h("button", { onclick: () => look(1) }, "Look"));
     return [rows, rest];
   }, "Looking …");
