@@ -2,8 +2,8 @@
 
 The browser is Chromium as a package of npm carries it, so its version is pinned: `@sparticuz/chromium`, which
 is made for machines without a desktop and brings the libraries that it needs. It is fetched once (70 MB) into
-`~/.cache/parquetry`. PARQUETRY_BROWSER names another Chromium; where there is no npm, one of the machine's is
-taken.
+`~/.cache/parquetry`. PARQUETRY_BROWSER names another Chromium; without npm, and on other systems than Linux
+on x86, one of the machine's is taken.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ import hashlib
 import io
 import json
 import os
+import platform
 import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
 import time
@@ -62,7 +64,7 @@ def browser_program() -> Path:
     folder = base / "parquetry" / "chromium" / VERSION
     if folder.is_dir():
         return folder / "chromium"
-    if shutil.which("npm") is not None:
+    if (sys.platform, platform.machine()) == ("linux", "x86_64") and shutil.which("npm") is not None:
         return _fetch(folder)
     for name in _NAMES:
         if found := shutil.which(name):
