@@ -14,6 +14,8 @@ from parquetry.metastore import Metastore
 from parquetry.serving import OpenedMetastore
 from parquetry.ui.answers import Answers
 from parquetry.ui.application import PageApplication
+from parquetry.ui.recorded import LayoutAdvice, Sources
+from parquetry.workload import QueryCondition, QueryRecord, ReadCount, TableRead
 from tests.support.page.browser import Browser
 from tests.support.page.lakes import ODD_TABLE
 from tests.support.page.served import served
@@ -288,6 +290,47 @@ def test_a_screen_reader_finds_its_way(browser: Browser, address: str) -> None:
         if role in ("textbox", "slider", "button", "link", "table", "region", "img", "image") and not name
     ]
     assert nameless == []
+
+
+def test_recorded_queries_and_advice_are_shown(browser: Browser, metastore: Metastore) -> None:
+    """With a history, a table has its queries, and the adviser is asked when the button is pressed."""
+    read = TableRead(
+        "shop.orders",
+        3,
+        (QueryCondition("id = <b>?</b>", ("id",)),),
+        files=ReadCount(3, 691),
+        not_more=("<i>x</i>",),
+    )
+    calls: list[str] = []
+
+    def advise(_: Metastore, table: str) -> list[LayoutAdvice]:
+        calls.append(table)
+        return [
+            LayoutAdvice(
+                "sort by id", "advised", 9_000_000, 1_000_000, 50_000, 451_000_000, 57, "ALTER TABLE …"
+            )
+        ]
+
+    sources = Sources(lambda *_: [QueryRecord((read,), time=1_790_000_000_000, seconds=0.25)], advise)
+    with served(PageApplication(Answers(OpenedMetastore(metastore), sources))) as address:
+        show(
+            browser,
+            address,
+            ORDERS,
+            "document.querySelector('#queries table') && document.querySelector('#advice button')",
+        )
+        text = browser.text("#queries")
+        assert "id = <b>?</b>" in text
+        assert "3 of 691" in text
+        assert "<i>x</i>" in text
+        assert calls == []
+        browser.evaluate("document.querySelector('#advice button').click()")
+        browser.until("document.querySelector('#advice table')")
+        assert "57 queries" in browser.text("#advice")
+        assert calls == ["shop.orders"]
+        show(browser, address, "#/queries", "document.querySelector('main table')")
+        assert "shop.orders" in browser.text("main table")
+    assert browser.problems == []
 
 
 def test_a_token_is_asked_for_and_kept_in_the_tab(

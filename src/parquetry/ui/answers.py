@@ -25,7 +25,7 @@ from parquetry.texts import plain
 from parquetry.ui.attention import needs_answer
 from parquetry.ui.filters import plan_answer
 from parquetry.ui.listing import file_page, partition_page
-from parquetry.ui.recorded import MAX_QUERIES, Sources, advice_answer, queries_answer
+from parquetry.ui.recorded import Sources, advice_answer, queries_answer
 from parquetry.ui.reports import report_answer, reports_answer
 from parquetry.ui.survey import MAX_CELLS, Survey
 from parquetry.ui.timeline import old_versions_answer, version_page
@@ -34,7 +34,7 @@ MAX_TABLES = 200
 """Tables on a page of the list."""
 _MAX_KEPT_ANSWERS = 64
 _NEEDS_KEPT_S = 300
-"""Seconds until the needs of a version of a table are looked for again."""
+"""Seconds until the needs of a version of a table, and advice for it, are looked for again."""
 _MAX_AT_ONCE = 2
 """Heavy answers that are made at once: each may hold the files of a table."""
 _SECRET = re.compile(
@@ -243,11 +243,15 @@ class Answers:
         if table is not None:
             snapshot = find_table(metastore, table)
             table = full_name(snapshot.database, snapshot.name)
-        return queries_answer(self._sources.queries(metastore, table, MAX_QUERIES))
+        return queries_answer(self._sources, metastore, table)
 
     def _advice(self, metastore: Metastore, given: Parameters) -> Any:
         snapshot = find_table(metastore, given.required("table"))
-        return advice_answer(self._sources.advice(metastore, full_name(snapshot.database, snapshot.name)))
+        name, now = full_name(snapshot.database, snapshot.name), given.text("now") is not None
+        return self._kept.get(
+            ("advice", now, int(time.monotonic() // _NEEDS_KEPT_S), *snapshot.identity),
+            lambda: advice_answer(self._sources, metastore, name, now=now),
+        )
 
 
 class KeptAnswers:

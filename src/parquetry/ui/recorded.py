@@ -1,7 +1,7 @@
 """The queries and the advice that the page shows: where they come from, and how JSON has them.
 
-A warehouse may keep a history of its queries, and an adviser may read it. `Sources` names both. Without a
-history the page names the setting that begins one.
+A warehouse may keep a history of its queries, and an adviser may read it. `Sources` names both. Without them
+the page names the setting that begins a history.
 """
 
 from __future__ import annotations
@@ -21,57 +21,76 @@ MAX_QUERIES = 500
 """Queries of an answer, at most."""
 
 
-class Advice(msgspec.Struct, frozen=True):
-    """One thing that would make the queries of a table read less.
+class LayoutAdvice(msgspec.Struct, frozen=True):
+    """A layout, and what the recorded queries of a table would read under it.
 
     Attributes:
-        title: the layout in words, such as ``sort by customer``.
-        detail: what it gains, and what gets worse.
-        now: bytes that the queries read now, or None if nothing tells.
-        then: bytes that they would read.
-        rewrite: bytes to rewrite for it.
-        statement: what to type; empty if the table is as good as it is.
+        layout: in words, such as ``sort by customer``.
+        verdict: ``advised``, ``as it is``, ``equal`` or ``other``.
+        bytes_now: that a query reads on average; None if nothing tells.
+        bytes: that it would read.
+        spread: how many bytes the forecast may be off.
+        rewrite_bytes: bytes to write anew, once.
+        pays_after: queries after which that has paid; None if it never does.
+        statement: what to type; empty for the present layout.
+        detail: what gets worse, and what else is to be known.
     """
 
-    title: str
-    detail: str = ""
-    now: int | None = None
-    then: int | None = None
-    rewrite: int | None = None
+    layout: str
+    verdict: str
+    bytes_now: int | None = None
+    bytes: int | None = None
+    spread: int | None = None
+    rewrite_bytes: int | None = None
+    pays_after: int | None = None
     statement: str = ""
+    detail: str = ""
 
 
-def _nothing_kept(_metastore: Metastore, _table: str | None, _limit: int) -> Sequence[QueryRecord] | None:
-    return None
+Recorded = Callable[[Metastore, str | None, int], Sequence[QueryRecord] | None]
+"""Returns the last queries of a table, or of the warehouse if it is None, the newest first, so many at most.
 
+None means that no queries are kept.
+"""
+Adviser = Callable[[Metastore, str], Sequence[LayoutAdvice] | None]
+"""Returns the layouts for a table, the best first, or None if there is no history to advise by.
 
-def _no_advice(_metastore: Metastore, _table: str) -> Sequence[Advice] | None:
-    return None
+It may read rows of the table, so the page asks only when somebody presses a button.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where recorded queries and advice come from.
+    """Where recorded queries and advice come from; None where there is nothing of the kind."""
 
-    Attributes:
-        queries: returns the last queries of a table, or of the warehouse, the newest first; None if none are
-            kept. It is called with the metastore, the table or None, and how many at most.
-        advice: returns the advice for a table; None if there is no history to advise by.
-    """
-
-    queries: Callable[[Metastore, str | None, int], Sequence[QueryRecord] | None] = _nothing_kept
-    advice: Callable[[Metastore, str], Sequence[Advice] | None] = _no_advice
+    queries: Recorded | None = None
+    adviser: Adviser | None = None
 
 
-def queries_answer(records: Iterable[QueryRecord] | None) -> dict[str, Any]:
+def queries_answer(sources: Sources, metastore: Metastore, table: str | None) -> dict[str, Any]:
     """Return recorded queries as JSON has them, or why there are none."""
+    records = None if sources.queries is None else sources.queries(metastore, table, MAX_QUERIES)
     if records is None:
         return {"kept": False, "message": NOT_KEPT, "rows": []}
-    return {"kept": True, "message": "", "rows": [msgspec.to_builtins(record) for record in records]}
+    return {"kept": True, "message": "", "rows": _builtins(records)}
 
 
-def advice_answer(advice: Iterable[Advice] | None) -> dict[str, Any]:
-    """Return advice as JSON has it, or why there is none."""
+def advice_answer(sources: Sources, metastore: Metastore, table: str, *, now: bool) -> dict[str, Any]:
+    """Return advice as JSON has it, or why there is none.
+
+    Args:
+        sources: that have the adviser.
+        metastore: of the warehouse.
+        table: its full name.
+        now: whether the adviser may read rows now. If not, only its presence is reported.
+    """
+    if sources.adviser is not None and not now:
+        return {"kept": True, "made": False, "message": "", "rows": []}
+    advice = None if sources.adviser is None else sources.adviser(metastore, table)
     if advice is None:
-        return {"kept": False, "message": NO_ADVICE, "rows": []}
-    return {"kept": True, "message": "", "rows": [msgspec.to_builtins(each) for each in advice]}
+        return {"kept": False, "made": False, "message": NO_ADVICE, "rows": []}
+    return {"kept": True, "made": True, "message": "", "rows": _builtins(advice)}
+
+
+def _builtins(records: Iterable[msgspec.Struct]) -> list[Any]:
+    return [msgspec.to_builtins(record) for record in records]

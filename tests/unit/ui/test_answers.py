@@ -16,7 +16,7 @@ from parquetry.metastore import Metastore
 from parquetry.serving import OpenedMetastore
 from parquetry.ui import attention, filters
 from parquetry.ui.answers import Answers, KeptAnswers
-from parquetry.ui.recorded import Advice, Sources
+from parquetry.ui.recorded import LayoutAdvice, Sources
 from parquetry.ui.survey import MAX_CELLS
 from parquetry.workload import QueryCondition, QueryJoin, QueryRecord, ReadCount, TableRead
 from tests.support.page.lakes import ODD_TABLE, make_uneven
@@ -229,7 +229,7 @@ def test_queries_and_advice_are_shown_once_something_keeps_them(
     )
     sources = Sources(
         lambda _, table, limit: [QueryRecord((read,), time=5)][: limit if table in (None, ORDERS) else 0],
-        lambda _, table: [Advice("sort by id", now=9, then=1)] if table == ORDERS else [],
+        lambda _, table: [LayoutAdvice("sort by id", "advised", 9, 1)] if table == ORDERS else None,
     )
     kept = Answers(OpenedMetastore(metastore), sources)
     (query,) = kept.answer("queries", {})["rows"]
@@ -238,7 +238,9 @@ def test_queries_and_advice_are_shown_once_something_keeps_them(
         "a name of three parts, too"
     )
     assert kept.answer("queries", {"table": "shop.customers"})["rows"] == []
-    assert kept.answer("advice", {"table": ORDERS})["rows"][0]["then"] == 1
+    assert kept.answer("advice", {"table": ORDERS})["made"] is False, "an adviser reads rows only if asked to"
+    assert kept.answer("advice", {"table": ORDERS, "now": "1"})["rows"][0]["bytes"] == 1
+    assert kept.answer("advice", {"table": "shop.customers", "now": "1"})["kept"] is False
 
 
 def test_odd_names_are_found(answers: Answers) -> None:

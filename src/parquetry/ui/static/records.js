@@ -33,21 +33,27 @@ export function queriesSection(table, signal) {
 
 export function adviceSection(table, signal) {
   const place = h("div");
-  load(place, ask("advice", { table: table.table }, signal), (answer) => {
+  const look = (now) => load(place, ask("advice", { table: table.table, now }, signal), (answer) => {
     if (!answer.kept) return h("p", { class: "well" }, answer.message);
-    if (!answer.rows.length) return h("p", { class: "well" }, "The layout is as good as it is.");
-    const columns = [
-      { head: "Layout", value: (a) => a.title },
-      { head: "Read now", class: "number", value: (a) => (a.now === null ? "" : size(a.now)) },
-      { head: "Read then", class: "number", value: (a) => (a.then === null ? "" : size(a.then)) },
-      { head: "To rewrite", class: "number", value: (a) => (a.rewrite === null ? "" : size(a.rewrite)) },
-      { head: "Why", value: (a) => a.detail },
-      { head: "To type", class: "mono whole", value: (a) => a.statement },
-    ];
-    return h("div", { class: "wide" }, grid("Advice", columns, answer.rows));
-  });
+    if (!answer.made) return h("p", { class: "well" }, "The adviser reads a sample of the rows. ", h("button", { onclick: () => look(1) }, "Advise"));
+    return h("div", { class: "wide" }, grid("Layouts", ADVICE, answer.rows));
+  }, now ? "Reading a sample of the rows …" : "…");
+  look(null);
   return section("advice", "Advice", place);
 }
+
+const bytes = (number) => (number === null ? "" : size(number));
+const ADVICE = [
+  { head: "Layout", value: (a) => a.layout },
+  { head: "Verdict", class: "short", value: (a) => (a.verdict === "advised" ? h("b", null, a.verdict) : a.verdict) },
+  { head: "A query reads", class: "number", value: (a) => bytes(a.bytes_now) },
+  { head: "It would read", class: "number", value: (a) => bytes(a.bytes) },
+  { head: "±", class: "number", value: (a) => bytes(a.spread) },
+  { head: "To rewrite", class: "number", value: (a) => bytes(a.rewrite_bytes) },
+  { head: "Pays after", class: "number", value: (a) => (a.pays_after === null ? "" : `${count(a.pays_after)} queries`) },
+  { head: "To know", value: (a) => a.detail },
+  { head: "To type", class: "mono whole", value: (a) => a.statement },
+];
 
 export async function queriesPage(main, signal) {
   document.title = "Queries · Parquetry";
