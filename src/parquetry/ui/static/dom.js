@@ -45,7 +45,7 @@ export function grid(label, columns, things, { groups = null } = {}) {
       body.append(h("tr", { role: "row" }, columns.map(({ head, value, class: kind }, number) => {
         const content = value(thing);
         return number === 0
-          ? h("th", { scope: "row", role: "rowheader", class: kind }, content)
+          ? h("th", { scope: "row", role: "rowheader", class: kind, "data-label": head }, content)
           : h("td", { role: "cell", class: kind, "data-label": head }, content);
       })));
     }

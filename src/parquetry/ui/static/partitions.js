@@ -90,7 +90,7 @@ function drawMap(data, table, lister) {
   slider.style.marginLeft = `${(100 * label) / width}%`;
   slider.style.width = `${(100 * (width - label - range)) / width}%`;
   return [
-    h("p", { class: "under" }, `In the order of their keys: bars are sizes (by the square root), darker is more, and for age newer.${rest}`),
+    h("p", { class: "under" }, `In the order of their keys: bars are sizes (by the square root); a stronger colour is more, and for age newer.${rest}`),
     data.uneven ? h("p", null, h("span", { class: "need" }, "Uneven: "), `${data.uneven}. `, h("code", { class: "quiet" }, `CALL lake.system.suggest_skew('${table.table}')`)) : null,
     h("div", { class: "map" }, svg),
     slider,

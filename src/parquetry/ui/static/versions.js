@@ -67,7 +67,8 @@ function draw(rows) {
   const most = Math.max(1, ...all.map((v) => Math.max(v.rows_added ?? 0, v.rows_removed ?? 0)));
   const tall = (number) => (number ? Math.max(1.5, (Math.sqrt(number / most)) * (HALF - 2)) : 0);
   const label = `Rows added and removed by versions ${all[0].version} to ${all[all.length - 1].version}, at most ${count(most)}. The table below has the numbers.`;
-  const svg = s("svg", { viewBox: `0 0 ${width} ${2 * HALF + 16}`, role: "img", "aria-label": label });
+  const bottom = HALF + Math.max(3, ...all.map((v) => tall(v.rows_removed))); // where the bars end
+  const svg = s("svg", { viewBox: `0 0 ${width} ${bottom + 18}`, role: "img", "aria-label": label });
   svg.append(s("line", { class: "baseline", x1: 0, x2: across * all.length, y1: HALF, y2: HALF }));
   all.forEach((v, i) => {
     const [x, wide] = [(i * across).toFixed(2), Math.max(0.5, across - 1.5).toFixed(2)];
@@ -78,7 +79,7 @@ function draw(rows) {
       s("rect", { class: "removed", x, y: HALF, width: wide, height: down.toFixed(2) }),
       up || down ? null : s("circle", { class: "added", cx: (i * across + (across - 1.5) / 2).toFixed(2), cy: HALF, r: 1.5 })));
   });
-  svg.append(s("text", { x: 0, y: 2 * HALF + 12 }, time(all[0].time)));
-  if (all.length > 12) svg.append(s("text", { x: across * all.length, y: 2 * HALF + 12, "text-anchor": "end" }, time(all[all.length - 1].time)));
+  svg.append(s("text", { x: 0, y: bottom + 14 }, time(all[0].time)));
+  if (all.length > 12) svg.append(s("text", { x: across * all.length, y: bottom + 14, "text-anchor": "end" }, time(all[all.length - 1].time)));
   return svg;
 }
