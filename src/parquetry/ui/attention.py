@@ -9,6 +9,7 @@ from parquetry.catalog import UpkeepContext, full_name
 from parquetry.metastore import Metastore, TableSnapshot
 from parquetry.operations import table_status
 from parquetry.texts import quantity
+from parquetry.ui.survey import Survey
 
 MAX_FILES_LOOKED_AT = 200_000
 """Files of a table whose lists are read at once: a second or two. For more, somebody presses a button."""
@@ -25,14 +26,27 @@ def needs_answer(metastore: Metastore, snapshot: TableSnapshot, *, anyway: bool)
         anyway: whether lists of files are read however many there are.
     """
     files = snapshot.totals.files
-    rows = _unknown(snapshot)
+    rows = [*_unknown(snapshot), *_uneven(snapshot)]
     if files > MAX_FILES_LOOKED_AT and not anyway:
         return {"version": snapshot.version, "rows": rows, "looked": False, "files": files}
-    for need in table_status(UpkeepContext(metastore), snapshot):
-        rows.append(
-            {"need": need.need, "bytes": need.bytes, "detail": need.detail, "statement": need.statement}
-        )
+    rows += [
+        {"need": need.need, "bytes": need.bytes, "detail": need.detail, "statement": need.statement}
+        for need in table_status(UpkeepContext(metastore), snapshot)
+    ]
     return {"version": snapshot.version, "rows": rows, "looked": True, "files": files}
+
+
+def _uneven(snapshot: TableSnapshot) -> list[dict[str, Any]]:
+    """Return the partition that is far larger than the others, if there is one."""
+    if snapshot.totals.partitions > MAX_FILES_LOOKED_AT and not snapshot.ranges:
+        return []
+    survey = Survey(snapshot, 1)
+    detail = survey.uneven()
+    if detail is None:
+        return []
+    statement = f"CALL lake.system.suggest_skew('{full_name(snapshot.database, snapshot.name)}')"
+    size, _ = survey.largest[0]
+    return [{"need": "uneven partitions", "bytes": size, "detail": detail, "statement": statement}]
 
 
 def _unknown(snapshot: TableSnapshot) -> list[dict[str, Any]]:

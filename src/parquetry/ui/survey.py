@@ -124,7 +124,6 @@ class Survey:
             "oldest": oldest,
             "newest": newest,
             "median": self.median,
-            "uneven": self.uneven(),
             "largest": [
                 {"bytes": size, "key": key.hex(), "name": snapshot.describe(key)}
                 for size, key in self.largest

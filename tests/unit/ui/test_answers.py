@@ -14,7 +14,8 @@ from parquetry.catalog import Catalog
 from parquetry.errors import FilterError, ReportFileError, TableNotFoundError
 from parquetry.metastore import Metastore
 from parquetry.serving import OpenedMetastore
-from parquetry.ui import attention, filters
+from parquetry.texts import size_text
+from parquetry.ui import attention, filters, survey
 from parquetry.ui.answers import Answers, KeptAnswers
 from parquetry.ui.recorded import LayoutAdvice, Sources
 from parquetry.ui.survey import MAX_CELLS
@@ -189,6 +190,15 @@ def test_needs_have_the_words_of_status(
     monkeypatch.setattr(attention, "MAX_FILES_LOOKED_AT", 100)
     monkeypatch.setattr(attention, "table_status", lambda *_: pytest.fail("the lists of files are read"))
     assert not answers.answer("needs", {"table": ORDERS})["looked"]
+
+
+def test_uneven_partitions_need_attention(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A partition far above the others is among a table's needs, with the procedure that looks for heavy values."""
+    monkeypatch.setattr(survey, "_MIN_UNEVEN_BYTES", 1)
+    monkeypatch.setattr(survey, "UNEVEN", 2)
+    (uneven,) = (row for row in answers.answer("needs", {"table": ORDERS})["rows"] if "uneven" in row["need"])
+    assert uneven["statement"] == "CALL lake.system.suggest_skew('shop.orders')"
+    assert f" has {size_text(uneven['bytes'])}, " in uneven["detail"]
 
 
 def test_tables_come_in_pages(answers: Answers, catalog: Catalog) -> None:

@@ -91,7 +91,6 @@ function drawMap(data, table, lister) {
   slider.style.width = `${(100 * (width - label - range)) / width}%`;
   return [
     h("p", { class: "under" }, `In the order of their keys: bars are sizes (by the square root); a stronger colour is more, and for age newer.${rest}`),
-    data.uneven ? h("p", null, h("span", { class: "need" }, "Uneven: "), `${data.uneven}. `, h("code", { class: "quiet" }, `CALL lake.system.suggest_skew('${table.table}')`)) : null,
     h("div", { class: "map" }, svg),
     slider,
     h("div", { class: "ends", "aria-hidden": "true" }, h("span", null, data.first[0]), h("span", null, data.last[number - 1])),
