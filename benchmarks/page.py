@@ -1,7 +1,7 @@
 """The answers of `parquetry ui` about a table of a million partitions, and what a browser makes of them.
 
-The metastore is built in SQLite without data files, as for `large`. The server runs in a process of its own, so
-its time and its memory are measured without the client's. The numbers go into the table of `docs/ui.md`.
+The metastore is built in SQLite without data files, as for `large`. The server runs in a process of its own,
+so its time and its memory are measured without the client's. The numbers go into the table of `docs/ui.md`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ANSWERS: dict[str, tuple[str, dict[str, str]]] = {
     "the map once more": ("cells", {"cells": "480"}),
     "a page of 100 partitions from the middle": ("partitions", {"limit": "100"}),
     "a condition of one partition": ("plan", {"where": "p = {half}"}),
-    "a condition of a tenth of the partitions": ("plan", {"where": "p >= {half} AND p < {half} + {tenth}"}),
+    "a condition of a tenth of the partitions": ("plan", {"where": "p >= {half} AND p < {more}"}),
     "a condition on a column of the files": ("plan", {"where": "scattered < 10000000"}),
     "a condition of nearly all partitions": ("plan", {"where": "p > 0"}),
 }
@@ -88,7 +88,7 @@ def _served(warehouse: Path) -> Iterator[psutil.Process]:
 
 
 def _filled(address: str, table: str, path: str, given: dict[str, str], layout: FileLayout) -> dict[str, str]:
-    numbers = {"half": str(layout.partitions // 2), "tenth": str(layout.partitions // 10)}
+    numbers = {"half": str(layout.partitions // 2), "more": str(layout.partitions * 6 // 10)}
     filled = {name: text.format(**numbers) for name, text in given.items()}
     if path == "partitions":
         cells = ask(address, "/api/cells", table=table, cells="480").json
@@ -106,7 +106,7 @@ def _time(server: psutil.Process, address: str, path: str, given: dict[str, str]
 
 
 def _in_browser(browser: Browser, address: str) -> dict[str, float]:
-    """Return when parts of the page are there, in seconds after its address was opened."""
+    """Return the seconds from the opening of the address until each part of the page is drawn."""
     parts: dict[str, str] = {
         "first paint: numbers, needs and versions": "document.querySelector('.facts') && document.querySelector('#versions table')",
         "the map is drawn": "document.querySelector('#partitions svg')",

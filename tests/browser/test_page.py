@@ -1,4 +1,4 @@
-"""The page in a real browser: what it shows, the keyboard, readers of the screen, small screens, and odd names."""
+"""The page in a real browser: its parts, the keyboard, screen readers, small screens, and odd names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ READY = "document.querySelector('#partitions svg') && document.querySelector('#v
 
 
 def show(browser: Browser, address: str, place: str, ready: str) -> None:
-    """Open a view, and wait until it is there."""
+    """Open a view, and wait until a script is true."""
     browser.open(f"{address}/{place}")
     browser.until(ready)
 
@@ -50,7 +50,7 @@ def test_tables_and_what_they_need(browser: Browser, address: str, metastore: Me
 
 
 def test_a_table_has_all_its_parts(browser: Browser, address: str) -> None:
-    """The map has a column for each partition or cell, the time line a bar for each version, and nothing fails."""
+    """The map has a column for each partition, the time line a bar for each version, and nothing fails."""
     show(browser, address, ORDERS, READY)
     assert browser.evaluate("document.querySelectorAll('#partitions svg .bar').length") == 80
     assert browser.evaluate("document.querySelectorAll('#versions svg g').length") == 7
@@ -66,7 +66,7 @@ def test_a_table_has_all_its_parts(browser: Browser, address: str) -> None:
 
 
 def test_a_condition_is_planned_while_it_is_typed(browser: Browser, address: str) -> None:
-    """Each pause plans what is there: ranges and keys, the funnel, an error with its place, and the address to send."""
+    """Each pause plans the text: ranges, keys, the funnel, or an error with its position."""
     show(browser, address, ORDERS, READY)
     browser.press("/")
     browser.type("day = '2026-01-03' AND region")
@@ -104,7 +104,7 @@ def test_a_newer_text_is_planned_after_a_slow_answer(browser: Browser, address: 
 
 
 def test_names_and_values_are_never_markup(browser: Browser, address: str) -> None:
-    """A table, a column, values, a comment, a user, a statement and a report that look like markup are shown as they are."""
+    """A table, a column, values, a comment, a user, a statement and a report that look like markup are texts."""
     browser.call("Page.enable")
     show(browser, address, f"#/t/{'web.' + ODD_TABLE}".replace("<", "%3C").replace(">", "%3E"), READY)
     text = browser.text()
@@ -162,7 +162,7 @@ def test_a_report_is_a_funnel_and_a_graph(browser: Browser, address: str) -> Non
 @pytest.mark.parametrize("place", ["", ORDERS, "#/reports/star.json", "#/queries"])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_a_telephone_scrolls_down_alone(browser: Browser, address: str, place: str, dark: bool) -> None:
-    """At 360 pixels no view is wider than the screen, and each text has the contrast that WCAG asks for (4.5)."""
+    """At 360 pixels no view is wider than the screen, and each text has the contrast of WCAG AA (4.5)."""
     browser.resize(360, 740, dark=dark)
     ready = {"": LOOKED, ORDERS: READY}.get(
         place,
@@ -203,7 +203,7 @@ _CONTRAST = """
 
 
 def test_the_keyboard_reaches_everything(browser: Browser, address: str) -> None:
-    """Tab goes through links, sections, the field, the map's slider and buttons in the order of the page, each visibly."""
+    """Tab goes through links, sections, field, slider and buttons in the order of the page, each visibly."""
     show(browser, address, ORDERS, READY)
     browser.evaluate("document.body.focus()")
     seen, invisible = [], []
@@ -242,7 +242,7 @@ def test_the_map_is_read_cell_by_cell(browser: Browser, address: str) -> None:
 
 
 def test_a_screen_reader_finds_its_way(browser: Browser, address: str) -> None:
-    """There are landmarks, headings, tables with heads, pictures with descriptions, and names for all fields."""
+    """It finds landmarks, headings, tables with heads, pictures with texts, and names for all fields."""
     show(browser, address, ORDERS, READY)
     parts = browser.accessible_once("What is read")
     assert (

@@ -102,7 +102,7 @@ def _report(
     names = frozenset(snapshot.metadata.partition_by)
     kept = snapshot.totals.partitions if plan is None else plan[1].partitions or 0
     on_files = [condition for condition in conditions if condition.about - names]
-    # Range manifests have the files of neighbouring partitions together: conditions on files cost little there.
+    # Range manifests have the files of neighbours together: conditions on files cost little there.
     if kept <= MAX_LISTED_PARTITIONS or (on_files and snapshot.ranges):
         request = prune.PruningRequest(snapshot, tuple(conditions), None, names, None)
         return prune.select_for(request, about=()).report

@@ -234,7 +234,7 @@ class Browser:
         return base64.b64decode(taken["data"])
 
     def accessible_once(self, heading: str) -> list[tuple[str, str]]:
-        """Return role and name of each part of the page that a screen reader can read, once a heading is there.
+        """Return role and name of each part that a screen reader can read, once the page has a heading.
 
         Raises:
             BrowserError: there is no such heading.

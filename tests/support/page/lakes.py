@@ -152,7 +152,7 @@ def _odd(metastore: Metastore) -> None:
 
 
 def make_uneven(times: int) -> Survey:
-    """Return a survey of ten partitions of 100 MB, one of which has so many times as much."""
+    """Return a survey of ten partitions of 100 MB; the fourth has so many times as much."""
     metadata = TableMetadata(
         (TableColumn("p", "integer"), TableColumn("x", "integer")), ("p",), "parquet", "/lake/t"
     )

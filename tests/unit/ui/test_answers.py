@@ -157,7 +157,7 @@ def test_many_partitions_are_answered_by_totals(
 
 
 def test_versions_come_in_pages(answers: Answers, catalog: Catalog) -> None:
-    """Each version is on one page, with who made it and what it changed, and bytes of old versions are those of `detail`."""
+    """Each version is on one page, with author and changes; old versions hold what commits removed."""
     rows, before = [], None
     while True:
         more = {} if before is None else {"before": str(before)}
@@ -180,7 +180,7 @@ def test_versions_come_in_pages(answers: Answers, catalog: Catalog) -> None:
 def test_needs_have_the_words_of_status(
     answers: Answers, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A table's needs are those of `parquetry status`, and what nobody has counted; long lists are read only if asked."""
+    """Needs have the words of `parquetry status`, after what is unknown; long lists are read on demand."""
     status = [(row.need, row.detail, row.statement) for row in catalog.status("web.visits")]
     needs = answers.answer("needs", {"table": "web.visits"})
     assert status
@@ -193,7 +193,7 @@ def test_needs_have_the_words_of_status(
 
 
 def test_uneven_partitions_need_attention(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A partition far above the others is among a table's needs, with the procedure that looks for heavy values."""
+    """A partition far above the others is a need, with the procedure that looks for heavy values."""
     monkeypatch.setattr(survey, "_MIN_UNEVEN_BYTES", 1)
     monkeypatch.setattr(survey, "UNEVEN", 2)
     (uneven,) = (row for row in answers.answer("needs", {"table": ORDERS})["rows"] if "uneven" in row["need"])
@@ -202,7 +202,7 @@ def test_uneven_partitions_need_attention(answers: Answers, monkeypatch: pytest.
 
 
 def test_tables_come_in_pages(answers: Answers, catalog: Catalog) -> None:
-    """Pages have all tables once, and a word chooses those that have it in their names."""
+    """Pages have all tables once, and a word chooses the tables that have it in their names."""
     first = answers.answer("tables", {"limit": "3"})
     rest = answers.answer("tables", {"limit": "3", "after": first["next"]})
     assert [row["table"] for row in first["rows"] + rest["rows"]] == catalog.tables()
@@ -300,7 +300,7 @@ def test_an_answer_is_made_once() -> None:
 
 
 def test_a_new_version_has_new_answers(tmp_path: Path) -> None:
-    """After a commit the cells are those of the new version."""
+    """After a commit, cells are of the new version."""
     lake = TableLake(tmp_path)
     answers = Answers(OpenedMetastore(lake.metastore))
     lake.append((1, "a"), "one")

@@ -1,4 +1,4 @@
-"""The served page: who gets answers, what a browser may do, and how errors look; no browser is needed here."""
+"""The served page: who gets answers, what a browser may do, and how errors look. No browser runs here."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_page_comes_from_this_server_alone(address: str) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/static/page.css", "/api/warehouse", "/api/nothing", "/none"])
 def test_a_browser_may_do_little_with_each_response(address: str, path: str) -> None:
-    """Every response has the policy: no script within the page, no frame around it, nothing from elsewhere."""
+    """Every response has the policy: no script in the page, no frame around it, nothing from elsewhere."""
     headers = ask(address, path).headers
     policy = dict(part.strip().partition(" ")[::2] for part in headers["content-security-policy"].split(";"))
     assert (
@@ -69,7 +69,7 @@ def test_a_browser_may_do_little_with_each_response(address: str, path: str) -> 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
 def test_requests_can_only_read(address: str, method: str) -> None:
-    """Another method than GET and HEAD is refused, whatever it names."""
+    """The server refuses any other method than GET and HEAD, on any path."""
     refused = ask(address, "/api/warehouse", method=method)
     assert (refused.status, refused.headers["allow"]) == (405, "GET, HEAD")
     head = ask(address, "/api/warehouse", method="HEAD")
@@ -89,7 +89,7 @@ def test_other_hosts_are_refused(address: str, host: str, path: str) -> None:
 
 
 def test_other_sites_get_no_answers(address: str) -> None:
-    """What a browser fetches for a page of another site is refused; what it fetches for this page is not."""
+    """The server refuses requests that a browser makes for pages of other sites, and answers its own."""
     assert ask(address, "/api/warehouse", {"Sec-Fetch-Site": "cross-site"}).status == 403
     for site in ("same-origin", "none"):
         assert ask(address, "/api/warehouse", {"Sec-Fetch-Site": site}).status == 200
@@ -113,7 +113,7 @@ def test_nothing_else_is_served(address: str, path: str) -> None:
 
 
 def test_a_token_is_needed_for_every_answer(metastore: Metastore) -> None:
-    """With a token the files of the page are for everybody, and answers for those who have it, by any name."""
+    """With a token everybody gets the files of the page, and its holders get answers, by any host's name."""
     with served(PageApplication(Answers(OpenedMetastore(metastore)), "s3cret")) as address:
         for path in ("/api/warehouse", "/api/tables", "/api/none"):
             assert ask(address, path).status == 401
@@ -129,7 +129,7 @@ def test_a_token_is_needed_for_every_answer(metastore: Metastore) -> None:
 
 
 def test_errors_say_what_is_wrong(address: str) -> None:
-    """An error has a status and a message, and that of a condition its position."""
+    """An error has a status and a message, and the error of a condition has its position."""
     missing = ask(address, "/api/cells", table="shop.none")
     assert missing.status == 404
     assert "shop.none does not exist" in missing.json["error"]
@@ -185,7 +185,7 @@ def test_a_saved_report_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_all_files_are_in_the_package() -> None:
-    """What the server reads is beside its modules, so a wheel has it; see `only-include` in pyproject.toml."""
+    """All files that the server reads are beside its modules, so a wheel has them (`only-include`)."""
     assert {f"static/{file.name}" for file in STATIC.iterdir()} == page_files().keys() - {
         "index.html",
         "static/report.css",

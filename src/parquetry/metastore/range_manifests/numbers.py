@@ -1,4 +1,4 @@
-"""The numbers of all partitions of a version, some thousand partitions at a time: files, rows, bytes, tickets.
+"""The files, rows, bytes and tickets of all partitions of a version, some thousand partitions at a time.
 
 They come from range manifests where these still hold, and otherwise from the partitions' own rows. Nothing of
 a partition but its key is made into an object, so a million partitions take a second.

@@ -1,4 +1,4 @@
-"""The numbers of partitions by range manifests are those of the partitions' own rows, and read fewer rows."""
+"""Range manifests give the numbers that the partitions' own rows have, and read fewer rows."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def corners(svg: str) -> dict[str, tuple[int, int]]:
 
 
 def test_givers_stand_left_of_takers() -> None:
-    """In a chain and in a star, each table is to the right of all that gave it values; no two boxes overlap."""
+    """In a chain and in a star, a table is to the right of all that gave it values; no two boxes overlap."""
     chain = corners(draw_join_graph([], [values("c", "b"), values("b", "a"), values("c", "a", "j")]))
     assert chain["c"][0] < chain["b"][0] < chain["a"][0]
     star = corners(draw_join_graph([], [values(f"d{number}", "f") for number in range(5)]))
@@ -56,7 +56,7 @@ def test_tables_that_give_to_each_other_are_drawn() -> None:
     ],
 )
 def test_a_line_says_what_became_of_its_filter(more: dict[str, Any], kind: str, label: str) -> None:
-    """Values that pruned, values that did not, and values that were refused look different; all of it is in the title."""
+    """Values that pruned, that did not, and that were refused look different; the title has all facts."""
     report = values("d", "f", **more)
     svg = draw_join_graph([], [report])
     assert f'class="parquetry-edge-{kind}"' in svg
