@@ -108,7 +108,7 @@ def _time(server: psutil.Process, address: str, path: str, given: dict[str, str]
 def _in_browser(browser: Browser, address: str) -> dict[str, float]:
     """Return the seconds from the opening of the address until each part of the page is drawn."""
     parts: dict[str, str] = {
-        "first paint: numbers, needs and versions": "document.querySelector('.facts') && document.querySelector('#versions table')",
+        "first paint: numbers and versions": "document.querySelector('.facts') && document.querySelector('#versions table')",
         "the map is drawn": "document.querySelector('#partitions svg')",
     }
     browser.open("about:blank#start")

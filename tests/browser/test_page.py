@@ -104,7 +104,7 @@ def test_a_newer_text_is_planned_after_a_slow_answer(browser: Browser, address: 
 
 
 def test_names_and_values_are_never_markup(browser: Browser, address: str) -> None:
-    """A table, a column, values, a comment, a user, a statement and a report that look like markup are texts."""
+    """A table, a column, values, a comment, a user and a statement that look like markup are texts."""
     browser.call("Page.enable")
     show(browser, address, f"#/t/{'web.' + ODD_TABLE}".replace("<", "%3C").replace(">", "%3E"), READY)
     text = browser.text()

@@ -148,7 +148,7 @@ def _mean_row(name: str, row: dict[str, float], edges: Sequence[JoinEdge]) -> fl
 
 
 def _edge(edge: JoinEdge, corners: dict[str, tuple[int, int]], edges: Sequence[JoinEdge]) -> str:
-    start, end = _ends(corners[edge.giver], corners[edge.taker])
+    start, end = _line_ends(corners[edge.giver], corners[edge.taker])
     bend = (end[0] - start[0]) // 2
     path = f"M{start[0]},{start[1]} C{start[0] + bend},{start[1]} {end[0] - bend},{end[1]} {end[0]},{end[1]}"
     dashed = "" if edge.gave is not False else ' stroke-dasharray="4 4"'
@@ -162,7 +162,7 @@ def _edge(edge: JoinEdge, corners: dict[str, tuple[int, int]], edges: Sequence[J
     )
 
 
-def _ends(giver: tuple[int, int], taker: tuple[int, int]) -> tuple[tuple[int, int], tuple[int, int]]:
+def _line_ends(giver: tuple[int, int], taker: tuple[int, int]) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return where the line between two boxes begins and ends, given their corners."""
     (x1, y1), (x2, y2) = giver, taker
     middle = _BOX_HEIGHT // 2
