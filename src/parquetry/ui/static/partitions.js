@@ -141,7 +141,7 @@ function partitionList(table, place, signal) {
     { head: "Rows", class: "number", value: (p) => count(p.rows) },
     { head: "Files", class: "number", value: (p) => count(p.files) },
     { head: "Size", class: "number", value: (p) => size(p.bytes) },
-    { head: "Location, if not the usual", class: "mono whole", value: (p) => p.location ?? "" },
+    { head: "Own location", class: "mono whole", value: (p) => p.location ?? "" },
   ];
   return async (from) => {
     try {
