@@ -32,6 +32,7 @@ ALONE = (
     "iceberg",
     "upkeep",
     "latency",
+    "page",
     "optimizer",
     "writes",
     "native",
@@ -48,6 +49,7 @@ MODULES = {
             "hive_calls",
             "readers",
             "iceberg",
+            "page",
             "upkeep",
             "native",
         )

@@ -53,6 +53,7 @@ REMEDIES = {
         "PROPERTY": "correct the property or the option; [Configuration](configuration.md) has all, with their values",
         "VALUE_TYPE": "give a value of the column's type, or cast it",
         "FILTER": "correct the filter at the mark; [Concepts](concepts.md#pruning) says what filters may say",
+        "REPORT_FILE": "save the report as JSON: `json.dumps(parquetry.report(df).to_dict())`",
         "CLAUSE": "correct the clause at the mark",
         "TEXT": "correct the text at the mark",
         "SKEW": "correct the definition: [List bucketing](list-bucketing.md#saying-what-is-heavy)",

@@ -242,6 +242,13 @@ class FilterError(MarkedTextError):
     code = "FILTER"
 
 
+class ReportFileError(ParquetryError):
+    """A file is no saved report of a query, or there is no such file."""
+
+    code = "REPORT_FILE"
+    sqlstate = "42000"
+
+
 class ClauseError(MarkedTextError):
     """The text of a clause of a statement, or of the property that stands for it, cannot be used."""
 

@@ -16,6 +16,7 @@ FLOORS = {
     "": (
         {"__init__", "cli", "testing"},
         {"spark"},
+        {"ui"},
         {"catalog", "planner"},
         {"hive", "iceberg", "joins", "metrics", "operations"},
         {"cardinality"},
@@ -48,7 +49,7 @@ FLOORS = {
     "catalog": (
         {"catalog"},
         {"reader", "upkeep"},
-        {"listing", "lookup", "scans"},
+        {"key_plans", "listing", "lookup", "scans"},
         {"views"},
         {"shapes"},
         {"arrangements", "drawing"},
@@ -56,7 +57,19 @@ FLOORS = {
     "cli": (
         {"reference"},
         {"main"},
-        {"audit", "conf", "erase", "metrics", "operations", "publish", "rows", "servers", "show", "system"},
+        {
+            "audit",
+            "conf",
+            "erase",
+            "metrics",
+            "operations",
+            "publish",
+            "reports",
+            "rows",
+            "servers",
+            "show",
+            "system",
+        },
         {"app", "doctor"},
         {"commands", "options", "output"},
     ),

@@ -10,7 +10,9 @@ if FOR_TYPE_CHECKERS:
     from parquetry.adoption import Difference as Difference
     from parquetry.catalog.arrangements import Arrangement as Arrangement, Buckets as Buckets, Skew as Skew
     from parquetry.catalog.catalog import Catalog as Catalog
+    from parquetry.catalog.key_plans import plan_partitions as plan_partitions
     from parquetry.catalog.lookup import find_table as find_table
+    from parquetry.catalog.scans.planning import bind_filter as bind_filter
     from parquetry.catalog.scans.reading import ScanTask as ScanTask
     from parquetry.catalog.scans.scan import Scan as Scan
     from parquetry.catalog.shapes import (
@@ -23,6 +25,7 @@ if FOR_TYPE_CHECKERS:
         Statistics as Statistics,
         Table as Table,
     )
+    from parquetry.catalog.upkeep import UpkeepContext as UpkeepContext
     from parquetry.catalog.views import full_name as full_name
     from parquetry.metastore import (
         Check as Check,

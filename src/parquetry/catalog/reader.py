@@ -14,10 +14,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from parquetry import metastore as ms, publishing
+from parquetry.catalog.key_plans import plan_partitions
 from parquetry.catalog.listing import Listing, commit_row, file_row, partition_row
 from parquetry.catalog.lookup import find_table
 from parquetry.catalog.shapes import Commit, DataFile, Partition, Plan, Table
-from parquetry.catalog.views import commit_view, file_views, full_name, partition_view, plan_view, table_view
+from parquetry.catalog.views import commit_view, file_views, full_name, partition_view, table_view
 from parquetry.errors import FilterError, ParquetryError
 from parquetry.locations import join_location
 from parquetry.predicate import Filter, Predicate
@@ -284,14 +285,7 @@ class CatalogReader:
             ColumnNotFoundError: a `Predicate` names other columns.
         """
         snapshot = self._snapshot(name)
-        examined = ms.Examined()
-        plan = _plan(snapshot, filter, examined)
-        if not run:
-            return plan_view(snapshot, plan)
-        partitions = sum(1 for _ in snapshot.partitions(plan, examined=examined))
-        exact = not (examined.tested and snapshot.store.leaves_out)
-        keys = examined.keys if exact else None
-        return plan_view(snapshot, plan, partitions, keys, examined.keys, examined.seeks)
+        return plan_partitions(snapshot, _partition_filter(snapshot, filter), run=run)
 
     @staticmethod
     def _files(
@@ -326,14 +320,14 @@ def _filter(where: str | Predicate, columns: Sequence[ms.TableColumn]) -> Filter
     return parse_filter(where, types) if isinstance(where, str) else Filter.bind(where, types)
 
 
-def _plan(
-    snapshot: ms.TableSnapshot, where: str | Predicate, examined: ms.Examined | None = None
-) -> ScanPlan:
-    from parquetry.metastore import cheapest_plan
+def _plan(snapshot: ms.TableSnapshot, where: str | Predicate) -> ScanPlan:
+    return ms.cheapest_plan(snapshot, _partition_filter(snapshot, where))
 
+
+def _partition_filter(snapshot: ms.TableSnapshot, where: str | Predicate) -> Filter:
     metadata = snapshot.metadata
     try:
-        predicate = _filter(where, metadata.partition_columns)
+        return _filter(where, metadata.partition_columns)
     except FilterError as error:
         if isinstance(where, str) and _reads(where, metadata.columns):
             known = ", ".join(metadata.partition_by) or "none"
@@ -344,7 +338,6 @@ def _plan(
                 error.position,
             ) from None
         raise
-    return cheapest_plan(snapshot, predicate, examined)
 
 
 def _reads(where: str, columns: Sequence[ms.TableColumn]) -> bool:

@@ -22,6 +22,8 @@ _GROUPS = {
         "plan",
         "history",
         "detail",
+        "report",
+        "ui",
     ),
     "Check": ("doctor", "audit", ...),
     "Maintain a table": (..., "erase", "publish"),

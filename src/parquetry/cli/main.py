@@ -7,9 +7,9 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from parquetry.cli import audit, conf, erase, metrics, operations, publish, rows, show, system
+from parquetry.cli import audit, conf, erase, metrics, operations, publish, reports, rows, show, system
 from parquetry.cli.app import app
-from parquetry.cli.servers import hive, iceberg
+from parquetry.cli.servers import hive, iceberg, page
 from parquetry.errors import ParquetryError
 from parquetry.metastore import Author, Door, author_of_commits, user_name
 
@@ -23,7 +23,9 @@ __all__ = [
     "main",
     "metrics",
     "operations",
+    "page",
     "publish",
+    "reports",
     "rows",
     "show",
     "system",

@@ -3,17 +3,15 @@
 It is written for ASGI itself, without a framework: a request for a small plan takes longer in a framework
 than in the planner. A few threads answer, as the store of the metastore may have to wait.
 
-Errors have Iceberg's form. This module also says who may not ask.
+Errors have Iceberg's form. `serving.callers` says who may not ask.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
-import ipaddress
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
 from urllib.parse import unquote
@@ -25,6 +23,7 @@ from parquetry.iceberg.catalog import IcebergCatalog
 from parquetry.iceberg.clients import Client
 from parquetry.iceberg.requests import Query
 from parquetry.locations import current_file_systems, set_file_systems
+from parquetry.serving import refuse_caller
 
 Receive: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
 Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
@@ -35,6 +34,8 @@ _MAX_BODY_BYTES = 16 << 20
 _MAX_HELD_BYTES = 128 << 20
 """Length of all requests that are received or answered at once."""
 _JSON = (b"content-type", b"application/json")
+_REFUSALS = {401: "NotAuthorizedException", 403: "ForbiddenException"}
+"""Iceberg's names of the errors for callers that get no answer, by status."""
 
 
 class Application:
@@ -66,7 +67,7 @@ class Application:
         with self._holding() as reserve:
             body = await _read_body(receive, reserve, keep=refusal is None)
             if refusal is not None:
-                status, content = encode_error(*refusal)
+                status, content = encode_error(refusal.status, _REFUSALS[refusal.status], refusal.message)
             elif isinstance(body, int):
                 status, content = _too_much(body)
             else:
@@ -245,42 +246,3 @@ def _missing_kind(path: Sequence[str]) -> str:
     if path[-1] == "tasks":
         return "NoSuchPlanTaskException"
     return "NoSuchViewException" if path[3:4] == ["views"] else "NoSuchTableException"
-
-
-def refuse_caller(headers: Iterable[tuple[bytes, bytes]], token: bytes | None) -> Problem | None:
-    """Return why a caller gets no answer to any request, or None.
-
-    Without a token, a request must name this machine as its host. A page of the web may have a name that
-    leads to 127.0.0.1 (DNS rebinding), and a browser takes the answers for that page's own.
-
-    Args:
-        headers: names in lower case, and values.
-        token: that requests must have, or None.
-    """
-    sent = list(headers)
-    if token is None:
-        for name, value in sent:
-            if name == b"host" and not _is_this_machine(value.decode("latin-1")):
-                host = value.decode("latin-1")[:80]
-                message = f"The host {host!r} is not this machine: ask 127.0.0.1 or localhost, or serve with --token."
-                return 403, "ForbiddenException", message
-        return None
-    scheme, _, given = dict(sent).get(b"authorization", b"").partition(b" ")
-    if scheme.lower() == b"bearer" and hmac.compare_digest(given.strip(), token):
-        return None
-    return 401, "NotAuthorizedException", "The token is missing or wrong: give the one of the server."
-
-
-def _is_this_machine(host: str) -> bool:
-    """Return whether the value of a Host header names this machine.
-
-    >>> [_is_this_machine(host) for host in ("localhost:8181", "127.0.0.1", "[::1]:80", "evil.example:8181", "")]
-    [True, True, True, False, True]
-    """
-    name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
-    if not host or name.lower().rstrip(".") == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False

@@ -10,14 +10,13 @@ import functools
 import gc
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from parquetry.errors import ConfigurationError
 from parquetry.iceberg.application import Application
 from parquetry.iceberg.catalog import IcebergCatalog
 from parquetry.locations import ArrowFileSystems, set_file_systems, use_file_systems
 from parquetry.metastore import open_metastore
-from parquetry.serving import require_secret
+from parquetry.serving import require_secret, run_application
 
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
 """New objects after which Python looks for garbage: an answer of 5,000 files has some 20,000."""
@@ -82,19 +81,5 @@ def serve(
         ConfigurationError: uvicorn is not installed, or others could ask without a token.
     """
     require_secret(host, served.token, "give --token, or leave --host out")
-    try:
-        import uvicorn
-        from uvicorn.supervisors import Multiprocess
-    except ImportError:
-        raise ConfigurationError(
-            "This needs uvicorn, which is not installed: pip install 'parquetry[iceberg]'."
-        ) from None
-    begin()
-    factory: Any = functools.partial(ServedWarehouse.open, served)
-    config = uvicorn.Config(
-        factory, host, port, factory=True, workers=workers, log_level="warning", access_log=False, ws="none"
-    )
-    if workers == 1:
-        uvicorn.Server(config).run()
-    else:
-        Multiprocess(config, sockets=[config.bind_socket()]).run()
+    factory = functools.partial(ServedWarehouse.open, served)
+    run_application(factory, (host, port), "iceberg", workers, begin)

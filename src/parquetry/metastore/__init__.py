@@ -108,6 +108,10 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.metastore.operations.relocate import relocate as relocate
     from parquetry.metastore.ownership.handover import Claimed as Claimed
+    from parquetry.metastore.range_manifests.numbers import (
+        PartitionNumbers as PartitionNumbers,
+        partition_numbers as partition_numbers,
+    )
     from parquetry.metastore.range_manifests.upkeep import refresh_ranges as refresh_ranges
     from parquetry.metastore.range_manifests.view import (
         RangedPartitions as RangedPartitions,

@@ -13,6 +13,7 @@ if FOR_TYPE_CHECKERS:
         StatusRow as StatusRow,
         maintain as maintain,
         status as status,
+        table_status as table_status,
     )
     from parquetry.operations.operation import (
         SPARK_TYPES as SPARK_TYPES,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from parquetry.errors import UnsupportedError
+from parquetry.metastore import TableSnapshot
 from parquetry.operations.operation import Context, DryRun, Option, Presentation, operation
 from parquetry.operations.upkeep import (
     FAILED,
@@ -17,6 +18,7 @@ from parquetry.operations.upkeep import (
     find_needs,
     meet,
     statement,
+    table_needs,
 )
 
 _SECONDS_PER_MINUTE = 60
@@ -37,6 +39,12 @@ class StatusRow:
     bytes: int
     detail: str
     statement: str
+
+
+def table_status(context: Context, snapshot: TableSnapshot) -> list[StatusRow]:
+    """Return what one table needs, the greatest gain first, as `status` lists it."""
+    needs = table_needs(snapshot, context.engine.target_file_size(snapshot.metadata))
+    return [_row(context, need) for need in sorted(needs, key=lambda need: -need.gain)]
 
 
 def _row(context: Context, need: UpkeepNeed) -> StatusRow:

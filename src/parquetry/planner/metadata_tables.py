@@ -8,10 +8,8 @@ page by page. Conditions on partition columns, and on the version of `.history`,
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -30,7 +28,7 @@ from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.tables.tables import load as load_table
 from parquetry.predicate import Filter, KnownValues, SparkColumns, filter_from_json, match
 from parquetry.prune import on_partitions, partition_plan
-from parquetry.scan import EVERYTHING, ScanPlan
+from parquetry.scan import EVERYTHING
 from parquetry.types import Value, parse_type
 
 _PARTITION_COLUMNS = (("location", "string"), ("files", "long"), ("rows", "long"), ("bytes", "long"))
@@ -148,13 +146,9 @@ class _MetadataScan:
     def partitions(self, after: questions.PageCursor) -> Iterator[PartitionSnapshot]:
         """Yield the partitions that the conditions select, from the cursor's partition on."""
         start = bytes.fromhex(after.partition)
-        plan = partition_plan(self.snapshot, self._filters) or EVERYTHING
-        if plan.index is None:
-            plan = _from(plan, start)
+        plan = (partition_plan(self.snapshot, self._filters) or EVERYTHING).starting_at(start)
         if not plan.indexes:
             return self.snapshot.partitions(plan)
-        if plan.row_keys is not None:
-            plan = replace(plan, row_keys=plan.row_keys[bisect_left(plan.row_keys, start) :])
         return (each for each in self.snapshot.partitions(plan) if each.key >= start)
 
     def versions(self) -> tuple[int, int]:
@@ -165,14 +159,6 @@ class _MetadataScan:
         versions = KnownValues((_VERSION,), [(version,) for version in every])
         left = np.flatnonzero(match(Filter.all_of(self._filters), versions)).tolist()
         return (left[0], left[-1]) if left else (1, 0)
-
-
-def _from(plan: ScanPlan, start: bytes) -> ScanPlan:
-    """Return the part of a plan that reads the partition with some key and all behind it."""
-    left = [scan for scan in plan.scans if scan.stop is None or scan.stop > start]
-    return replace(
-        plan, scans=tuple(replace(scan, start=start) if scan.start < start else scan for scan in left)
-    )
 
 
 def _partitions(wanted: _MetadataScan, after: questions.PageCursor) -> Generator[_Placed]:

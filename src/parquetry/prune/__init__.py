@@ -37,6 +37,12 @@ if FOR_TYPE_CHECKERS:
         usable as usable,
     )
     from parquetry.prune.report.audit import AuditReport as AuditReport
+    from parquetry.prune.report.html import (
+        CELL_STYLE as CELL_STYLE,
+        NUMBER_STYLE as NUMBER_STYLE,
+        PLAIN_STYLE as PLAIN_STYLE,
+        page_style as page_style,
+    )
     from parquetry.prune.report.join import (
         BucketReport as BucketReport,
         HeavyKeysReport as HeavyKeysReport,
@@ -69,12 +75,7 @@ if FOR_TYPE_CHECKERS:
         node_words as node_words,
         plain_text as plain_text,
     )
-    from parquetry.prune.report.text import (
-        CELL_STYLE as CELL_STYLE,
-        NUMBER_STYLE as NUMBER_STYLE,
-        PLAIN_STYLE as PLAIN_STYLE,
-        condition_text as condition_text,
-    )
+    from parquetry.prune.report.text import condition_text as condition_text
     from parquetry.prune.rule import PruningRequest as PruningRequest, Remaining as Remaining
     from parquetry.prune.rules.arrangements import (
         bucket_specs as bucket_specs,

@@ -6,8 +6,8 @@ after the table's own prefix, and end before the bytes that the metastore append
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from dataclasses import dataclass, field
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from parquetry.predicate import Filter, opaque_parts
@@ -181,6 +181,27 @@ class ScanPlan:
         position = bisect_right(self.scans, key, key=lambda scan: scan.start)
         scan = self.scans[position - 1] if position else None
         return scan if scan is not None and (scan.stop is None or key < scan.stop) else None
+
+    def starting_at(self, start: bytes) -> ScanPlan:
+        """Return the part of the plan that reads a key and the keys behind it.
+
+        Ranges of an index stay, as they have no keys of partitions: the caller leaves out what comes before.
+
+        >>> plan = ScanPlan((KeyScan("get", b"a", b"b", None), KeyScan("range", b"c", None, None)))
+        >>> [scan.start for scan in plan.starting_at(b"d").scans]
+        [b'd']
+        """
+        if self.index is not None:
+            scans = self.scans
+        else:
+            left = [scan for scan in self.scans if scan.stop is None or scan.stop > start]
+            scans = tuple(
+                replace(scan, start=start) if scan.start < start else scan
+                for scan in left
+                if scan.kind != "get" or scan.start >= start
+            )
+        row_keys = None if self.row_keys is None else self.row_keys[bisect_left(self.row_keys, start) :]
+        return replace(self, scans=scans, row_keys=row_keys)
 
     def reads_key(self, key: bytes) -> bool:
         """Return whether one of the ranges of `scans` contains a key."""

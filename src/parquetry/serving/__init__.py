@@ -1,12 +1,13 @@
-"""The common parts of servers of a warehouse: its metastore, who may ask, and the texts of views.
+"""The common parts of servers of a warehouse: HTTP, its metastore, who may ask, and the texts of views.
 
-`iceberg` and `hive` are such servers.
+`iceberg`, `hive` and `ui` are such servers.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.serving.callers import require_secret as require_secret
+    from parquetry.serving.callers import refuse_caller as refuse_caller, require_secret as require_secret
+    from parquetry.serving.http import run_application as run_application
     from parquetry.serving.opened import OpenedMetastore as OpenedMetastore
     from parquetry.serving.view_text import portable_text as portable_text
 

@@ -1,4 +1,4 @@
-"""The commands that serve a warehouse to other engines, each until it is interrupted.
+"""The commands that serve a warehouse, each until it is interrupted.
 
-`iceberg` has `serve-iceberg`, and `hive` has `serve-hive`.
+`iceberg` has `serve-iceberg`, and `hive` has `serve-hive`, for other engines. `page` has `ui`, for people.
 """

@@ -10,7 +10,7 @@ import typer
 
 from parquetry.cli.app import app
 from parquetry.cli.options import HostOption, PortOption, StorageOptions
-from parquetry.cli.servers.options import CatalogOption, WorkersOption
+from parquetry.cli.servers.options import CatalogOption, ProcessOptions
 
 
 class Planning(Enum):
@@ -46,7 +46,7 @@ def serve_iceberg(
         ),
     ] = Planning.SERVER,
     catalog: CatalogOption = None,
-    workers: WorkersOption = 1,
+    processes: ProcessOptions,
     warehouse: StorageOptions,
 ) -> None:
     """Serve a warehouse to Iceberg's readers.
@@ -61,4 +61,12 @@ def serve_iceberg(
     source, options = warehouse.find(), warehouse.storage()
     served = ServedWarehouse(source.location, source.store, options, planning.value, token, catalog)
     announcement = f"Iceberg REST catalog of {served.location()} at http://{host}:{port}"
-    serve(served, host, port, workers, lambda: print(announcement, file=sys.stderr))
+    workers = processes.workers
+    if not processes.page:
+        serve(served, host, port, workers, lambda: print(announcement, file=sys.stderr))
+        return
+    from parquetry.ui import ServedPage, serve_beside
+
+    shown = ServedPage(source.location, source.store, options, token)
+    announcement += f", and its page at http://{host}:{port}/ui/"
+    serve_beside(served, shown, (host, port), workers, lambda: print(announcement, file=sys.stderr))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -20,3 +21,14 @@ WorkersOption = Annotated[
     int,
     typer.Option("--workers", metavar="N", help="Number of processes that answer, one for each core.", min=1),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessOptions:
+    """The processes of a server, and the page beside what it serves."""
+
+    workers: WorkersOption = 1
+    page: Annotated[
+        bool,
+        typer.Option("--ui", help="Serve the page of the warehouse, too, below /ui: see `parquetry ui`."),
+    ] = False

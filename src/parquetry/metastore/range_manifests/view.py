@@ -86,6 +86,11 @@ class KeyRange:
         """Return the number of partitions."""
         return self.manifest.partitions if self.partitions is None else len(self.partitions)
 
+    @property
+    def is_in_columns(self) -> bool:
+        """Return whether it is read by the rows of its manifest, in columns."""
+        return self.partitions is None and self.manifest.has_rows
+
 
 class RangedPartitions(Sequence[PartitionSnapshot]):
     """The partitions of a version that a plan selects, in key order; see `open_ranges`.
@@ -166,12 +171,17 @@ class RangedPartitions(Sequence[PartitionSnapshot]):
             for number in set(some).difference(unread):
                 yield number, self._ranges[number].partitions or ()
 
-    def _decode_keys(self, range: KeyRange, value: bytes | None) -> list[PartitionSnapshot]:
+    def _decode_keys_row(self, range: KeyRange, value: bytes | None) -> KeysRow | None:
+        """Return the row of a range's keys, or None if it is missing, damaged or another range's."""
         try:
             row: KeysRow | None = None if value is None else decoder(KeysRow).decode(value)
         except MetastoreDamagedError:
-            row = None
-        if row is None or len(row.keys) != range.count:
+            return None
+        return row if row is not None and len(row.keys) == range.count else None
+
+    def _decode_keys(self, range: KeyRange, value: bytes | None) -> list[PartitionSnapshot]:
+        row = self._decode_keys_row(range, value)
+        if row is None:
             return read_range(self.snapshot, range.manifest.start, range.stop)
         width = TICKET_BYTES
         return [
@@ -211,7 +221,7 @@ class RangedPartitions(Sequence[PartitionSnapshot]):
 
     def in_columns(self) -> list[KeyRange]:
         """Return the ranges that are read by their manifests."""
-        return [each for each in self._ranges if each.partitions is None and each.manifest.has_rows]
+        return [each for each in self._ranges if each.is_in_columns]
 
     def decode(self, range: KeyRange) -> tuple[list[tuple[bytes, int]], list[FileRecord]] | None:
         """Return the keys and tickets of a range's partitions, and the files; None if rows are missing."""
@@ -221,6 +231,36 @@ class RangedPartitions(Sequence[PartitionSnapshot]):
             return None
         keys = [(partition.key, partition.ticket) for partition in self._decode_keys(range, of_keys)]
         return keys, list(ChunkColumns(files.columns).records())
+
+    def each_range(
+        self,
+    ) -> Iterator[tuple[tuple[FilesRow, KeysRow] | None, Sequence[PartitionSnapshot]]]:
+        """Yield each range in key order: its rows, or its partitions if the rows do not hold.
+
+        Raises:
+            TableNotFoundError: the table was dropped, or a vacuum retired this version.
+        """
+        for some in in_batches(self._ranges, _ROWS_PER_READ):
+            by_rows = {
+                each.number: each.manifest.row_keys(self.snapshot.id) for each in some if each.is_in_columns
+            }
+            values = iter(self._rows(key for pair in by_rows.values() for key in pair))
+            for each in some:
+                read = None
+                if each.number in by_rows:
+                    files, keys = (
+                        _decode_files(next(values), each.manifest),
+                        self._decode_keys_row(each, next(values)),
+                    )
+                    read = None if files is None or keys is None else (files, keys)
+                if read is not None:
+                    yield read, ()
+                else:
+                    own = each.partitions
+                    yield (
+                        None,
+                        read_range(self.snapshot, each.manifest.start, each.stop) if own is None else own,
+                    )
 
     def _choose(self, ranges: Sequence[KeyRange], chooses: Chooses) -> tuple[list[KeyRange], int]:
         """Return the ranges whose files may have rows of the result, and the number of the others' files."""

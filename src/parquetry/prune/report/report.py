@@ -1,8 +1,8 @@
 """The report of a query: what its scans read and why, which joins shuffle, which runtime filters served.
 
 A report is data. Its parts come from `select` (scans), `joins.plan.shuffle_reasons` and
-`joins.runtime.outcomes` (runtime filters). The module `text` draws it. It is sent as the dict that `to_dict`
-returns.
+`joins.runtime.outcomes` (runtime filters). The modules `text` and `html` draw it. It is sent as the
+dict that `to_dict` returns.
 
 `openlineage_facet` is the report as a facet of OpenLineage: files x of y, beside what OpenLineage knows of
 the job.
@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from parquetry._version import __version__
 from parquetry.prune.report.audit import AuditReport
+from parquetry.prune.report.html import ReportMarkup, whole_page
 from parquetry.prune.report.join import HeavyKeysReport, JoinReport
 from parquetry.prune.report.join_values import ValuesReport
 from parquetry.prune.report.part import ReportPart
@@ -29,7 +30,6 @@ from parquetry.prune.report.text import (
     condition_text,
     counted_text,
     reason_text,
-    report_html,
     report_text,
     run_time_text,
 )
@@ -90,7 +90,20 @@ class Report(ReportPart, frozen=True):
     """At a prompt a report is read, as a table is."""
 
     def _repr_html_(self) -> str:
-        return report_html(self.scans, self._lines, self.values, not_run=self.not_run)
+        return self.to_html()
+
+    def to_html(self, *, styled: bool = True) -> str:
+        """Return the report as an HTML fragment, with a funnel for each scan and the graph of joins.
+
+        Args:
+            styled: whether elements bring their styles, as a notebook needs them. If not, the page has
+                `report.css`.
+        """
+        return ReportMarkup(styled).draw(self.scans, self._lines, self.values, not_run=self.not_run)
+
+    def to_page(self, title: str = "Report") -> str:
+        """Return the report as a page of HTML, to be saved: a file by itself."""
+        return whole_page(title, self.to_html(styled=False))
 
     @property
     def _lines(self) -> tuple[JoinReport | HeavyKeysReport | AuditReport, ...]:

@@ -1,0 +1,102 @@
+"""Serve the page of a warehouse by HTTP, by itself or in one process with an Iceberg REST catalog.
+
+It listens on 127.0.0.1 alone by default. Elsewhere it needs a token.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from parquetry.iceberg import ServedWarehouse
+from parquetry.locations import ArrowFileSystems, set_file_systems, use_file_systems
+from parquetry.metastore import open_metastore
+from parquetry.serving import OpenedMetastore, require_secret, run_application
+from parquetry.ui.answers import Answers
+from parquetry.ui.application import Beside, PageApplication
+
+PATH_BESIDE = "/ui"
+"""The path of the page on a server of something else."""
+_REMEDY = "give --token, or leave --host out"
+
+
+@dataclass(frozen=True)
+class ServedPage:
+    """The page of a warehouse, as a process of a server opens it.
+
+    Attributes:
+        warehouse: folder or URI.
+        store: URL of its metastore, or None.
+        storage_options: of its object store.
+        token: that requests must have, or None.
+        reports: the folder of saved reports, or None.
+    """
+
+    warehouse: str
+    store: str | None = None
+    storage_options: dict[str, str] | None = None
+    token: str | None = None
+    reports: Path | None = None
+
+    def location(self) -> str:
+        """Return the warehouse's location, once its metastore could be opened.
+
+        Raises:
+            WarehouseError: there is no such warehouse.
+        """
+        with (
+            use_file_systems(ArrowFileSystems(self.storage_options)),
+            open_metastore(self.warehouse, self.store) as metastore,
+        ):
+            return metastore.warehouse
+
+    def open(self) -> PageApplication:
+        """Open the warehouse, and return the application that answers the requests of this process."""
+        set_file_systems(ArrowFileSystems(self.storage_options))
+        reopen = functools.partial(open_metastore, self.warehouse, self.store)
+        return PageApplication(Answers(OpenedMetastore(reopen(), reopen), reports=self.reports), self.token)
+
+
+def serve(page: ServedPage, host: str, port: int, begin: Callable[[], None] = lambda: None) -> None:
+    """Serve the page until the process is interrupted.
+
+    Args:
+        page: the page.
+        host: the address to listen on.
+        port: the port.
+        begin: called before the first request.
+
+    Raises:
+        ConfigurationError: uvicorn is not installed, or others could ask without a token.
+    """
+    require_secret(host, page.token, _REMEDY)
+    run_application(functools.partial(ServedPage.open, page), (host, port), "ui", begin=begin)
+
+
+def _open_both(served: ServedWarehouse, page: ServedPage) -> Beside:
+    return Beside(served.open(), page.open(), PATH_BESIDE)
+
+
+def serve_beside(
+    served: ServedWarehouse,
+    page: ServedPage,
+    address: tuple[str, int],
+    workers: int = 1,
+    begin: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve an Iceberg REST catalog, and the page below `/ui`, in the same processes.
+
+    Args:
+        served: the catalog.
+        page: the page.
+        address: to listen on, and the port.
+        workers: number of processes that answer.
+        begin: called before the first request.
+
+    Raises:
+        ConfigurationError: uvicorn is not installed, or others could ask without a token.
+    """
+    require_secret(address[0], served.token, _REMEDY)
+    run_application(functools.partial(_open_both, served, page), address, "iceberg", workers, begin)
