@@ -33,7 +33,7 @@ from parquetry.metastore.commits.ticket import find_commit
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.format import TOGETHER, require_format
 from parquetry.metastore.storage.head import Head, live_head, pause, read_head
-from parquetry.metastore.storage.intents import begin, decide, remove_record, take_effect
+from parquetry.metastore.storage.intents import TRANSACTION, begin, decide, remove_record, take_effect
 from parquetry.metastore.storage.owner import Owner, active_owner
 from parquetry.metastore.transactions.prepared import CommitTask
 from parquetry.metastore.transactions.transaction import Transaction
@@ -43,8 +43,6 @@ _LOG = logging.getLogger("parquetry")
 
 MAX_TRIES = 5
 """How often a transaction is tried if others abort it."""
-TRANSACTION = "transaction"
-"""The text in the history of a table that has the id of a transaction of several tables."""
 
 
 class TablePart(NamedTuple):

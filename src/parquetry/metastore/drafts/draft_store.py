@@ -26,6 +26,7 @@ from parquetry.metastore.cleanup.in_flight import keep_in_flight
 from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Head, decode_head
+from parquetry.metastore.storage.intents import TRANSACTION
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.storage.wire import decoder, encode
 from parquetry.metastore.transactions.gathering import require_no_draft
@@ -219,23 +220,50 @@ class DraftStore:
     def _earlier(self, key: bytes, head: Head) -> Head | None:
         """Return a head as it was at the transaction's moment.
 
+        A commit of several tables takes effect some time after the time that it records. So if it changed a
+        table after the transaction read that, all of its versions are too late.
+
         Raises:
             CommitConflictError: a vacuum has removed that version.
         """
-        if head.commit.committed_at <= self._moment:
-            return head
-        prefix = keyspace.COMMITS + key[len(keyspace.HEADS) :]
-        rows = self.base.scan(*keyspace.prefix_range(prefix), reverse=True)
-        for _, row in rows:
-            commit: CommitRecord = decoder(CommitRecord).decode(row)
-            if commit.version >= head.oldest and commit.committed_at <= self._moment:
-                return msgspec.structs.replace(head, commit=commit, newest=b"")
+        late = self._late_transactions()
+        last: CommitRecord | None = None
+        for commit in self._commits(key[len(keyspace.HEADS) :], head):
+            if commit.summary.get(TRANSACTION) in late or commit.committed_at > self._moment:
+                last = None
+            elif last is None:
+                last = commit
+        if last is not None:
+            is_newest = last.id == head.commit.id
+            return head if is_newest else msgspec.structs.replace(head, commit=last, newest=b"")
         if head.oldest > 0:
             raise CommitConflictError(
                 f"Table {head.database}.{head.name} has no version any more of the moment that the transaction reads: "
                 "a vacuum took it; roll the transaction back and run it again."
             )
         return None  # the table was made later
+
+    def _late_transactions(self) -> set[str]:
+        """Return the commits of several tables that changed a table after the transaction has read it."""
+        late = set()
+        for table, before in self.heads.items():
+            value = self.base.get(keyspace.HEADS + table)
+            if value is None or before is None:
+                continue
+            for commit in self._commits(table, decode_head(value), before.commit.version + 1):
+                late.add(commit.summary.get(TRANSACTION, ""))
+        return late - {""}
+
+    def _commits(self, table: bytes, head: Head, oldest: int = 0) -> Iterator[CommitRecord]:
+        """Yield the commits of a table, newest first, down to a version or the oldest that is kept."""
+        first = max(oldest, head.oldest)
+        if head.commit.version >= first:
+            yield head.commit
+        start = keyspace.commit_key(table, first)
+        stop = keyspace.commit_key(table, head.commit.version)
+        for _, row in self.base.scan(start, stop, reverse=True) if start < stop else ():
+            commit: CommitRecord = decoder(CommitRecord).decode(row)
+            yield commit
 
     def _together(
         self, theirs: Iterator[Row], ours: Iterator[Row], *, reverse: bool = False

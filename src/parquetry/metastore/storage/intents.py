@@ -43,6 +43,8 @@ PATIENCE = 100
 """How often a writer looks whether another's transaction has ended, with a pause between, before it aborts
 it: some seconds."""
 
+TRANSACTION = "transaction"
+"""The text in a commit's summary that has the id of its transaction of several tables."""
 Fate = Literal["pending", "committed", "aborted"]
 
 

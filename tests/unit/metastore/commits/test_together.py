@@ -13,8 +13,9 @@ from parquetry.errors import CommitConflictError, CommitUnknownError, ParquetryE
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
 from parquetry.metastore.cleanup.transactions import finish_transactions
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.together import TRANSACTION, TablePart, commit_together
+from parquetry.metastore.commits.together import TablePart, commit_together
 from parquetry.metastore.storage.format import TOGETHER
+from parquetry.metastore.storage.intents import TRANSACTION
 from parquetry.metastore.storage.keyspace import FORMAT, TRANSACTIONS, prefix_range
 from parquetry.store import MemoryStore, SQLiteStore, Store
 from tests.support.effort import examples
