@@ -38,6 +38,8 @@ _THROUGH = (keyspace.FORMAT, keyspace.IN_FLIGHT)
 """The tags of rows that a draft reads and writes in the store."""
 _FIXED = (keyspace.DATABASES, keyspace.NAMES)
 """The tags of rows that a transaction cannot change."""
+_LONGEST_COMMIT_MS = 60 * 60 * 1000
+"""Milliseconds: no commit takes effect later than so long after the time that it records."""
 Row = tuple[bytes, bytes]
 
 
@@ -233,6 +235,8 @@ class DraftStore:
                 last = None
             elif last is None:
                 last = commit
+            elif commit.committed_at < self._moment - _LONGEST_COMMIT_MS:
+                break
         if last is not None:
             is_newest = last.id == head.commit.id
             return head if is_newest else msgspec.structs.replace(head, commit=last, newest=b"")
