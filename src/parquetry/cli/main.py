@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from parquetry.cli import audit, conf, erase, metrics, operations, publish, rows, show, system
+from parquetry.cli import audit, conf, erase, metrics, operations, publish, queries, rows, show, system
 from parquetry.cli.app import app
 from parquetry.cli.servers import hive, iceberg
 from parquetry.errors import ParquetryError
@@ -24,6 +24,7 @@ __all__ = [
     "metrics",
     "operations",
     "publish",
+    "queries",
     "rows",
     "show",
     "system",
