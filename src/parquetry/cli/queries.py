@@ -33,6 +33,14 @@ def queries(
             parser=read_time,
         ),
     ] = None,
+    source: Annotated[
+        str | None,
+        option(
+            "--from",
+            "PATH",
+            "Instead of the history: Spark's event logs (a file or a folder), or a file of SQL (.sql).",
+        ),
+    ] = None,
     limit: LimitOption = None,
     warehouse: WarehouseOptions,
     as_json: JsonOption = False,
@@ -42,8 +50,11 @@ def queries(
     A query has a line for each table that it read. The setting pruning-history turns the history on. --json
     has columns, what left out files, and why not more, too.
     """
-    with warehouse.open() as catalog:
-        records = catalog.queries(table, since=None if since is None else since.astimezone(), limit=limit)
+    if source is not None:
+        records = _read(source, table, since)[:limit]
+    else:
+        with warehouse.open() as catalog:
+            records = catalog.queries(table, since=None if since is None else since.astimezone(), limit=limit)
     if as_json:
         output.print_json(map(as_object, records))
         return
@@ -51,8 +62,24 @@ def queries(
         _HEADINGS,
         _lines(records),
         numbers=("partitions", "files", "read", "rows", "seconds", "shuffles"),
-        empty="The history has no such queries: the setting pruning-history turns it on.",
+        empty="There are no such queries."
+        if source
+        else "The history has no such queries: the setting pruning-history turns it on.",
     )
+
+
+def _read(source: str, table: str | None, since: datetime | None) -> list[QueryRecord]:
+    """Return the queries of event logs or of a file, the newest first; a file's in their order."""
+    import parquetry
+
+    start = None if since is None else since.timestamp() * 1000
+    records = [
+        record
+        for record in parquetry.read_queries(source)
+        if (table is None or any(read.table.lower() == table.lower() for read in record.reads))
+        and (start is None or (record.time or 0) >= start)
+    ]
+    return sorted(records, key=lambda record: -(record.time or 0))
 
 
 _HEADINGS = (

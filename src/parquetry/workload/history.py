@@ -25,6 +25,7 @@ from parquetry.config import (
 )
 from parquetry.errors import ConfigurationError, MetastoreDamagedError
 from parquetry.identifiers import join_name
+from parquetry.store import Store
 from parquetry.workload.model import QueryRecord, TableRead
 from parquetry.workload.redaction import without_values
 
@@ -167,7 +168,7 @@ def read_queries(
         return
     names: dict[bytes, str | None] = {}
     count = 0
-    for _, query in _stored(metastore, since, newest_first=True):
+    for _, query in _stored(metastore.store, since, newest_first=True):
         if table is not None and table not in query.tables:
             continue
         for id in query.tables:
@@ -196,7 +197,7 @@ def forget_values(metastore: ms.Metastore, table: bytes, *, dry_run: bool = Fals
         The number of queries that had some.
     """
     changed = []
-    for key, query in _stored(metastore):
+    for key, query in _stored(metastore.store):
         if table in query.tables:
             bare = msgspec.structs.replace(query, record=strip_values(query.record))
             if bare != query:
@@ -223,12 +224,28 @@ def strip_values(record: QueryRecord) -> QueryRecord:
     return replace(record, reads=reads, statement=None)
 
 
+def stored_reads(
+    store: Store, table: bytes, after: bytes = b""
+) -> Iterator[tuple[bytes, QueryRecord, TableRead]]:
+    """Yield the reads of a table with their queries and keys, the newest first.
+
+    Args:
+        store: of the metastore.
+        table: its id.
+        after: the key of the last query that was read, or empty to begin with the newest.
+    """
+    for key, query in _stored(store, newest_first=True, before=after):
+        for read, id in zip(query.record.reads, query.tables, strict=True):
+            if id == table:
+                yield key, query.record, read
+
+
 def _stored(
-    metastore: ms.Metastore, since: int = 0, *, newest_first: bool = False
+    store: Store, since: int = 0, *, newest_first: bool = False, before: bytes = b""
 ) -> Iterator[tuple[bytes, StoredQuery]]:
     """Yield the rows that can be read. A damaged row, or one of a later library, is left out."""
     decode: Callable[[bytes], StoredQuery] = ms.decoder(StoredQuery).decode
-    for row in ms.query_rows(metastore.store, since, newest_first=newest_first):
+    for row in ms.query_rows(store, since, newest_first=newest_first, before=before):
         try:
             yield row.key, decode(row.value)
         except MetastoreDamagedError:

@@ -52,9 +52,13 @@ def filter_conditions(filters: Iterable[Filter]) -> tuple[QueryCondition, ...]:
     return without_null_tests(parts)
 
 
-def without_null_tests(parts: Sequence[QueryCondition]) -> tuple[QueryCondition, ...]:
-    """Return conditions without `c IS NOT NULL` where another one names `c`, each once."""
-    others = {name for each in parts if not each.text.endswith(_NOT_NULL) for name in each.columns}
+def without_null_tests(
+    parts: Sequence[QueryCondition], joined: Iterable[str] = ()
+) -> tuple[QueryCondition, ...]:
+    """Return conditions without `c IS NOT NULL` where a join or another one names `c`, each once."""
+    others = set(joined) | {
+        name for each in parts if not each.text.endswith(_NOT_NULL) for name in each.columns
+    }
     kept = (each for each in parts if not (each.text.endswith(_NOT_NULL) and others.issuperset(each.columns)))
     return tuple(dict.fromkeys(kept))
 

@@ -43,6 +43,53 @@ def without_values(text: str) -> str:
     return _LIST.sub(", ".join("?" * MAX_MARKS), marked)
 
 
+_KEYWORDS = frozenset(
+    [
+        "and",
+        "or",
+        "not",
+        "in",
+        "is",
+        "null",
+        "like",
+        "ilike",
+        "rlike",
+        "between",
+        "escape",
+        "date",
+        "timestamp",
+        "timestamp_ntz",
+        "interval",
+        "true",
+        "false",
+        "cast",
+        "as",
+        "case",
+        "when",
+        "then",
+        "else",
+        "end",
+        "distinct",
+        "from",
+    ]
+)
+
+
+def mentioned_columns(text: str) -> tuple[str, ...]:
+    """Return the names in a condition of a table that is not known: all that are no keyword and no function.
+
+    >>> mentioned_columns("day = DATE '2026-01-03' OR upper(`my col`) = 'day' OR s.a IS NULL")
+    ('day', 'my col', 's.a')
+    """
+    bare = _TEXT.sub(" ", text)
+    names = (
+        found[0].replace("`", "")
+        for found in _NAME.finditer(bare)
+        if bare[found.end() : found.end() + 1] != "("
+    )
+    return tuple(dict.fromkeys(name for name in names if name.lower() not in _KEYWORDS))
+
+
 def named_columns(text: str, columns: Collection[str]) -> tuple[str, ...]:
     """Return the columns, or fields of structs, that a condition names, in its order.
 

@@ -10,6 +10,7 @@ import logging
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from parquetry import metastore as ms
 from parquetry.workload.history import HistorySettings, StoredQuery, write_queries
@@ -30,11 +31,15 @@ class HistoryWriter:
 
     Args:
         metastore: of the warehouse.
-        settings: how much the history keeps.
+        settings: of the history.
+
+    Attributes:
+        settings: of the history.
     """
 
     def __init__(self, metastore: ms.Metastore, settings: HistorySettings) -> None:
-        self._metastore, self._settings = metastore, settings
+        self._metastore = metastore
+        self.settings: Final = settings
         self._waiting: list[MakeQuery] = []
         self._lock = threading.Lock()
         self._writing = threading.Lock()
@@ -89,7 +94,7 @@ class HistoryWriter:
     def write(self, queries: Sequence[StoredQuery]) -> None:
         """Write queries now. It never raises an error."""
         try:
-            write_queries(self._metastore, queries, self._settings)
+            write_queries(self._metastore, queries, self.settings)
         except Exception as error:  # noqa: BLE001 - as above: the store may be full, or down
             self._warn(str(error))
 

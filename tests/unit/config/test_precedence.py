@@ -82,7 +82,7 @@ def test_every_setting_is_tested() -> None:
     Each setting but the settings of tables or sessions alone can be given at every level.
     """
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 18 * 6 + 17 * 1 + 2 * 1 + 3
+    assert len(PAIRS) == 18 * 6 + 17 * 1 + 2 * 1 + 2 * 3
     for setting in TABLE_SETTINGS:
         narrow = {**dict.fromkeys(OF_TABLES, ("property",)), **dict.fromkeys(OF_SESSIONS, ("session",))}
         narrow["history-statements"] = narrow["pruning-history"] = (

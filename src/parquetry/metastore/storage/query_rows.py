@@ -49,7 +49,12 @@ def put_query_rows(store: Store, rows: Sequence[tuple[bytes, bytes]]) -> None:
 
 
 def query_rows(
-    store: Store, start: int = 0, stop: int | None = None, *, newest_first: bool = False
+    store: Store,
+    start: int = 0,
+    stop: int | None = None,
+    *,
+    newest_first: bool = False,
+    before: bytes = b"",
 ) -> Iterator[QueryRow]:
     """Yield the queries that ended from a time on and before another one.
 
@@ -58,11 +63,12 @@ def query_rows(
         start: the first time, in milliseconds since 1970.
         stop: the time after the last one, or None for no limit.
         newest_first: whether the last one comes first.
+        before: a key: only rows before it, instead of a last time; empty for none.
     """
     first = keyspace.QUERIES + keyspace.number(max(start, 0))
     _, end = keyspace.prefix_range(keyspace.QUERIES)
     last = end if stop is None else keyspace.QUERIES + keyspace.number(max(stop, 0))
-    for key, value in store.scan(first, last, reverse=newest_first):
+    for key, value in store.scan(first, before or last, reverse=newest_first):
         yield QueryRow(key, int.from_bytes(key[len(keyspace.QUERIES) : _TIME_END], "big"), value)
 
 
