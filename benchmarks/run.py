@@ -36,6 +36,7 @@ ALONE = (
     "writes",
     "native",
     "audit",
+    "query_history",
 )
 """Run only when named: they take long, or need more than Spark."""
 MODULES = {
@@ -68,6 +69,7 @@ MODULES = {
             "latency",
             "optimizer",
             "audit",
+            "query_history",
         )
     },
     "large": "benchmarks.files.large",

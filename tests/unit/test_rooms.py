@@ -142,8 +142,8 @@ FLOORS = {
     ),
     "planner": (
         {"planner"},
-        {"metadata_tables", "tracing"},
-        {"streams", "tables"},
+        {"history", "metadata_tables", "tracing"},
+        {"query_table", "streams", "tables"},
         {"procedures", "scans", "writes"},
         {"lake", "predicates", "statements"},
         {"engine"},
@@ -170,7 +170,7 @@ FLOORS = {
         {"condition", "needed_rows", "reader_filters"},
     ),
     "spark": (
-        {"audits", "publishing", "report", "serve"},
+        {"audits", "planned_queries", "publishing", "report", "serve"},
         {"session"},
         {"connect", "serving"},
         {"engine"},
