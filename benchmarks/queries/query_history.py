@@ -55,7 +55,7 @@ class _Recording:
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        record = HistoryWriter.flush
+        record = HistoryWriter.write
 
         def timed(function: Any) -> Any:
             def call(*arguments: Any) -> Any:
@@ -67,7 +67,7 @@ class _Recording:
 
             return call
 
-        HistoryWriter.flush = timed(record)  # type: ignore[method-assign]
+        HistoryWriter.write = timed(record)  # type: ignore[method-assign]
 
 
 def _load(spark: SparkSession) -> None:
