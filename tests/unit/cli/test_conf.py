@@ -106,7 +106,7 @@ def test_errors_name_what_was_typed(conf: Conf, jars: Path) -> None:
 
 
 def test_the_history_of_queries_is_a_setting(conf: Conf, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What turns the history on for commands is printed as the catalog's option."""
+    """The history that is on for commands is the option of the catalog."""
     monkeypatch.setenv("PARQUETRY_PRUNING_HISTORY", "values")
     code, out, _ = conf("--spark", "4.1", "--json")
     assert (code, json.loads(out)["spark.sql.catalog.lake.pruning-history"]) == (0, "values")
