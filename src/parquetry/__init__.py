@@ -2,7 +2,9 @@
 
 `open` reads a warehouse without Spark. `configure` and `attach` join a Spark session; `explain` and `report`
 show what its queries read, and `trace` where planning takes its time. `register_data_source` is for sessions
-that take no jar. Names are imported on first use, so that reading a metastore does not load PySpark.
+that take no jar. `read_queries` reads Spark's event logs and lists of SQL.
+
+Names are imported on first use, so that reading a metastore does not load PySpark.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
         transaction,
     )
     from parquetry.spark.report import report
+    from parquetry.workload import QueryRecord
 
 __all__ = [
     "ParquetryError",
@@ -36,6 +39,7 @@ __all__ = [
     "configure",
     "explain",
     "open",
+    "read_queries",
     "read_trace",
     "register_data_source",
     "report",
@@ -83,6 +87,32 @@ def open(
     from parquetry.catalog import Catalog
 
     return Catalog.open(warehouse, store, storage_options, store_password)
+
+
+def read_queries(source: str | os.PathLike[str], *, spark: Any = None) -> list[QueryRecord]:
+    """Return the queries of Spark's event logs, or of a file of SQL.
+
+    Args:
+        source: an event log, a folder of them, or a file whose name ends with ``.sql``. Tables may be of any
+            format.
+        spark: a session that plans the statements of a file of SQL, and runs none. Without it, conditions,
+            joins and columns are read from the text.
+
+    Raises:
+        WarehouseError: there is no event log, or the file cannot be read.
+    """
+    from os import fspath
+
+    from parquetry.workload import read_event_log, read_sql_file
+
+    path = fspath(source)
+    if not path.lower().endswith(".sql"):
+        return list(read_event_log(path))
+    if spark is None:
+        return list(read_sql_file(path))
+    from parquetry.spark import plan_queries
+
+    return list(plan_queries(spark, path))
 
 
 def __getattr__(name: str) -> Any:

@@ -24,6 +24,7 @@ _GROUPS = {
         "detail",
         "report",
         "ui",
+        "queries",
     ),
     "Check": ("doctor", "audit", ...),
     "Maintain a table": (..., "erase", "publish"),

@@ -40,6 +40,7 @@ from parquetry.planner.protocol.answers import Bucketing, LoadedTable, TableCons
 from parquetry.planner.protocol.questions import TableRef
 from parquetry.prune import PartitionCache, may_have_directories
 from parquetry.store import others_nearby, passwords_among
+from parquetry.workload import HistorySettings, HistoryWriter
 
 _LOG = logging.getLogger("parquetry")
 _MAX_CACHED_SNAPSHOTS = 256
@@ -72,10 +73,17 @@ class Lake:
         warned: ids of tables whose overwrites the log has warned of.
         draft: the transaction of several tables whose view this is, or None.
         drafts: the transactions under way of all sessions, by their ids.
+        history: writes the history of queries.
     """
 
     def __init__(
-        self, name: str, metastore: Metastore, engine: Engine, *, draft: Draft | None = None
+        self,
+        name: str,
+        metastore: Metastore,
+        engine: Engine,
+        history: HistorySettings | None = None,
+        *,
+        draft: Draft | None = None,
     ) -> None:
         self.name = name
         self.draft = draft
@@ -92,6 +100,7 @@ class Lake:
         self.estimates = Estimates()
         self.staged: dict[str, Staged] = {}
         self.warned: set[bytes] = set()
+        self.history = HistoryWriter(metastore, history or HistorySettings.read({}, name))
         self._file = metastore_file(metastore)
         self._change_file = change_file(metastore)
         follow_commits("delta", lambda version: publishing.publish_delta(version))
@@ -109,6 +118,7 @@ class Lake:
         """
         options = {key: _resolved(value, engine) for key, value in options.items()}
         check_catalog_options(name, options)
+        history = HistorySettings.read(options, f"The catalog {name}")
         warehouse = warehouse_location(options["warehouse"])
         if nearby := others_nearby(options.get("store"), warehouse):
             _LOG.warning(
@@ -118,7 +128,7 @@ class Lake:
         passwords = passwords_among(options)
         metastore = open_metastore(warehouse, options.get("store"), create=True, passwords=passwords)
         _warn_of_owner(name, metastore)
-        return cls(name, metastore, engine)
+        return cls(name, metastore, engine, history)
 
     @property
     def is_removed(self) -> bool:
@@ -131,7 +141,9 @@ class Lake:
         """Begin a transaction of several tables."""
         draft = Draft(self.metastore)
         self.drafts = {id: lake for id, lake in self.drafts.items() if lake.draft and not lake.draft.is_over}
-        self.drafts[draft.id] = Lake(self.name, draft.metastore, self.engine, draft=draft)
+        view = Lake(self.name, draft.metastore, self.engine, draft=draft)
+        view.history = self.history  # queries of a transaction stay in the history if it is given up
+        self.drafts[draft.id] = view
         return draft
 
     def of_transaction(self, id: str) -> Lake:

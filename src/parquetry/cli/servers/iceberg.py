@@ -59,7 +59,9 @@ def serve_iceberg(
     from parquetry.iceberg import ServedWarehouse, serve
 
     source, options = warehouse.find(), warehouse.storage()
-    served = ServedWarehouse(source.location, source.store, options, planning.value, token, catalog)
+    served = ServedWarehouse(
+        source.location, source.store, options, planning.value, token, catalog, source.history
+    )
     announcement = f"Iceberg REST catalog of {served.location()} at http://{host}:{port}"
     workers = processes.workers
     if not processes.page:

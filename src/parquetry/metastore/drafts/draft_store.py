@@ -9,7 +9,7 @@ read it. All of them are of one moment: a table that is read later has the versi
 others have committed since.
 
 **What goes through.** Records of writes under way protect files from vacuum, so they belong into the store.
-So does the format row: a draft's rows may need a later format, and then so will the commit.
+So does the history of queries, and the format row: a draft's rows may need a later format, and then so will the commit.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from parquetry.metastore.transactions.prepared import CommitTask
 from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.store import Clock, Condition, Fields, Groups, MemoryStore, Range, Store
 
-_THROUGH = (keyspace.FORMAT, keyspace.IN_FLIGHT)
+_THROUGH = (keyspace.FORMAT, keyspace.IN_FLIGHT, keyspace.QUERIES)
 """The tags of rows that a draft reads and writes in the store."""
 _FIXED = (keyspace.DATABASES, keyspace.NAMES)
 """The tags of rows that a transaction cannot change."""

@@ -28,6 +28,7 @@ with a checksum (`checksums`).
 | 0d  | table                              | `upkeep_record`: what the last vacuum and fsck found        |
 | 0e  | transaction                        | `intents`: a commit of several tables; changed by           |
 |     |                                    | compare-and-set only                                        |
+| 0f  | time random                        | `query_rows`: a query of the history, in milliseconds       |
 | 10  | table index entry's key, ~ticket   | one byte; the key leads to the partition (`indexes`)        |
 """
 
@@ -56,6 +57,7 @@ IN_FLIGHT = b"\x0b"
 RANGE_MANIFESTS = b"\x0c"
 UPKEEP = b"\x0d"
 TRANSACTIONS = b"\x0e"
+QUERIES = b"\x0f"
 INDEXES = b"\x10"
 
 TABLE_ID_BYTES = 8
