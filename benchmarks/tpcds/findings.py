@@ -131,6 +131,7 @@ def time_findings(timings: Iterable[Timing]) -> list[BenchmarkFinding]:
         *_faster(
             f"l1, {len(l1)} core stars: time, spark with files listed before / parquetry", l1, "spark", None
         ),
+        *_processor_findings(l1),
         *_faster(f"l2, {len(l2)} core stars: time, spark / parquetry", l2, "spark", 2),
         *_faster("l1, 62, 99, 37, 82: time, Spark's tables / parquetry", others, TABLES, 2),
         *_faster(
@@ -147,6 +148,15 @@ def time_findings(timings: Iterable[Timing]) -> list[BenchmarkFinding]:
             1.25,
         ),
     ]
+
+
+def _processor_findings(stars: Sequence[Timing]) -> list[BenchmarkFinding]:
+    """Return the processor's time of the core stars on l1, beside Spark with files listed before."""
+    ratios = [timing.processor_ratio("parquetry", "spark") for timing in stars if timing.processor]
+    if not ratios:
+        return []
+    what = f"l1, {len(ratios)} core stars: processor's time, parquetry / spark with files listed before"
+    return [*_mean_finding(what, ratios, 1), BenchmarkFinding(f"{what}, of the worst", max(ratios), 1.1)]
 
 
 def _faster(what: str, timings: Sequence[Timing], of: str, target: float | None) -> list[BenchmarkFinding]:

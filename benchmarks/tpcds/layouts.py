@@ -79,10 +79,8 @@ class BenchmarkLake:
     def ours(self, layout: str) -> SparkSession:
         """Return the session with the catalog, where the facts' names mean the tables of a layout."""
         self._have(layout)
-        for fact in FACTS:
-            self._spark.sql(
-                f"CREATE OR REPLACE TEMPORARY VIEW {fact} AS SELECT * FROM {_table(layout, fact)}"
-            )
+        for fact in FACTS:  # views as the other sides have them: of a table, not of a text to be parsed
+            self._spark.table(_table(layout, fact)).createOrReplaceTempView(fact)
         return self._spark
 
     def spark_alone(self, layout: str) -> SparkSession:

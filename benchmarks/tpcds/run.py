@@ -20,14 +20,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from benchmarks.lake import drain, settings, start
+from benchmarks.lake import drain, processor_seconds, settings, start
 from benchmarks.measure import Result, take_turns
 from benchmarks.tpcds import findings, iceberg
 from benchmarks.tpcds.counting import jar, scans, total
@@ -54,7 +54,7 @@ def run(folder: Path, scale: float) -> Result:
     """Count and time everything."""
     rounds = int(os.environ.get("BENCH_ROUNDS", ROUNDS))
     spark = start(folder, jar(folder.parent), hive=folder / "hive-metastore")
-    measuring = _Measuring(BenchmarkLake(spark, folder, scale), rounds)
+    measuring = _Measuring(BenchmarkLake(spark, folder, scale), rounds, partial(processor_seconds, spark))
     measuring.all_on_l1()
     measuring.core_on("l2")
     measuring.few_keys()
@@ -73,9 +73,10 @@ def run(folder: Path, scale: float) -> Result:
 class _Measuring:
     """The queries, step by step, and what has been found so far."""
 
-    def __init__(self, lake: BenchmarkLake, rounds: int) -> None:
+    def __init__(self, lake: BenchmarkLake, rounds: int, processor: Callable[[], float]) -> None:
         self._lake = lake
         self._rounds = rounds
+        self._processor = processor
         self._texts = query_texts()
         self._stars = stars(self._texts)
         self._answers: dict[int, list[Row]] = {}
@@ -191,7 +192,7 @@ class _Measuring:
 
     def _time(self, job: str, text: str, sessions: Mapping[str, SparkSession]) -> None:
         variants = {name: partial(_ask, session, text) for name, session in sessions.items()}
-        self.result.timings.append(take_turns(job, variants, self._rounds))
+        self.result.timings.append(take_turns(job, variants, self._rounds, processor=self._processor))
 
 
 def _ask(session: SparkSession, text: str) -> None:

@@ -26,12 +26,17 @@ class SharedScans(plan: LogicalPlan) {
   private val parents = new IdentityHashMap[LogicalPlan, LogicalPlan]
   (plan +: subqueries).foreach(_.foreach(node => node.children.foreach(parents.put(_, node))))
   private val equalParts = new IdentityHashMap[LogicalPlan, LogicalPlan]
-  private val equalScans = plan.collectLeaves().collect { case relation: DataSourceV2ScanRelation => relation: LogicalPlan }
-    .groupBy(_.canonicalized).values.filter(_.length > 1).toSeq
+  // most plans read each table once: then no part need be compared with another
+  private val equalScans = plan.collectLeaves().collect { case relation: DataSourceV2ScanRelation => relation }
+    .groupBy(_.relation.table.name()).values.filter(_.length > 1).toSeq
+    .flatMap(_.map(relation => relation: LogicalPlan).groupBy(_.canonicalized).values.filter(_.length > 1))
   equalScans.foreach(some => for (one <- some; other <- some if !(one eq other)) {
     val part = largestEqualPart(one, other)._1
     if (part.exists(endsInExchange) && Option(equalParts.get(one)).forall(smaller => part.exists(_ eq smaller))) equalParts.put(one, part)
   })
+
+  /** Whether Spark reads no scan for several parts of the plan. */
+  def isEmpty: Boolean = equalParts.isEmpty && subqueries.isEmpty
 
   /** Whether a filter with values of a join would make a scan's part of the plan unequal to all others. */
   def breaksReuse(relation: LogicalPlan, join: Join): Boolean =

@@ -28,10 +28,9 @@ import org.apache.spark.util.SerializableConfiguration
 /** Spark's readers of a table's files. */
 class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema: StructType, dataSchema: StructType,
     hidden: HiddenColumns, options: CaseInsensitiveStringMap) {
-  // Creating either of the next two sends the settings of file systems to the executors.
-  private lazy val unconditional = sparkReaders()
+  private lazy val unconditional = sparkReaders(isFiltered = false)
   /** For any filters on row groups; `factory` puts them in. */
-  private lazy val conditional = sparkReaders()
+  private lazy val conditional = sparkReaders(isFiltered = true)
 
   /**
    * The session's settings, except that readers use batches if any column has a default. If a file lacks two
@@ -62,43 +61,42 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
   private lazy val inPath = StructType(
     (partitionSchema.fields ++ hidden.read).zipWithIndex.map { case (f, i) => f.copy(name = s"parquetry.partition.$i") })
 
-  private def sparkReaders(): PartitionReaderFactory = {
+  /**
+   * Spark's readers. They match names in files in any letter case, in all sessions: the planner finds their
+   * statistics in the same way.
+   */
+  private def sparkReaders(isFiltered: Boolean): PartitionReaderFactory = table.format match {
+    case "orc" => orcReaders()
+    case _ => parquetReaders(ScanSettings.parquet(session, read, inAnyCase = conf.caseSensitiveAnalysis, isFiltered))
+  }
+
+  private def parquetReaders(settings: Broadcast[SerializableConfiguration]): ParquetPartitionReaderFactory =
+    ParquetPartitionReaderFactory(conf, settings, whole, read, inPath, Array.empty, None, new ParquetOptions(given, conf))
+
+  private def orcReaders(): PartitionReaderFactory = {
     val index: PartitioningAwareFileIndex = null // a reader factory needs no list of files
     val hadoop = ReaderSettings.fromSession(session)
     OrcTimes.setCalendar(hadoop)
-    val readers = table.format match {
-      case "orc" => OrcScan(session, hadoop, index, whole, read, inPath, options, None, Array.empty, Nil, Nil).createReaderFactory() match {
-        case orc: OrcPartitionReaderFactory => orc.copy(sqlConf = conf)
-      }
-      case _ => ParquetReaders.scan(session, hadoop, index, whole, read, inPath, options).createReaderFactory()
+    OrcScan(session, hadoop, index, whole, read, inPath, options, None, Array.empty, Nil, Nil).createReaderFactory() match {
+      case orc: OrcPartitionReaderFactory if conf.caseSensitiveAnalysis =>
+        val other = conf.clone()
+        other.setConf(SQLConf.CASE_SENSITIVE, false)
+        orc.copy(sqlConf = other)
+      case orc: OrcPartitionReaderFactory => orc.copy(sqlConf = conf)
     }
-    if (conf.caseSensitiveAnalysis) inAnyCase(readers, hadoop) else readers
   }
 
-  /**
-   * Matches names in files in any letter case, in all sessions: the planner finds their statistics in the
-   * same way.
-   */
-  private def inAnyCase(readers: PartitionReaderFactory, hadoop: Configuration): PartitionReaderFactory = {
-    val other = conf.clone()
-    other.setConf(SQLConf.CASE_SENSITIVE, false)
-    readers match {
-      case parquet: ParquetPartitionReaderFactory =>
-        hadoop.setBoolean(SQLConf.CASE_SENSITIVE.key, false)
-        parquet.copy(sqlConf = other, broadcastedConf = ParquetReaders.sent(session, hadoop))
-      case orc: OrcPartitionReaderFactory => orc.copy(sqlConf = other)
-    }
-  }
+  private def given: Map[String, String] = options.asCaseSensitiveMap.asScala.toMap
 
   /**
    * Whether Spark's readers give batches, not rows. Spark asks while it plans, so no settings are sent for
    * the answer.
    */
   lazy val columnar: Boolean = {
-    val (unsent, given) = (null: Broadcast[SerializableConfiguration], options.asCaseSensitiveMap.asScala.toMap)
+    val unsent: Broadcast[SerializableConfiguration] = null
     val readers = table.format match {
       case "orc" => OrcPartitionReaderFactory(conf, unsent, whole, read, inPath, Array.empty, None, new OrcOptions(given, conf), MemoryMode.ON_HEAP)
-      case _ => ParquetPartitionReaderFactory(conf, unsent, whole, read, inPath, Array.empty, None, new ParquetOptions(given, conf))
+      case _ => parquetReaders(unsent)
     }
     readers.supportColumnarReads(FilePartition(0, Array.empty))
   }
@@ -112,7 +110,7 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
     val (files, steps) = (if (rowGroups.isEmpty) unconditional else conditional) match {
       case parquet: ParquetPartitionReaderFactory =>
         val changed = new ChangedFiles(own, table.name(), table.sync, parquet.broadcastedConf)
-        (FittingFilterReaders(parquet.copy(sqlConf = conf, filters = FittingFilters.inAnyUnit(rowGroups)), own), if (rowGroups.isEmpty) Seq(new BroadcastSettings(parquet.broadcastedConf), changed) else Seq(changed))
+        (FittingFilterReaders(parquet.copy(filters = FittingFilters.inAnyUnit(rowGroups)), own), Seq(changed))
       case orc: OrcPartitionReaderFactory =>
         // it resolves filters by the session's case rule, and if a struct's fields in a file have names that
         // differ only in case, it would apply a filter to the wrong field

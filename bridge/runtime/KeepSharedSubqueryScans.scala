@@ -61,6 +61,6 @@ object KeepSharedSubqueryScans extends PredicateHelper {
     for (subquery <- SharedScans.scalar(plan); join <- subquery.collect { case join: Join => join }; verdicts <- join.getTagValue(AddRuntimeFilters.judged)) {
       val (ofScan, others) = verdicts.partition(one => one.verdict.wanted && (one.candidate.source.scan eq relation.scan))
       if (ofScan.nonEmpty) join.setTagValue(AddRuntimeFilters.judged,
-        others ++ refused(ofScan.map(one => one.candidate.copy(facts = one.candidate.facts.copy(readOnce = true)))))
+        others ++ refused(ofScan.map(one => one.candidate.withFacts(one.candidate.facts.copy(readOnce = true)))))
     }
 }

@@ -33,21 +33,22 @@ case class ValueSource(build: LogicalPlan, keys: Seq[Expression], keyIndex: Int)
  * @param planTimeValues plan-time values, if there are any
  * @param valuesOf the only scan of ours that the values come from, if there is one
  * @param sparksFilter Spark's own filter by the same values, if there is one
- * @param facts for the planner's verdict
+ * @param mayGain whether the planner is asked: values could prune something, or the planner has to decide for
+ *   another reason
+ * @param laterFacts for the planner's verdict; see `facts`
  */
 case class RuntimeCandidate(
     join: Join, source: KeySource, values: ValueSource, shared: Boolean, planTimeValues: Option[PlanTimeValues],
-    valuesOf: Option[ParquetryScan], sparksFilter: Option[DynamicPruningSubquery], facts: CandidateFacts) {
+    valuesOf: Option[ParquetryScan], sparksFilter: Option[DynamicPruningSubquery], mayGain: Boolean, laterFacts: LaterFacts) {
+  /** The facts for the planner. Facts about a candidate without a gain are gathered only for a report. */
+  def facts: CandidateFacts = laterFacts.all
+  /** The same candidate with other facts. The planner decides about all candidates of a group. */
+  def withFacts(changed: CandidateFacts): RuntimeCandidate =
+    copy(mayGain = mayGain || changed.together.isDefined, laterFacts = new LaterFacts(changed))
   def build: LogicalPlan = values.build
   def keys: Seq[Expression] = values.keys
   /** The key that gives the values. */
   def buildKey: Expression = keys(values.keyIndex)
-  /**
-   * Whether values could prune something, since the planner knows something of the column in files. It would
-   * refuse all others. It still decides about groups, whose candidates it takes or refuses together, about
-   * keys that it may understand, and if settings are the reason.
-   */
-  def mayGain: Boolean = facts.filterable || source.form != "column" || facts.together.isDefined || !source.scan.takesRuntimeValues
 
   /** The column of the scan, as SQL. */
   def column: String = LogicalNames.of(source.key)
@@ -92,7 +93,20 @@ case class RuntimeCandidate(
     PruningSubquery(key, from.build, from.keys, from.keyIndex, onlyShared, exprIds.head)
 }
 
+/** Facts that are gathered on first use. */
+class LaterFacts(gather: => CandidateFacts) {
+  lazy val all: CandidateFacts = gather
+}
+
 object RuntimeCandidate extends PredicateHelper {
+  /**
+   * Whether the planner's verdict can be anything but a refusal. It refuses a column if it knows nothing of
+   * the column's values in files. It still decides about keys that it may understand, and if settings are the
+   * reason.
+   */
+  def mayGain(source: KeySource, filterable: Boolean): Boolean =
+    filterable || source.form != "column" || !source.scan.takesRuntimeValues
+
   /**
    * Facts about a build side.
    *

@@ -39,8 +39,8 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
     candidates.toSeq ++ new UnionBuildSides(sharedScans, number).of(candidates.drop(directly).toSeq)
   }
 
-  /** The number of an object in the question to the planner. */
-  private def number(of: AnyRef): Int = {
+  /** The number of an object in the question to the planner. Another thread may need it for a report. */
+  private def number(of: AnyRef): Int = numbers.synchronized {
     val number = numbers.indexWhere(_ eq of)
     if (number >= 0) number
     else {
@@ -52,10 +52,10 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
   /**
    * The number of a plan. Equal plans have the same number, as the keys of one join may have one plan each.
    */
-  private def equal(build: LogicalPlan): Int = number(numbers.find {
+  private def equal(build: LogicalPlan): Int = numbers.synchronized(number(numbers.find {
     case other: LogicalPlan => (other eq build) || other == build
     case _ => false
-  }.getOrElse(build))
+  }.getOrElse(build)))
 
   /** Adds candidates with the values of one side of a join, for the other side. */
   private def direct(join: Join): Unit = {
@@ -142,13 +142,14 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
       val planTimeValues = buildKey.filter(_ => from.isEmpty && filterable && source.scan.files > 1)
         .flatMap(PlanTimeValues.of(source, _, build))
       // file statistics are about columns, not about expressions
-      val rangeInFiles = buildKey.filter(_.dataType == source.key.dataType && source.form == "column" && filterable)
+      def rangeInFiles = buildKey.filter(_.dataType == source.key.dataType && source.form == "column" && filterable)
         .flatMap(KeyRangeFromFiles.of(_, build))
-      val statistics = source.scan.estimateStatistics().sizeInBytes()
+      val (statistics, report, reuses) =
+        (source.scan.estimateStatistics().sizeInBytes(), source.scan.reportSoFar, SQLConf.get.exchangeReuseEnabled)
       val sparksFilter = buildKey.flatMap(spark(source.key, _))
-      val facts = CandidateFacts(
+      def facts = CandidateFacts(
         scan = number(source.relation),
-        report = source.scan.reportSoFar,
+        report = report,
         bytes = Option.when(statistics.isPresent)(statistics.getAsLong),
         column = if (ends.isEmpty) LogicalNames.of(source.key) else FieldPath.names(source.key).map(FieldPath.shown).mkString(", "),
         form = source.form,
@@ -169,12 +170,13 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
         narrowed = from.exists(!_.eq(build)),
         shared = shared && !outside,
         outside = outside,
-        readOnce = SQLConf.get.exchangeReuseEnabled && sharedScans.breaksReuse(source.relation, join),
+        readOnce = reuses && sharedScans.breaksReuse(source.relation, join),
         known = planTimeValues.map(_.facts),
         held = Some(source).filterNot(_.scan.isEstimated).flatMap(PlanTimeValues.held).map(_.size),
         placed = sparksFilter.map(d => if (d.onlyInBroadcast) "shared" else "always"))
       val valuesOf = buildKey.map(KeySource.of(_, build)).collect { case Seq(one) => one.scan }
-      candidates += RuntimeCandidate(join, source, ValueSource(build, keys, keyIndex), shared && !outside, planTimeValues, valuesOf, sparksFilter, facts)
+      candidates += RuntimeCandidate(join, source, ValueSource(build, keys, keyIndex), shared && !outside, planTimeValues, valuesOf, sparksFilter,
+        RuntimeCandidate.mayGain(source, filterable), new LaterFacts(facts))
     }
 
   /** Spark's own filter of a column by a key, if there is one. */

@@ -35,7 +35,7 @@ object RuntimeTuples extends PredicateHelper {
 
   /** The tuples of a join's keys that are known in planning, one for each scan that the keys come from. */
   def ofPlanTimeValues(keyed: Seq[RuntimeCandidate]): Seq[RuntimeCandidate] =
-    keyed.filter(one => one.facts.tupleColumn.isDefined && one.facts.filterable && one.source.scan.files > 1)
+    keyed.filter(one => one.mayGain && one.source.scan.files > 1 && one.facts.filterable && one.facts.tupleColumn.isDefined)
       .groupBy(one => (System.identityHashCode(one.source.relation), one.facts.side, one.source.steps.map(_.node))).values.toSeq.flatMap { some =>
         val (used, evaluated) = usable(some.map(_.source))
         val members = used.map(some)
@@ -52,7 +52,7 @@ object RuntimeTuples extends PredicateHelper {
       column = tuple.sql, form = "tuple", steps = steps, tupleColumn = None, shared = false, known = Some(values.facts), held = None, placed = None,
       build = first.facts.build.copy(key = KeyTuple.text(members.map(one => LogicalNames.of(one.buildKey)))))
     first.copy(source = first.source.copy(key = tuple, steps = steps), values = ValueSource(first.build, members.map(_.buildKey), 0), shared = false,
-      planTimeValues = Some(values), valuesOf = None, sparksFilter = None, facts = facts)
+      planTimeValues = Some(values), valuesOf = None, sparksFilter = None).withFacts(facts)
   }
 
   /** The candidates for tuples that Spark has its own filters for, one for each key. */
@@ -89,7 +89,8 @@ object RuntimeTuples extends PredicateHelper {
       build = first.facts.build.copy(key = KeyTuple.text(texts)))
     val verdict = Seq(Outcome.Shared, Outcome.Collected).flatMap(how => members.map(_.verdict).find(_.how == how)).headOption
     val candidate = first.copy(
-      source = first.source.copy(key = tuple), values = ValueSource(first.build, keys, keyIndices.head), planTimeValues = None, valuesOf = None, facts = facts)
+      source = first.source.copy(key = tuple), values = ValueSource(first.build, keys, keyIndices.head), planTimeValues = None, valuesOf = None)
+      .withFacts(facts)
     verdict.filter(_ => tuple.columns.length > 1).map(RuntimeVerdict(candidate, _))
   }
 }

@@ -13,7 +13,7 @@ import org.apache.spark.sql.parquetry.joingraph.SharedScans
 class UnionBuildSides(shared: SharedScans, number: AnyRef => Int) {
   /** @param narrowed the candidates of each scan by itself */
   def of(narrowed: Seq[RuntimeCandidate]): Seq[RuntimeCandidate] = {
-    val ofShared = narrowed.filter(one => one.facts.readOnce && one.keys.length == 1)
+    val ofShared = if (narrowed.isEmpty || shared.isEmpty) Nil else narrowed.filter(one => one.keys.length == 1 && one.facts.readOnce)
     ofShared.map(_.source.relation).distinctBy(System.identityHashCode).map(shared.scansAtSamePosition).filter(_.length > 1)
       .distinctBy(scans => scans.map(System.identityHashCode).sorted).flatMap(scans =>
         ofShared.filter(_.source.relation eq scans.head).map(_.column).distinct.flatMap(byAllValues(scans, _, ofShared)))
@@ -31,7 +31,7 @@ class UnionBuildSides(shared: SharedScans, number: AnyRef => Int) {
       val build = if (values.length == 1) values.head else Union(values)
       val key = build.output.head
       val facts = RuntimeCandidate.ofBuild(build, Seq(key), ofScans.head.facts.build.key, number)
-      ofScans.map(one => one.copy(values = ValueSource(build, Seq(key), 0), planTimeValues = None, valuesOf = None, facts = one.facts.copy(
+      ofScans.map(one => one.copy(values = ValueSource(build, Seq(key), 0), planTimeValues = None, valuesOf = None).withFacts(one.facts.copy(
         build = facts, narrowed = true, readOnce = false, together = Some(number(build)))))
     }
   }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral
 import org.apache.spark.sql.catalyst.plans.logical.MergeRows
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex
-import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
+import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetPartitionReaderFactory, ParquetScan}
 import org.apache.spark.sql.execution.streaming.HDFSMetadataLog
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
@@ -43,14 +43,16 @@ object ParquetReaders {
   val batches: Seq[ConfigEntry[Boolean]] = Seq(SQLConf.PARQUET_VECTORIZED_READER_ENABLED,
     SQLConf.PARQUET_VECTORIZED_READER_NESTED_COLUMN_ENABLED)
 
-  /** A scan without filters. */
-  def scan(session: SparkSession, hadoop: Configuration, index: PartitioningAwareFileIndex, whole: StructType, read: StructType, inPath: StructType,
-      options: CaseInsensitiveStringMap): ParquetScan =
-    ParquetScan(session, hadoop, index, whole, read, inPath, Array.empty, options, None, Nil, Nil)
-
-  /** Settings of file systems, sent to the executors. */
-  def sent(session: SparkSession, hadoop: Configuration): Broadcast[SerializableConfiguration] =
-    session.sparkContext.broadcast(new SerializableConfiguration(hadoop))
+  /**
+   * The settings of readers, for no columns, sent to the executors. Spark's scan adds its own settings to the
+   * settings of file systems.
+   */
+  def settings(session: SparkSession, hadoop: Configuration): Broadcast[SerializableConfiguration] = {
+    val (index, none, options) = (null: PartitioningAwareFileIndex, new StructType, CaseInsensitiveStringMap.empty)
+    ParquetScan(session, hadoop, index, none, none, none, Array.empty, options, None, Nil, Nil).createReaderFactory() match {
+      case readers: ParquetPartitionReaderFactory => readers.broadcastedConf
+    }
+  }
 }
 
 /** Logs and cached data of a session. */

@@ -349,3 +349,30 @@ def test_subqueries_of_one_condition_are_read_once(spark: SparkSession, table: s
         (1, 6),
         (1, 2),
     ]
+
+
+def _broadcasts(spark: SparkSession, query: str) -> int:
+    """Return how many broadcasts a query makes: their numbers ascend."""
+    before = spark.sparkContext.broadcast(0)._jbroadcast.id()  # type: ignore[attr-defined]
+    spark.sql(query).collect()
+    return int(spark.sparkContext.broadcast(0)._jbroadcast.id() - before - 1)  # type: ignore[attr-defined]
+
+
+def test_settings_are_sent_to_readers_once(spark: SparkSession, db: str) -> None:
+    """Scans of any columns and tables use the settings that were sent before, until one of them changes."""
+    for table in ("t", "u"):
+        spark.sql(f"CREATE TABLE {db}.{table} USING parquet AS SELECT id, id % 3 AS k FROM range(9)")
+    tasks = 1  # of the only stage, a broadcast, too
+    spark.sql(f"SELECT id FROM {db}.t").collect()
+    assert _broadcasts(spark, f"SELECT k FROM {db}.t") == tasks
+    assert _broadcasts(spark, f"SELECT id FROM {db}.u WHERE k > 0") == tasks
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # type: ignore[union-attr]
+    hadoop.set("parquetry.test", "1")
+    try:
+        assert _broadcasts(spark, f"SELECT k FROM {db}.u") == tasks + 1
+        assert _broadcasts(spark, f"SELECT k FROM {db}.t") == tasks
+        with settings(spark, any__setting="1"):
+            assert _broadcasts(spark, f"SELECT k FROM {db}.u") == tasks + 1
+    finally:
+        hadoop.unset("parquetry.test")
+    assert _broadcasts(spark, f"SELECT k FROM {db}.u") == tasks  # the settings of before were kept
