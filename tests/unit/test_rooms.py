@@ -19,7 +19,7 @@ FLOORS = {
         {"catalog", "planner"},
         {"hive", "iceberg", "joins", "metrics", "operations"},
         {"cardinality"},
-        {"adoption", "prune"},
+        {"adoption", "changes", "prune"},
         {"verification"},
         {"compaction", "publishing"},
         {"definition", "exchange", "serving", "workload"},

@@ -29,6 +29,7 @@ from parquetry.warehouse import find_warehouse
 if TYPE_CHECKING:
     import duckdb
 
+    from parquetry.catalog.scans.changes import ChangeScan
     from parquetry.catalog.scans.scan import Scan
     from parquetry.locations import FileSystems
 
@@ -218,6 +219,57 @@ class CatalogReader:
         as_of = None if timestamp is None else int(timestamp.timestamp() * 1000)
         snapshot = find_table(self._metastore, name, version=version, as_of=as_of)
         return new_scan(snapshot, self._file_systems, where, columns, limit, time_zone)
+
+    def changes(
+        self,
+        name: str,
+        start: int | datetime,
+        end: int | datetime | None = None,
+        *,
+        keys: str | Sequence[str] = (),
+        net: bool = False,
+        where: str | Predicate | None = None,
+        columns: Sequence[str] | None = None,
+        time_zone: str | None = None,
+    ) -> ChangeScan:
+        """Return the difference of versions of a table as rows, for Arrow and pandas.
+
+        Files are read only where adjacent versions differ. Rows that a statement has only carried over into a
+        new file are in none of the changes.
+
+        Args:
+            name: of the table.
+            start: the first version whose changes are wanted, or a time with a time zone: the first version
+                made then or later.
+            end: the last such version, or a time: the last version made until then. None is the newest.
+            keys: columns that an update of a row does not change, such as ``"id"``. With them an update is
+                a pair of rows, and else a delete and an insert.
+            net: compare the version before `start` with the version `end`, as if they were adjacent.
+            where: as for `scan`.
+            columns: of the table, those wanted, or None for all.
+            time_zone: as for `scan`.
+
+        Raises:
+            NamespaceNotFoundError: there is no such database.
+            TableNotFoundError: there is no such table.
+            VersionNotFoundError: there is no such version, or a vacuum retired the versions that are needed.
+            UnsupportedError: rows of the earlier versions cannot be read with the columns of the last one.
+            FilterError: the condition's text cannot be read, or the table does not have one of its columns.
+            ColumnNotFoundError: the table does not have one of the columns.
+            ValueError: a version is negative, or a time has no time zone.
+        """
+        from parquetry.catalog.scans.changes import new_change_scan
+
+        return new_change_scan(
+            self._snapshot(name),
+            self._file_systems,
+            (start, end),
+            net=net,
+            keys=keys,
+            where=where,
+            columns=columns,
+            zone=time_zone,
+        )
 
     def query(
         self,

@@ -21,6 +21,7 @@ import numpy as np
 from parquetry.data_files import RecordedFiles, physical_name
 from parquetry.errors import StreamError, TableNotFoundError
 from parquetry.metastore import (
+    REWRITING_OPERATIONS,
     FileBlock,
     PartitionSnapshot,
     TableSnapshot,
@@ -35,8 +36,6 @@ from parquetry.prune import candidates
 
 SKIP_CHANGES_OPTION = "skipChangeCommits"
 """The option of a read that makes it skip versions which removed rows."""
-_REWRITING_OPERATIONS = frozenset({"compact", "rebucket"})
-"""Operations that rewrite rows and keep their values."""
 _RESTORING_OPERATION = "rollback"
 """The operation that restores old files, with rows that a stream may have read."""
 
@@ -252,8 +251,8 @@ class StreamedTable:
             StreamError: the version removed rows, which a stream cannot express.
         """
         version = self._same_keys(changes.version)
-        nothing = VersionChanges(version, (), takes_away=False)
-        if version.operation in _REWRITING_OPERATIONS:
+        nothing = VersionChanges(version, ())
+        if version.operation in REWRITING_OPERATIONS:
             return nothing
         if not changes.takes_away and not (changes.brought and version.operation == _RESTORING_OPERATION):
             return changes
