@@ -130,7 +130,7 @@ FLOORS = {
     ),
     "planner": (
         {"planner"},
-        {"metadata_tables", "tracing"},
+        {"metadata_tables", "table_changes", "tracing"},
         {"streams", "tables"},
         {"procedures", "scans", "writes"},
         {"lake", "predicates", "statements"},

@@ -9,6 +9,8 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 if FOR_TYPE_CHECKERS:
     from parquetry.changes.bounds import Bound as Bound, changed_versions as changed_versions
     from parquetry.changes.columns import (
+        DELETE as DELETE,
+        INSERT as INSERT,
         change_schema as change_schema,
         require_free_names as require_free_names,
         require_keys as require_keys,

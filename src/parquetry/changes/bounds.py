@@ -52,7 +52,10 @@ def changed_versions(versions: TableVersions, table: str, start: Bound, end: Bou
             f"The changes of table {table} cannot begin with version {first} and end with version {last}: give "
             "the earlier version first."
         )
-    if first <= last and first and first - 1 < oldest:
+    if last < first:
+        first = max(first, oldest + 1)
+        return first, first - 1
+    if first and first - 1 < oldest:
         raise VersionNotFoundError(
             f"What version {first} of table {table} changed is not known any more: the versions before {oldest} "
             f"have been vacuumed away, and {oldest} is the oldest that remains. Begin with version {oldest + 1} or "
