@@ -158,7 +158,7 @@ private object Rules {
     extensions.injectPostHocResolutionRule(_ => ofOurs(CheckReplaceWhereRows))
     extensions.injectPostHocResolutionRule(session => ofOurs(EvolveViewSchemas(session)))
     extensions.injectPostHocResolutionRule(session => RegisterLateRules(session))
-    extensions.injectPostHocResolutionRule(_ => ofOurs(MarkStreamedTables))
+    extensions.injectPostHocResolutionRule(_ => MarkStreamedTables)
     extensions.injectCheckRule(_ => CheckStreamingModes)
     extensions.injectTableFunction((TableChanges.name, TableChanges.info, TableChanges.plan))
     extensions.injectPlanNormalizationRule(_ => ofOurs(EndRefresh))

@@ -19,6 +19,7 @@ if FOR_TYPE_CHECKERS:
         ChangedPartition as ChangedPartition,
         ChangedVersion as ChangedVersion,
         ChangeMode as ChangeMode,
+        changed_version as changed_version,
         plan_changes as plan_changes,
     )
     from parquetry.changes.rows import ChangeRequest as ChangeRequest, change_batches as change_batches

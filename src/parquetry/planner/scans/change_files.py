@@ -29,14 +29,16 @@ class ChangedFiles:
     Attributes:
         partitions: one for each version, partition and side.
         told: for each, the type of the change, the version, and the time of its commit.
-        parts: for each file, the index of its partition.
-        files: the files.
+        parts: for each of `files`, the index of its partition.
+        files: the files that were added one by one.
+        blocks: further files, with the indices of their partitions.
     """
 
     partitions: list[PartitionSnapshot] = field(default_factory=list)
     told: list[list[str | None]] = field(default_factory=list)
     parts: list[int] = field(default_factory=list)
     files: list[FileRecord] = field(default_factory=list)
+    blocks: list[FileBlock] = field(default_factory=list)
 
     def add(self, version: ChangedVersion, part: ChangedPartition) -> None:
         """Add the files of a partition in one version."""
@@ -47,6 +49,20 @@ class ChangedFiles:
                 self.partitions.append(partition)
                 self.told.append([kind, str(version.number), str(version.timestamp)])
                 self.files += files
+
+    def add_inserts(
+        self, version: TableSnapshot, partitions: Sequence[PartitionSnapshot], block: FileBlock
+    ) -> None:
+        """Add files of a version whose rows all count as inserted by it."""
+        parts = (block.parts + len(self.partitions)).astype(np.int32)
+        self.blocks.append(FileBlock(parts, block.files))
+        self.partitions += partitions
+        told: list[str | None] = [INSERT, str(version.version), str(version.committed_at * 1000)]
+        self.told += [told] * len(partitions)
+
+    def _block(self) -> FileBlock:
+        own = FileBlock(np.array(self.parts, np.int32), RecordedFiles(self.files))
+        return FileBlock.concatenate([own, *self.blocks], frozenset()) if self.blocks else own
 
     def answer(
         self, asked: TableSnapshot, columns: Sequence[str], conditions: Sequence[Condition], description: str
@@ -59,8 +75,9 @@ class ChangedFiles:
             conditions: joined by AND.
             description: EXPLAIN's line.
         """
-        block = FileBlock(np.array(self.parts, np.int32), RecordedFiles(self.files))
-        if conditions and self.files:
+        block = self._block()
+        of = block.count
+        if conditions and of:
             wanted = np.ones(block.count, np.bool_)
             knowledge = FileKnowledge(asked.metadata, self.partitions, block)
             for condition in conditions:
@@ -84,7 +101,7 @@ class ChangedFiles:
             partitions=rows,
             statistics=statistics(int(block.files.bytes.sum()), None, block.count),
             metrics=[],
-            description=f"{description} · {block.count} of {len(self.files)} files",
+            description=f"{description} · {block.count} of {of} files",
             report={},
             counts=questions.ScanCounts([], by_totals=False),
         )

@@ -226,8 +226,7 @@ class StreamedTable:
         if first > until:
             return
         if whole:
-            snapshot = self._same_keys(self.version(first))
-            yield first, WholeVersion(snapshot, lambda version: self._partitions(version, filters))
+            yield from self.whole_version(first, filters)
             first += 1
         if first > until:
             return
@@ -238,6 +237,11 @@ class StreamedTable:
                 yield changes.version.version, AddedFiles(self._to_read(changes, skip))
         except TableNotFoundError as error:
             raise StreamError(f"{error.message} Start the query again.") from None
+
+    def whole_version(self, number: int, filters: Sequence[Filter]) -> Iterator[tuple[int, WholeVersion]]:
+        """Yield all files of a version, for a stream that begins with it; for `filters` see `pieces`."""
+        snapshot = self._same_keys(self.version(number))
+        yield number, WholeVersion(snapshot, lambda version: self._partitions(version, filters))
 
     def _partitions(self, snapshot: TableSnapshot, filters: Sequence[Filter]) -> Sequence[PartitionSnapshot]:
         """Return the partitions of a version that is read whole. Each of its batches asks for them twice."""
