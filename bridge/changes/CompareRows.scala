@@ -12,8 +12,8 @@ import org.apache.spark.sql.parquetry.versions.Changelogs
 import org.apache.spark.sql.types.{BinaryType, DataType}
 
 /**
- * Takes out rows that are in removed files and in new files of a version, as often as they are in both. A row
- * with a key that one removed and one new row have becomes a part of an update.
+ * Takes out the rows that a version has only carried over from removed files into new ones. If one removed
+ * row and one new row have a key, they become an update.
  *
  * @param keys the key's columns in the child, or none
  * @param changeType the type of the change in the output
@@ -36,8 +36,8 @@ object CompareRows {
 }
 
 /**
- * Changes become a union of rows that are certain to be changes, and of rows that are compared. A version that
- * only appends is in the first part, and is not shuffled.
+ * Changes become a union of rows that are certain to be changes, and of rows that are compared. A version
+ * that only appends is in the first part, and is not shuffled.
  */
 object ExpandChanges extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformWithSubqueries {
@@ -83,7 +83,7 @@ object PushBelowComparison extends Rule[LogicalPlan] {
   }
 }
 
-/** The bytes of a row of some values, in which equal rows, and no others, are equal. */
+/** The bytes of a row of some values. Equal rows, and no others, have equal bytes. */
 case class PackedRow(children: Seq[Expression]) extends Expression with CodegenFallback {
   @transient private lazy val pack = UnsafeProjection.create(children)
   override def nullable: Boolean = false
@@ -92,7 +92,7 @@ case class PackedRow(children: Seq[Expression]) extends Expression with CodegenF
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): PackedRow = copy(children = newChildren)
 }
 
-/** Plans a comparison: rows are packed, and equal rows come together by a shuffle and a sort of their hash. */
+/** Plans a comparison: rows are packed. A shuffle and a sort by their hash bring equal rows together. */
 object CompareRowsStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case c @ CompareRows(keys, _, child) =>

@@ -19,8 +19,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * `table_changes('db.t', 3, 9, keys => 'id', net => true)`: the changes of the versions 3 to 9 as rows. An end
- * may be a time. Without the third argument, the newest version ends the range.
+ * `table_changes('db.t', 3, 9, keys => 'id', net => true)`: the changes of the versions 3 to 9 as rows. An
+ * end may be a time. Without the third argument, the newest version ends the range.
  */
 object TableChanges {
   val name: FunctionIdentifier = FunctionIdentifier("table_changes")

@@ -48,7 +48,7 @@ object ChangeStreamTable {
     Map(option -> "true", "startingVersion" -> changes.first.toString, "keys" -> changes.keys.mkString(",")))
 }
 
-/** The scan of a stream of changes. Its rows are compared by a node above (`CompareRows`) where they have to be. */
+/** The scan of a stream of changes. `CompareRows`, a node above, compares its rows where they have to be. */
 class ChangeStreamScan(table: ParquetryTable, required: StructType, pushed: Seq[PushedPredicate], options: CaseInsensitiveStringMap)
   extends StreamScan(table, required, pushed, options) {
   private lazy val readers = new ChangeReaders(table, required, pushed, options)

@@ -229,7 +229,6 @@ class CatalogReader:
         keys: str | Sequence[str] = (),
         net: bool = False,
         where: str | Predicate | None = None,
-        columns: Sequence[str] | None = None,
         time_zone: str | None = None,
     ) -> ChangeScan:
         """Return the difference of versions of a table as rows, for Arrow and pandas.
@@ -246,7 +245,6 @@ class CatalogReader:
                 a pair of rows, and else a delete and an insert.
             net: compare the version before `start` with the version `end`, as if they were adjacent.
             where: as for `scan`.
-            columns: of the table, those wanted, or None for all.
             time_zone: as for `scan`.
 
         Raises:
@@ -267,7 +265,6 @@ class CatalogReader:
             net=net,
             keys=keys,
             where=where,
-            columns=columns,
             zone=time_zone,
         )
 

@@ -1,13 +1,14 @@
 """Changes as rows: the files that versions added and removed, and the difference of their rows.
 
 `plan` finds the files, by the metastore alone. `difference` compares their rows by PyArrow, as multisets: a
-statement writes whole files anew, and most rows of these are only carried over. `bounds` turns what a caller names into versions.
+statement writes whole files anew, and most rows of these are only carried over.
+`bounds` turns what a caller names into versions.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.changes.bounds import Bound as Bound, changed_versions as changed_versions
+    from parquetry.changes.bounds import RangeEnd as RangeEnd, changed_versions as changed_versions
     from parquetry.changes.columns import (
         DELETE as DELETE,
         INSERT as INSERT,
@@ -16,9 +17,9 @@ if FOR_TYPE_CHECKERS:
         require_keys as require_keys,
     )
     from parquetry.changes.plan import (
-        ChangedPartition as ChangedPartition,
         ChangedVersion as ChangedVersion,
         ChangeMode as ChangeMode,
+        PartitionChange as PartitionChange,
         changed_version as changed_version,
         plan_changes as plan_changes,
     )

@@ -13,7 +13,7 @@ from parquetry.metastore import TableVersions
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class RangeEnd:
     """One end of a range of versions.
 
     Attributes:
@@ -28,7 +28,9 @@ class Bound:
     included: bool = True
 
 
-def changed_versions(versions: TableVersions, table: str, start: Bound, end: Bound | None) -> tuple[int, int]:
+def changed_versions(
+    versions: TableVersions, table: str, start: RangeEnd, end: RangeEnd | None
+) -> tuple[int, int]:
     """Return the first and the last version of a range; the last is one less than the first if it is empty.
 
     Args:
@@ -64,7 +66,7 @@ def changed_versions(versions: TableVersions, table: str, start: Bound, end: Bou
     return first, last
 
 
-def _first(versions: TableVersions, start: Bound) -> int:
+def _first(versions: TableVersions, start: RangeEnd) -> int:
     if start.version is not None:
         return start.version + (not start.included)
     assert start.time is not None
@@ -75,7 +77,7 @@ def _first(versions: TableVersions, start: Bound) -> int:
     return versions.oldest + 1 if versions.oldest else 0
 
 
-def _last(versions: TableVersions, end: Bound) -> int:
+def _last(versions: TableVersions, end: RangeEnd) -> int:
     if end.version is not None:
         return end.version - (not end.included)
     assert end.time is not None

@@ -43,7 +43,7 @@ class ChangeMode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedPartition:
+class PartitionChange:
     """The files of a partition that only one of two versions has.
 
     Attributes:
@@ -92,7 +92,7 @@ class ChangedVersion:
 
     number: int
     timestamp: int
-    partitions: tuple[ChangedPartition, ...]
+    partitions: tuple[PartitionChange, ...]
 
 
 def plan_changes(
@@ -139,19 +139,19 @@ def changed_version(changes: VersionChanges, asked: TableSnapshot) -> ChangedVer
         require_readable(asked, changes.version)
     if changes.removed and changes.before is not None:
         require_readable(asked, changes.before)
-    parts: dict[bytes, ChangedPartition] = {}
+    parts: dict[bytes, PartitionChange] = {}
     for partition, files in changes.removed:
-        parts[partition.key] = ChangedPartition(partition, files, None, ())
+        parts[partition.key] = PartitionChange(partition, files, None, ())
     for partition, files in changes.brought:
-        old = parts.get(partition.key, ChangedPartition(None, (), None, ()))
-        parts[partition.key] = ChangedPartition(old.before, old.removed, partition, files)
+        old = parts.get(partition.key, PartitionChange(None, (), None, ()))
+        parts[partition.key] = PartitionChange(old.before, old.removed, partition, files)
     for part in parts.values():
         _require_own_paths(part, changes.version)
     ordered = tuple(parts[key] for key in sorted(parts))
     return ChangedVersion(changes.version.version, changes.version.committed_at * 1000, ordered)
 
 
-def _require_own_paths(part: ChangedPartition, version: TableSnapshot) -> None:
+def _require_own_paths(part: PartitionChange, version: TableSnapshot) -> None:
     """Make sure that no removed file has the path of a new one: its bytes are gone."""
     if not part.is_mixed:
         return

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from parquetry.changes.columns import change_schema
 from parquetry.changes.difference import TypedRows, alone, difference
-from parquetry.changes.plan import ChangedPartition, ChangedVersion
+from parquetry.changes.plan import ChangedVersion, PartitionChange
 from parquetry.changes.spill import divided, hashed_positions
 from parquetry.data_files import FileRecord
 from parquetry.locations import join_location
@@ -67,7 +67,7 @@ def change_batches(request: ChangeRequest, versions: Iterable[ChangedVersion]) -
                 yield from _finished(request, typed, version)
 
 
-def _groups(version: ChangedVersion, *, by_key: bool) -> Iterator[Sequence[ChangedPartition]]:
+def _groups(version: ChangedVersion, *, by_key: bool) -> Iterator[Sequence[PartitionChange]]:
     """Yield the partitions that are compared together; the ones with one kind of files together, too."""
     parts = version.partitions
     if by_key and any(part.removed for part in parts) and any(part.added for part in parts):
@@ -84,7 +84,7 @@ def _groups(version: ChangedVersion, *, by_key: bool) -> Iterator[Sequence[Chang
             yield [part]
 
 
-def _compared(request: ChangeRequest, group: Sequence[ChangedPartition]) -> Iterator[TypedRows]:
+def _compared(request: ChangeRequest, group: Sequence[PartitionChange]) -> Iterator[TypedRows]:
     removed = [file for part in group for file in _files(part.before, part.removed)]
     added = [file for part in group for file in _files(part.now, part.added)]
     schema = request.read.schema

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from parquetry.changes import (
-    Bound,
     ChangeMode,
+    RangeEnd,
     changed_versions,
     plan_changes,
     require_free_names,
@@ -40,7 +40,9 @@ def load(lake: Lake, q: questions.LoadChanges) -> answers.LoadedChanges:
     newest = find_version(lake, table)
     versions, name = _versions(newest), lake.full_name(newest)
     start = (
-        Bound(version=versions.oldest, included=not versions.oldest) if q.start is None else _bound(q.start)
+        RangeEnd(version=versions.oldest, included=not versions.oldest)
+        if q.start is None
+        else _bound(q.start)
     )
     first, last = changed_versions(versions, name, start, None if q.end is None else _bound(q.end))
     asked = versions.version(max(last, versions.oldest))
@@ -51,15 +53,15 @@ def load(lake: Lake, q: questions.LoadChanges) -> answers.LoadedChanges:
     return answers.LoadedChanges(lake.described(asked), first, last, keys)
 
 
-def _bound(given: questions.ChangeBound) -> Bound:
+def _bound(given: questions.ChangeBound) -> RangeEnd:
     if given.version is None:
-        return Bound(time=given.time, included=given.included)
+        return RangeEnd(time=given.time, included=given.included)
     text = given.version.strip()
     if not (text.isascii() and text.isdigit()):
         raise UnsupportedError(
             f"Version {given.version!r}: a table's versions are numbers, as CALL system.history lists them."
         )
-    return Bound(version=int(text), included=given.included)
+    return RangeEnd(version=int(text), included=given.included)
 
 
 def _versions(snapshot: TableSnapshot) -> TableVersions:
@@ -70,7 +72,7 @@ def _versions(snapshot: TableSnapshot) -> TableVersions:
 
 
 def plan(lake: Lake, q: questions.PlanChanges) -> answers.PlannedScan:
-    """Return the files that versions removed and added, either those to be compared or all others.
+    """Return the files that versions removed and added: the files to compare, or all others.
 
     Raises:
         TableNotFoundError: the table was dropped, or a vacuum retired a version meanwhile.

@@ -77,7 +77,7 @@ def test_table_changes(spark: SparkSession, table: str, rows: Sql) -> None:
 
 
 def test_files_that_are_read(spark: SparkSession, table: str) -> None:
-    """Plans name how many files are read: those that differ, less those that conditions leave out."""
+    """Plans say how many files are read: conditions leave out some of the files that differ."""
 
     def counts(where: str, more: str = "") -> list[str]:
         plan = spark.sql(f"EXPLAIN SELECT id FROM table_changes('{table}', 2, 5{more}) {where}").first()[0]

@@ -141,7 +141,7 @@ def test_conditions_leave_files_out(lake: Lake, catalog: Catalog) -> None:
     assert changes(catalog, 2, where="v = 'new'") == [(2, "insert", 2, "new", 1)]
     assert changes(catalog, 2, where="v = 'new'", keys="ID") == [(2, "update_postimage", 2, "new", 1)]
     assert changes(catalog, 2, where="id > 4", keys=["id"]) == [(6, "insert", 5, None, 2)]
-    found = catalog.changes("default.t", 6, columns=["v"]).to_pandas()
+    found = catalog.changes("default.t", 6).select("V").to_pandas()
     assert list(found.columns) == ["v", "_change_type", "_commit_version", "_commit_timestamp"]
 
 

@@ -7,7 +7,7 @@ the version that made it and the time of that version's commit.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,11 @@ from parquetry import metastore as ms
 from parquetry.catalog.scans.planning import bind_filter, resolve_columns
 from parquetry.catalog.scans.reading import read_batches
 from parquetry.changes import (
-    Bound,
-    ChangedPartition,
     ChangedVersion,
     ChangeMode,
     ChangeRequest,
+    PartitionChange,
+    RangeEnd,
     change_batches,
     change_schema,
     changed_versions,
@@ -77,6 +77,14 @@ class ChangeScan:
         """
         return change_schema([self._asked.metadata.column(name) for name in self._columns])
 
+    def select(self, *columns: str) -> ChangeScan:
+        """Return the same changes with some of the table's columns. All are read, to compare rows.
+
+        Raises:
+            ColumnNotFoundError: the table has no such column.
+        """
+        return replace(self, _columns=resolve_columns(self._asked, columns))
+
     def to_batches(self) -> pa.RecordBatchReader:
         """Return the rows as a stream of record batches.
 
@@ -115,7 +123,7 @@ class ChangeScan:
 
     def files(self) -> list[str]:
         """Return the paths of the files that are read: in these the versions differ."""
-        return [path for version in self._planned() for part in version.partitions for path in part.paths]
+        return [path for version in self._plan() for part in version.partitions for path in part.paths]
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Return the rows by Arrow's C stream interface: `pl.DataFrame(changes)` works."""
@@ -125,10 +133,10 @@ class ChangeScan:
         name = f"{self._asked.database}.{self._asked.name}"
         return f"<changes of {name}, versions {self.first} to {self.last}: {', '.join(self._columns)}>"
 
-    def _planned(self) -> Iterator[ChangedVersion]:
+    def _plan(self) -> Iterator[ChangedVersion]:
         conditions, _ = self._conditions()
         for version in plan_changes(self._versions, self._asked, self.first, self._mode):
-            parts = [_selected(self._asked, part, conditions) for part in version.partitions]
+            parts = [_prune(self._asked, part, conditions) for part in version.partitions]
             chosen = tuple(part for part in parts if part.removed or part.added)
             yield ChangedVersion(version.number, version.timestamp, chosen)
 
@@ -161,7 +169,7 @@ class ChangeScan:
             read, self._keys, lambda what, files: read_batches(what, files, self._file_systems)
         )
         names = self.schema.names
-        for batch in change_batches(request, self._planned()):
+        for batch in change_batches(request, self._plan()):
             rows = batch
             if late != EVERY_ROW:
                 arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
@@ -170,9 +178,7 @@ class ChangeScan:
                 yield rows.select(names)
 
 
-def _selected(
-    asked: ms.TableSnapshot, part: ChangedPartition, conditions: Sequence[Filter]
-) -> ChangedPartition:
+def _prune(asked: ms.TableSnapshot, part: PartitionChange, conditions: Sequence[Filter]) -> PartitionChange:
     """Return the files of a partition that may have rows for all conditions."""
     sides = []
     for partition, files in ((part.before, part.removed), (part.now, part.added)):
@@ -184,7 +190,7 @@ def _selected(
                 if wanted
             )
         sides.append(kept)
-    return ChangedPartition(part.before, sides[0], part.now, sides[1])
+    return PartitionChange(part.before, sides[0], part.now, sides[1])
 
 
 def _may_match(
@@ -211,14 +217,13 @@ def new_change_scan(
     net: bool,
     keys: str | Sequence[str],
     where: str | Predicate | None,
-    columns: Sequence[str] | None,
     zone: str | None,
 ) -> ChangeScan:
     """Return a scan of changes; see `Catalog.changes`."""
     versions = TableVersions.read(newest.store, newest.id)
     if versions is None:
         raise TableNotFoundError(f"Table {newest.label} was dropped just now.")
-    start, end = (None if each is None else _bound(each) for each in span)
+    start, end = (None if each is None else _range_end(each) for each in span)
     assert start is not None
     first, last = changed_versions(versions, newest.label, start, end)
     asked = versions.version(max(last, versions.oldest))
@@ -233,22 +238,22 @@ def new_change_scan(
         ChangeMode.NET if net else ChangeMode.EACH,
         require_keys(asked.metadata, [keys] if isinstance(keys, str) else keys),
         EVERY_ROW if where is None else bind_filter(asked, where, zone),
-        resolve_columns(asked, columns),
+        resolve_columns(asked, None),
         zone,
         file_systems,
     )
 
 
-def _bound(given: int | datetime) -> Bound:
+def _range_end(given: int | datetime) -> RangeEnd:
     if isinstance(given, bool) or not isinstance(given, int | datetime):
         raise TypeError(f"{given!r} is no version: give its number, or a datetime with a time zone.")
     if isinstance(given, int):
         if given < 0:
             raise ValueError(f"Version {given} is negative: the first version of a table is 0.")
-        return Bound(version=given)
+        return RangeEnd(version=given)
     if given.tzinfo is None:
         raise ValueError(
             f"The time {given.isoformat()} has no time zone: give one, as {given.isoformat()}+00:00."
         )
     since = given - datetime(1970, 1, 1, tzinfo=UTC)
-    return Bound(time=(since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds)
+    return RangeEnd(time=(since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds)

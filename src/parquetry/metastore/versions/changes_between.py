@@ -103,7 +103,7 @@ def _partitions(version: TableSnapshot | None, keys: list[bytes]) -> dict[bytes,
     return {key: _partition(version, key, row) for key, row in version.visible.newest(keys).items()}
 
 
-class _Found:
+class _Differences:
     """The differences of partitions, gathered for one version."""
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class _Found:
         if before is not None and gone:
             self._removed.append((before, gone))
 
-    def of(self, version: TableSnapshot, before: TableSnapshot | None) -> VersionChanges:
+    def as_changes(self, version: TableSnapshot, before: TableSnapshot | None) -> VersionChanges:
         """Return all of them as the changes of a version."""
         return VersionChanges(version, tuple(self._brought), tuple(self._removed), before)
 
@@ -141,12 +141,12 @@ def _changes(
     for each in commits:
         version = load(store, table, head, each, previous)
         previous = each
-        found = _Found()
+        differences = _Differences()
         for key, row in written.get(each.ticket, ()):
             now = _partition(version, key, row)
-            found.compare(before.get(key), now)
+            differences.compare(before.get(key), now)
             before[key] = now
-        yield found.of(version, earlier)
+        yield differences.as_changes(version, earlier)
         earlier = version
 
 
@@ -327,7 +327,7 @@ class TableVersions:
         base = _base(self.newest, self._head, after)
         before, now = _partitions(base, keys), _partitions(last, keys)
         (base or last).check_kept()  # no row was missing
-        found = _Found()
+        differences = _Differences()
         for key in sorted(before.keys() | now.keys()):
-            found.compare(before.get(key), now.get(key))
-        return found.of(last, base)
+            differences.compare(before.get(key), now.get(key))
+        return differences.as_changes(last, base)

@@ -1,8 +1,8 @@
 """The files that versions removed and added, as the answer for a scan of changes.
 
-Each version, partition and side is a partition of the answer. Its values are those of the partition columns,
-and then the type of the change, the version, and the time of its commit. Spark's readers give them to all
-rows of its files. The bridge compares the rows of removed files with the rows of new files.
+Each version, partition and side is a partition of the answer. It has the values of the
+partition columns, and then the type of the change, the version, and the time of its commit. Spark's readers
+give them to all rows of its files. The bridge compares the rows of removed files with the rows of new files.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from parquetry.changes import DELETE, INSERT, ChangedPartition, ChangedVersion
+from parquetry.changes import DELETE, INSERT, ChangedVersion, PartitionChange
 from parquetry.data_files import FileRecord, RecordedFiles
 from parquetry.metastore import FileBlock, PartitionSnapshot, TableSnapshot
 from parquetry.planner.protocol import answers, questions
@@ -40,7 +40,7 @@ class ChangedFiles:
     files: list[FileRecord] = field(default_factory=list)
     blocks: list[FileBlock] = field(default_factory=list)
 
-    def add(self, version: ChangedVersion, part: ChangedPartition) -> None:
+    def add(self, version: ChangedVersion, part: PartitionChange) -> None:
         """Add the files of a partition in one version."""
         sides = ((DELETE, part.before, part.removed), (INSERT, part.now, part.added))
         for kind, partition, files in sides:

@@ -23,7 +23,7 @@ from parquetry.planner.scans.change_files import ChangedFiles, compared_files
 from parquetry.planner.streams.pieces import StreamedTable, WholeVersion
 
 
-class Place(Protocol):
+class BatchEnd(Protocol):
     """An end of a batch; see `streams.Position`."""
 
     @property
@@ -97,7 +97,7 @@ def change_pieces(
 
 
 def plan_changes(
-    lake: Lake, q: questions.PlanBatch, table: StreamedTable, span: tuple[Place, Place], keys: str
+    lake: Lake, q: questions.PlanBatch, table: StreamedTable, span: tuple[BatchEnd, BatchEnd], keys: str
 ) -> answers.PlannedScan:
     """Return the files of a batch of changes. The report says whether their rows have to be compared.
 
