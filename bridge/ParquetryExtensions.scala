@@ -43,6 +43,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  * reads a statement's text      Parser                         asks the planner for the text of a statement that Spark cannot parse
  * resolves hints: the first     EarlyStatements                takes statements that Spark refuses as soon as it resolves their tables
  *   rules of all                ReadBucketSamples              TABLESAMPLE (BUCKET …) is a number of rows until its relation is known
+ * resolves a statement          MarkStreamedTables             marks tables that a stream reads, and adds the columns of changes
  * has resolved a statement      ResolveBucketSamples           TABLESAMPLE (BUCKET …) becomes a condition by the table's hash
  *                               ResolveHashFunctions           hive_hash and hive_bucket become expressions, which know char and varchar
  *                               ShowPartitionValues            errors show partitions' values as SQL writes them
@@ -61,7 +62,6 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               CheckReplaceWhereRows          rows that replace others have to satisfy the condition, too
  *                               EvolveViewSchemas              records the new columns of a view whose query has changed
  *                               RegisterLateRules              puts the five rules below among the optimizer's last rules
- *                               MarkStreamedTables             marks tables that a stream reads, before scans are made
  * checks a resolved statement   CheckStreamingModes            refuses streams in the mode update
  * normalizes a plan, before     EndRefresh                     ends the refreshing of a query's tables; first
  *   the optimizer changes it    ExpandChanges                  changes become a union of certain changes and of a comparison of rows
@@ -140,6 +140,7 @@ private object Rules {
     extensions.injectParser((session, inner) => new Parser(session, inner))
     extensions.injectHintResolutionRule(session => EarlyStatements(session))
     extensions.injectHintResolutionRule(_ => ReadBucketSamples)
+    extensions.injectResolutionRule(_ => MarkStreamedTables)
     extensions.injectPostHocResolutionRule(_ => ofOurs(ResolveBucketSamples))
     extensions.injectPostHocResolutionRule(_ => ResolveHashFunctions)
     extensions.injectPostHocResolutionRule(_ => ofOurs(ShowPartitionValues))
@@ -158,7 +159,6 @@ private object Rules {
     extensions.injectPostHocResolutionRule(_ => ofOurs(CheckReplaceWhereRows))
     extensions.injectPostHocResolutionRule(session => ofOurs(EvolveViewSchemas(session)))
     extensions.injectPostHocResolutionRule(session => RegisterLateRules(session))
-    extensions.injectPostHocResolutionRule(_ => MarkStreamedTables)
     extensions.injectCheckRule(_ => CheckStreamingModes)
     extensions.injectTableFunction((TableChanges.name, TableChanges.info, TableChanges.plan))
     extensions.injectPlanNormalizationRule(_ => ofOurs(EndRefresh))
