@@ -53,7 +53,9 @@ def test_table_changes(spark: SparkSession, table: str, rows: Sql) -> None:
         "(4, 'insert', 1, -0.0, 7)",
         "(4, 'insert', 9, None, 1)",
     ]
-    pairs = rows(f"SELECT {columns} FROM table_changes('{table}', 1, 4, keys => 'ID') WHERE id = 1 ORDER BY ALL")
+    pairs = rows(
+        f"SELECT {columns} FROM table_changes('{table}', 1, 4, keys => 'ID') WHERE id = 1 ORDER BY ALL"
+    )
     assert list(map(str, pairs)) == [
         "(1, 'insert', 1, 0.0, 1)",
         "(2, 'update_postimage', 1, -0.0, 1)",
@@ -83,7 +85,10 @@ def test_files_that_are_read(spark: SparkSession, table: str) -> None:
         plan = spark.sql(f"EXPLAIN SELECT id FROM table_changes('{table}', 2, 5{more}) {where}").first()[0]
         return re.findall(r"(\d+ of \d+) files", plan)
 
-    assert counts("") == ["2 of 2", "5 of 5"]  # alone: the deleted file, the new partition; compared: p=1 twice
+    assert counts("") == [
+        "2 of 2",
+        "5 of 5",
+    ]  # alone: the deleted file, the new partition; compared: p=1 twice
     assert counts("WHERE p = 2") == ["1 of 2", "0 of 5"]
     assert counts("WHERE p = 1 AND d > 5", ", keys => 'id'") == ["0 of 1", "6 of 6"]
 

@@ -33,7 +33,7 @@ def change(lake: BridgeLake, operation: str, **partitions: list[str]) -> None:
 
 
 def told(answer: Any) -> list[str]:
-    """Return the files of a plan, each with its partition's value, the type of its rows' change, and the version."""
+    """Return the files of a plan, each with its partition's value, its type of change and its version."""
     if "message" in answer:
         return [answer["message"]]
     files = answer["files"]
@@ -71,7 +71,7 @@ class Stream:
 
 
 def test_batches_of_changes(lake: BridgeLake) -> None:
-    """A stream begins with inserts, and gives both sides of each later version, but nothing of a compaction."""
+    """A stream begins with inserts. It gives both sides of each later version, but no compaction."""
     change(lake, "append", p1=["a", "b"], p2=["c"])
     stream = Stream(lake)
     assert stream.batches() == [(["1:a insert 1", "1:b insert 1", "2:c insert 1"], False)]
@@ -89,7 +89,7 @@ def test_batches_of_changes(lake: BridgeLake) -> None:
 
 
 def test_limits_do_not_divide_a_version(lake: BridgeLake) -> None:
-    """A version that is larger than the limits is a batch; the version that a stream begins with is divided."""
+    """A version beyond the limits is one batch; the version that a stream begins with is divided."""
     change(lake, "append", p1=["a", "b"], p2=["c"])
     stream = Stream(lake, maxFilesPerTrigger="2")
     assert [len(files) for files, _ in stream.batches()] == [2, 1]
