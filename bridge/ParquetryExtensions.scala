@@ -9,6 +9,7 @@ import org.apache.spark.sql.parquetry.audit.{
 import org.apache.spark.sql.parquetry.buckets.{
   BucketStrategy, ReadBucketSamples, ResolveBucketSamples, ResolveHashFunctions}
 import org.apache.spark.sql.parquetry.catalog.EndRefresh
+import org.apache.spark.sql.parquetry.changes.{CompareRowsStrategy, ExpandChanges, PushBelowComparison}
 import org.apache.spark.sql.parquetry.filescans.{BroadcastOnce, UseFileScans}
 import org.apache.spark.sql.parquetry.joingraph.SplitStructEqualities
 import org.apache.spark.sql.parquetry.ordering.SortAsFiles
@@ -26,7 +27,7 @@ import org.apache.spark.sql.parquetry.runtime.{LimitSubqueryWait, PlanTupleSubqu
 import org.apache.spark.sql.parquetry.scan.{ForeseeScans, SeparateScans}
 import org.apache.spark.sql.parquetry.statements.{
   AnalyzeStatement, DescribeStatement, EarlyStatements, EvolveViewSchemas, ExpandDroppedPartitions, LoadDataStatement, Parser,
-  RepairStatement, ShowCreateTableStatement, ShowPartitionValues, ShowPartitionsStatement, ShowTablesStatement}
+  RepairStatement, ShowCreateTableStatement, ShowPartitionValues, ShowPartitionsStatement, ShowTablesStatement, TableChanges}
 import org.apache.spark.sql.parquetry.streaming.{
   CheckStreamingModes, MarkStreamedTables, PruneStreamColumns, StreamedRowsStrategy}
 import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverwrite, ObservedWriteStrategy}
@@ -42,6 +43,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  * reads a statement's text      Parser                         asks the planner for the text of a statement that Spark cannot parse
  * resolves hints: the first     EarlyStatements                takes statements that Spark refuses as soon as it resolves their tables
  *   rules of all                ReadBucketSamples              TABLESAMPLE (BUCKET …) is a number of rows until its relation is known
+ * resolves a statement          MarkStreamedTables             marks tables that a stream reads, and adds the columns of changes
  * has resolved a statement      ResolveBucketSamples           TABLESAMPLE (BUCKET …) becomes a condition by the table's hash
  *                               ResolveHashFunctions           hive_hash and hive_bucket become expressions, which know char and varchar
  *                               ShowPartitionValues            errors show partitions' values as SQL writes them
@@ -60,10 +62,10 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               CheckReplaceWhereRows          rows that replace others have to satisfy the condition, too
  *                               EvolveViewSchemas              records the new columns of a view whose query has changed
  *                               RegisterLateRules              puts the five rules below among the optimizer's last rules
- *                               MarkStreamedTables             marks tables that a stream reads, before scans are made
  * checks a resolved statement   CheckStreamingModes            refuses streams in the mode update
  * normalizes a plan, before     EndRefresh                     ends the refreshing of a query's tables; first
- *   the optimizer changes it    PadTargetChars                 pads the chars that DELETE, UPDATE and MERGE read
+ *   the optimizer changes it    ExpandChanges                  changes become a union of certain changes and of a comparison of rows
+ *                               PadTargetChars                 pads the chars that DELETE, UPDATE and MERGE read
  *                               RecordMergeSearch              records the search columns of a MERGE; needs its ON as written
  *                               NarrowMergeFiles               a MERGE searches files by its clauses' conditions, too
  *                               ReadSourceOnce                 rewrites all files if a source may give other rows the second time
@@ -73,6 +75,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               StartAudit                     puts a node above a query that is audited; after all changes of the plan
  * optimizes operators           GuardRowConditions             marks what Spark fails to translate, before it translates a DELETE
  *                               SplitStructEqualities          an equality of structs becomes equalities of fields, before it is a join's key
+ *                               PushBelowComparison            conditions on changes choose the rows that are compared
  * is about to push down to      RewriteCharComparisons         names the padding of a char, so that Spark has a form for it
  *   sources                     ExpandTupleIn                  (x, y) IN (…) becomes conditions on columns
  *                               ExtractPartitionPredicates     adds the part of a condition that is about partition columns alone
@@ -91,6 +94,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               ListInputFiles                 scans list their files; last, as other rules know only plain scans
  * plans a node                  AuditStrategy                  plans an audited query below the audit's node
  *                               StreamedRowsStrategy           a stream's batch is written by one node, without writers in tasks
+ *                               CompareRowsStrategy            rows of changes are compared after a shuffle and a sort
  *                               DeleteStrategy                 a DELETE of all rows finds its table
  *                               RowsStrategy                   DELETE, UPDATE and MERGE hand their rows to the planner
  *                               MarkInsertOnlyMerge            gives a MERGE's write its search columns; plans nothing itself
@@ -136,6 +140,7 @@ private object Rules {
     extensions.injectParser((session, inner) => new Parser(session, inner))
     extensions.injectHintResolutionRule(session => EarlyStatements(session))
     extensions.injectHintResolutionRule(_ => ReadBucketSamples)
+    extensions.injectResolutionRule(_ => MarkStreamedTables)
     extensions.injectPostHocResolutionRule(_ => ofOurs(ResolveBucketSamples))
     extensions.injectPostHocResolutionRule(_ => ResolveHashFunctions)
     extensions.injectPostHocResolutionRule(_ => ofOurs(ShowPartitionValues))
@@ -154,9 +159,10 @@ private object Rules {
     extensions.injectPostHocResolutionRule(_ => ofOurs(CheckReplaceWhereRows))
     extensions.injectPostHocResolutionRule(session => ofOurs(EvolveViewSchemas(session)))
     extensions.injectPostHocResolutionRule(session => RegisterLateRules(session))
-    extensions.injectPostHocResolutionRule(_ => ofOurs(MarkStreamedTables))
     extensions.injectCheckRule(_ => CheckStreamingModes)
+    extensions.injectTableFunction((TableChanges.name, TableChanges.info, TableChanges.plan))
     extensions.injectPlanNormalizationRule(_ => ofOurs(EndRefresh))
+    extensions.injectPlanNormalizationRule(_ => ExpandChanges)
     extensions.injectPlanNormalizationRule(_ => ofOurs(PadTargetChars))
     extensions.injectPlanNormalizationRule(_ => ofOurs(RecordMergeSearch))
     extensions.injectPlanNormalizationRule(_ => ofOurs(NarrowMergeFiles))
@@ -167,6 +173,7 @@ private object Rules {
     extensions.injectPlanNormalizationRule(session => ofOurs(StartAudit(session)))
     extensions.injectOptimizerRule(_ => ofOurs(GuardRowConditions))
     extensions.injectOptimizerRule(_ => gaining(SplitStructEqualities))
+    extensions.injectOptimizerRule(_ => ofOurs(PushBelowComparison))
     extensions.injectPreCBORule(_ => ofOurs(RewriteCharComparisons))
     extensions.injectPreCBORule(_ => gaining(ExpandTupleIn))
     extensions.injectPreCBORule(_ => gaining(ExtractPartitionPredicates))
@@ -178,6 +185,7 @@ private object Rules {
     extensions.injectPreCBORule(_ => gaining(ForeseeScans))
     extensions.injectPlannerStrategy(_ => AuditStrategy)
     extensions.injectPlannerStrategy(_ => StreamedRowsStrategy)
+    extensions.injectPlannerStrategy(_ => CompareRowsStrategy)
     extensions.injectPlannerStrategy(_ => DeleteStrategy)
     extensions.injectPlannerStrategy(_ => RowsStrategy)
     extensions.injectPlannerStrategy(_ => MarkInsertOnlyMerge)

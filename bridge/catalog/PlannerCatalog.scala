@@ -11,10 +11,12 @@ import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.catalog.functions.UnboundFunction
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.parquetry.changes.ChangesTable
 import org.apache.spark.sql.parquetry.hash.{BucketFunction, HashFunction}
 import org.apache.spark.sql.parquetry.metadata.MetadataTable
 import org.apache.spark.sql.parquetry.protocol._
 import org.apache.spark.sql.parquetry.table.{Changes, FieldIds, ParquetryTable}
+import org.apache.spark.sql.parquetry.versions.Changelogs.LoadsChangelogs
 import org.apache.spark.sql.parquetry.versions.Constraints
 import org.apache.spark.sql.parquetry.versions.Definitions.{DefiningCatalog, TableInfo}
 import org.apache.spark.sql.parquetry.versions.Relations.{Relation, RelationCatalog, View}
@@ -25,7 +27,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * A catalog that gets all its answers from the planner; `ParquetryCatalog` is the class that a session names.
  */
 abstract class PlannerCatalog
-  extends DefiningCatalog with RelationCatalog with SupportsNamespaces with ProcedureCatalog with FunctionCatalog {
+  extends DefiningCatalog with RelationCatalog with LoadsChangelogs with SupportsNamespaces with ProcedureCatalog with FunctionCatalog {
   private var ref: CatalogRef = _
 
   override def capabilities(): util.Set[TableCatalogCapability] =
@@ -90,6 +92,21 @@ abstract class PlannerCatalog
   private def loadPast(ident: Identifier, named: JField): Table = load(ident, named) match {
     case table: ParquetryTable => table.past
     case table: MetadataTable => table.past
+  }
+
+  /** The changes of a table between versions. */
+  def changes(ident: Identifier, start: Option[ChangeEnd], end: Option[ChangeEnd], mode: String, keys: Seq[String]): ChangesTable = {
+    def told(end: Option[ChangeEnd]) = end.fold[JValue](JNull)(_.json)
+    val answer = ref.ask("load_changes", at(ident) ++ Seq[JField](
+      "start" -> told(start), "end" -> told(end), "mode" -> JString(mode), "keys" -> Json.strings(keys)): _*).as[LoadedChangesAnswer]
+    ChangesTable(new LoadedTable(ref, answer.table), answer, mode)
+  }
+  override protected def loadChanges(ident: Identifier, start: Option[ChangeEnd], end: Option[ChangeEnd], mode: String, updates: Boolean,
+      options: CaseInsensitiveStringMap): Table = {
+    val keys = Option(options.get("keys")).fold(Seq.empty[String])(ChangeKeys.split)
+    if (updates && keys.isEmpty) throw new ParquetryException("UNSUPPORTED",
+      s"Updates of ${ident.name()} are found by a key, which the option keys names: WITH (computeUpdates = 'true', keys = 'id').")
+    changes(ident, start, end, mode, keys)
   }
 
   private def definition(info: TableInfo): Seq[JField] = Seq(

@@ -64,6 +64,20 @@ case class RelationAnswer(table: Option[TableAnswer], view: Option[ViewAnswer], 
 /** An answer for each name of the question, or None for a name that cannot be loaded. */
 case class RelationsAnswer(relations: Seq[Option[RelationAnswer]])
 
+/** A table in the last version of a range, the range, and the key's columns. */
+case class LoadedChangesAnswer(table: TableAnswer, first: Long, last: Long, keys: Seq[String])
+
+/** One end of a range of versions: a version as its user wrote it, or a time in microseconds. */
+case class ChangeEnd(version: Option[String], time: Option[Long], included: Boolean) {
+  def json: JValue = JObject("version" -> version.fold[JValue](JNull)(JString(_)), "time" -> time.fold[JValue](JNull)(JInt(_)),
+    "included" -> JBool(included))
+}
+
+/** Names of a key's columns in one text. */
+object ChangeKeys {
+  def split(text: String): Seq[String] = text.split(",").toSeq.map(_.trim).filter(_.nonEmpty)
+}
+
 case class MetadataTableAnswer(name: String, kind: String, table: TableRef, schema: StructType)
 
 /**

@@ -2,6 +2,7 @@ package org.apache.spark.sql.parquetry.protocol
 
 import org.apache.spark.SPARK_VERSION_SHORT
 import org.apache.spark.sql.AnalysisException
+import org.apache.spark.sql.catalyst.trees.Origin
 
 /**
  * An error of Parquetry. For Spark's users it is an analysis error whose condition is our code.
@@ -11,6 +12,8 @@ import org.apache.spark.sql.AnalysisException
 class ParquetryException(val code: String, text: String, sqlState: String = "KD000")
   extends AnalysisException(s"[PARQUETRY_$code] ${ParquetryException.shortened(code, text)}", None, None, None, Some(s"PARQUETRY_$code"), Map.empty, Array.empty) {
   override def getSqlState: String = sqlState
+  /** This error: Spark would make a plain one of it, whose condition its own list of texts lacks. */
+  override def withPosition(origin: Origin): AnalysisException = this
 }
 
 object ParquetryException {

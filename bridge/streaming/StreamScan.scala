@@ -1,7 +1,7 @@
 package org.apache.spark.sql.parquetry.streaming
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.connector.read.{PartitionReaderFactory, Scan}
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory, Scan}
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.execution.datasources.FilePartition
 import org.apache.spark.sql.parquetry.predicates.RowGroupFilters
@@ -33,7 +33,8 @@ class StreamScan(val table: ParquetryTable, val required: StructType, val pushed
   private lazy val readers = new FileReaders(session, table, partitionSchema, dataSchema, hidden, options)
   lazy val readerFactory: PartitionReaderFactory =
     ErrorNamingReaderFactory.wrap(readers.factory(RowGroupFilters(pushed, table), atOnce = false), table)
-  def partitions(answer: ScanAnswer): Array[FilePartition] =
+  def partitions(answer: ScanAnswer): Array[_ <: InputPartition] = files(answer)
+  def files(answer: ScanAnswer): Array[FilePartition] =
     new FileSplits(session, answer, partitionSchema, None, hidden.beside(_, partitionSchema, _)).mixed
 
   override def columnarSupportMode(): Scan.ColumnarSupportMode =

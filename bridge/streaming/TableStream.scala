@@ -97,6 +97,10 @@ class TableStream(scan: StreamScan, checkpoint: String, of: Option[TableStream])
     planned.get._2
   }
 
+  /** Whether rows of a batch of changes have to be compared. */
+  def compares(start: Offset, end: Offset): Boolean =
+    files(start, end, scan, Nil).report \ "compared" == JBool(true)
+
   private def files(start: Offset, end: Offset, scan: StreamScan, predicates: Seq[JValue]): ScanAnswer = ask("plan_batch",
     "start" -> text(start), "end" -> text(end),
     "predicates" -> JArray(predicates.toList),
@@ -113,7 +117,7 @@ class TableStream(scan: StreamScan, checkpoint: String, of: Option[TableStream])
       StructType(table.logical.filter(field => names(field.name)))), Nil, options)
     val all = files(start, end, plain, Nil)
     val kept = FileSplits.paths(answer).toSet
-    val leftOut = plain.partitions(all).map(part =>
+    val leftOut = plain.files(all).map(part =>
       part.copy(files = part.files.filterNot(file => kept(file.filePath)))).filter(_.files.nonEmpty)
     val rows = ScanAudit.frame(new ReadRows(session, leftOut.toArray[InputPartition], plain.readerFactory), plain.readSchema())
     if (leftOut.nonEmpty) ScanAudit.among(rows, conditions).limit(1).collect().headOption.foreach { row =>

@@ -11,7 +11,7 @@ from parquetry.metastore import Metastore, TableColumn, TableSnapshot, Transacti
 from parquetry.metastore.access.access_paths import cheapest_plan
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.storage.head import edit_head, read_head
-from parquetry.metastore.versions.changes_between import TouchedPartitions, changes_between
+from parquetry.metastore.versions.changes_between import TableVersions, TouchedPartitions
 from parquetry.metastore.versions.newest_rows import decode_newest, encode_newest
 from parquetry.metastore.versions.snapshot import load
 from parquetry.predicate.reading.parse import parse_filter
@@ -163,7 +163,7 @@ def test_a_batch_of_a_stream_looks_at_all_keys_once(
         told.append(
             [
                 (each.version.version, [file.path for _, files in each.brought for file in files])
-                for each in changes_between(filled, head, newest - 2, newest, touched)
+                for each in TableVersions(filled.store, filled.id, head).changes(newest - 2, newest, touched)
             ]
         )
         examined.append(hbase.rows_examined(table) - before)

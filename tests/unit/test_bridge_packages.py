@@ -38,6 +38,7 @@ PACKAGES = {
     "results": "scans of which a result needs only some rows, or a summary",
     "audit": "claims about rows, checked by the rows themselves",
     "datafiles": "files that are written where they will stay",
+    "changes": "the difference of a table's versions as rows",
     "streaming": "streams from tables and into them",
     "write": "INSERT and its overwrites",
     "rows": "DELETE, UPDATE and MERGE",

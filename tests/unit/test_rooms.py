@@ -20,7 +20,7 @@ FLOORS = {
         {"catalog", "planner"},
         {"hive", "iceberg", "joins", "metrics", "operations"},
         {"cardinality", "workload"},
-        {"adoption", "prune"},
+        {"adoption", "changes", "prune"},
         {"verification"},
         {"compaction", "publishing"},
         {"definition", "exchange", "serving"},
@@ -144,7 +144,7 @@ FLOORS = {
     ),
     "planner": (
         {"planner"},
-        {"history", "metadata_tables", "tracing"},
+        {"history", "metadata_tables", "table_changes", "tracing"},
         {"query_table", "streams", "tables"},
         {"procedures", "scans", "writes"},
         {"lake", "predicates", "statements"},

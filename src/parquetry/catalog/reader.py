@@ -31,6 +31,7 @@ from parquetry.workload import HistorySettings, HistoryWriter, QueryRecord, read
 if TYPE_CHECKING:
     import duckdb
 
+    from parquetry.catalog.scans.changes import ChangeScan
     from parquetry.catalog.scans.scan import Scan
     from parquetry.locations import FileSystems
 
@@ -262,6 +263,54 @@ class CatalogReader:
         table = None if name is None else self._snapshot(name).id
         start = 0 if since is None else int(since.timestamp() * 1000)
         return list(read_queries(self._metastore, table, since=start, limit=limit))
+
+    def changes(
+        self,
+        name: str,
+        start: int | datetime,
+        end: int | datetime | None = None,
+        *,
+        keys: str | Sequence[str] = (),
+        net: bool = False,
+        where: str | Predicate | None = None,
+        time_zone: str | None = None,
+    ) -> ChangeScan:
+        """Return the difference of versions of a table as rows, for Arrow and pandas.
+
+        Files are read only where adjacent versions differ. Rows that a statement has only carried over into a
+        new file are in none of the changes.
+
+        Args:
+            name: of the table.
+            start: the first version whose changes are wanted, or a time with a time zone: the first version
+                made then or later.
+            end: the last such version, or a time: the last version made until then. None is the newest.
+            keys: columns that an update of a row does not change, such as ``"id"``. With them an update is
+                a pair of rows, and else a delete and an insert.
+            net: compare the version before `start` with the version `end`, as if they were adjacent.
+            where: as for `scan`.
+            time_zone: as for `scan`.
+
+        Raises:
+            NamespaceNotFoundError: there is no such database.
+            TableNotFoundError: there is no such table.
+            VersionNotFoundError: there is no such version, or a vacuum retired the versions that are needed.
+            UnsupportedError: rows of the earlier versions cannot be read with the columns of the last one.
+            FilterError: the condition's text cannot be read, or the table does not have one of its columns.
+            ColumnNotFoundError: the table does not have one of the columns.
+            ValueError: a version is negative, or a time has no time zone.
+        """
+        from parquetry.catalog.scans.changes import new_change_scan
+
+        return new_change_scan(
+            self._snapshot(name),
+            self._file_systems,
+            (start, end),
+            net=net,
+            keys=keys,
+            where=where,
+            zone=time_zone,
+        )
 
     def query(
         self,

@@ -46,8 +46,8 @@ _ROLLBACK = "{call}.rollback({arg}, version => 3) goes back to a version that {c
 _HISTORY = "{call}.history({arg}), or SELECT * FROM {table}.history, lists the versions."
 _FILES = "SELECT * FROM {table}.files lists the files, and {table}.partitions the partitions."
 _CHANGES = (
-    "which rows a version changed is not recorded: spark.readStream.option('startingVersion', 3).table('{table}') reads those that "
-    "were added, and SELECT * FROM {table} VERSION AS OF 3 EXCEPT ALL SELECT * FROM {table} VERSION AS OF 2 compares versions."
+    "SELECT * FROM table_changes('{table}', 3, 9) gives the changes of the versions 3 to 9 as rows, and "
+    "spark.readStream.option('readChanges', true).table('{table}') streams them."
 )
 _STATISTICS = _NONE + "each commit keeps statistics of its files, and queries use them."
 _INDEX = (
@@ -151,7 +151,7 @@ UNPARSED = _habits(
     (f"purge table {_T}", _VACUUM),
     (f"(?:merge|expire|delete) snapshots? (?:of|for|from) (?:table )?{_T}", _VACUUM),
     (f"(?:from|join) {_T} (?:at|before) \\( ?(?:version|timestamp|snapshot)", "{table} VERSION AS OF 3, or TIMESTAMP AS OF '…', reads an old state."),
-    (f"(?:from|join) {_T} changes \\(", _CHANGES),
+    (f"(?:from|join) {_T} changes (?:\\(|from (?:version|timestamp))", _CHANGES),
     (f"(?:delete from|update|insert (?:into|overwrite) (?:table )?|merge (?:with schema evolution )?into) {_T} tablesample \\(", _SAMPLES),
 )  # fmt: skip
 """Statements that Spark's parser refuses, and so does every other extension's."""
@@ -162,7 +162,7 @@ EXECUTE = re.compile(_ALTER + r"execute (?P<procedure>[a-z_]+)")
 PARSED = _habits(
     (_CREATE + r"\(.* generated (?:always|by default) as identity\b|" + _ALTER.replace("P<table>", "P<other>") + r"add columns? .*generated (?:always|by default) as identity\b", _IDENTITY),
     (_CREATE + r"\(.* generated (?:always|by default) as \(|" + _ALTER.replace("P<table>", "P<other>") + r"add columns? .*generated (?:always|by default) as \(", _GENERATED),
-    (r"(?:hudi_)?table_changes(?:_by_path)? \( (?P<text>')", _CHANGES),
+    (r"(?:hudi_table_changes|table_changes_by_path) \( (?P<text>')", _CHANGES),
     (f"(?:create|drop) index (?:if (?:not )?exists )?[^ ]+ on (?:table )?{_T}", _INDEX),
 )  # fmt: skip
 """Statements that Spark parses, and refuses later with words of its own."""
@@ -182,7 +182,7 @@ LACKING: dict[str, tuple[Habit, ...]] = {
 }  # fmt: skip
 """Statements that only newer versions of Spark parse, by the features that an older one lacks."""
 
-PARSED_WORDS = ("GENERATED", "TABLE_CHANGES", "TABLE_CHANGES_BY_PATH", "HUDI_TABLE_CHANGES", "INDEX")
+PARSED_WORDS = ("GENERATED", "TABLE_CHANGES_BY_PATH", "HUDI_TABLE_CHANGES", "INDEX")
 """Each statement of `PARSED` has one of these words."""
 
 UNPARSED_WORDS = (

@@ -83,7 +83,7 @@ def _answer(
         session: its catalogs.
         lacking: what Spark lacks for the statement, or None if it is one of another product.
     """
-    anchored = not habit.pattern.pattern.startswith(("(?:from|join)", "(?:hudi_)?"))
+    anchored = not habit.pattern.pattern.startswith(("(?:from|join)", "(?:hudi_table"))
     search: Callable[[str], re.Match[str] | None] = habit.pattern.match if anchored else habit.pattern.search
     match = search(words)
     if match is None:

@@ -63,7 +63,7 @@ WORDS = (
 
 _MAY_BE = re.compile(
     r"\b(?:create|replace|alter)\b.*\btable\b|\b(?:optimize|vacuum|restore|analyze)\b|\bdesc(?:ribe)?\s+(?:history|detail)\b"
-    r"|table_changes|\bindex\b|\btablesample\b",
+    r"|table_changes_by_path|hudi_table_changes|\bindex\b|\btablesample\b",
     re.IGNORECASE | re.DOTALL,
 )
 _SHOWN_LENGTH = 100

@@ -44,6 +44,7 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.definition.schema_changes import (
         change_columns as change_columns,
+        holds_type as holds_type,
         physical_path as physical_path,
     )
     from parquetry.definition.skew import (

@@ -264,6 +264,29 @@ def _type_holder(fields: list[Field], path: list[str]) -> tuple[dict[str, Any], 
     return siblings[_index(siblings, path)], "type"
 
 
+def holds_type(old: Any, new: Any, file_format: str) -> bool:
+    """Return whether files written with a type can be read as another, part by part of a nested type.
+
+    A field of a struct that the old type lacks is NULL, and a field that the new type lacks is not read.
+
+    Args:
+        old: the type that files were written with, in Spark's JSON.
+        new: the type to read.
+        file_format: ``parquet`` or ``orc``.
+    """
+    if isinstance(old, dict) and isinstance(new, dict) and old.get("type") == new.get("type"):
+        if old["type"] == "struct":
+            there = {physical_name(field): field["type"] for field in old["fields"]}
+            return all(
+                holds_type(there[physical_name(field)], field["type"], file_format)
+                for field in new["fields"]
+                if physical_name(field) in there
+            )
+        parts = ("elementType", "keyType", "valueType")
+        return all(holds_type(old.get(part), new.get(part), file_format) for part in parts)
+    return _widens(old, new, file_format)
+
+
 def _widens(old: Any, new: Any, file_format: str) -> bool:
     """Return whether files written with a type can be read as another (Spark's SPARK-40876, and ORC's own
     rules).

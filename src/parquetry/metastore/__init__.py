@@ -168,6 +168,7 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.metastore.vacuuming.vacuum import KEPT_HOURS as KEPT_HOURS, vacuum as vacuum
     from parquetry.metastore.versions.changes_between import (
+        REWRITING_OPERATIONS as REWRITING_OPERATIONS,
         TableVersions as TableVersions,
         TouchedPartitions as TouchedPartitions,
         VersionChanges as VersionChanges,

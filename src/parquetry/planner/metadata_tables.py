@@ -36,7 +36,8 @@ from parquetry.types import Value, parse_type
 _PARTITION_COLUMNS = (("location", "string"), ("files", "long"), ("rows", "long"), ("bytes", "long"))
 _FILE_COLUMNS = (("path", "string"), ("rows", "long"), ("bytes", "long"), ("modified", "timestamp"))
 
-_ICEBERG_HISTORIES = ("snapshots", "refs", "branches", "tags", "metadata_log_entries", "changes")
+_ICEBERG_HISTORIES = ("snapshots", "refs", "branches", "tags", "metadata_log_entries")
+_ICEBERG_CHANGES = "changes"
 _ICEBERG_FILES = (
     *("data_files", "all_data_files", "all_files", "entries", "all_entries", "manifests", "all_manifests"),
     *("delete_files", "all_delete_files", "position_deletes"),
@@ -72,7 +73,7 @@ def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
             f"{table}.{q.name} does not exist here: tables have versions, and neither branches nor tags: {table}.history lists "
             f"versions, and {table} VERSION AS OF 3, or TIMESTAMP AS OF '…', reads one."
         )
-    if len(q.namespace) != 2 or name not in _READERS.keys() | _ICEBERG_NAMES.keys():
+    if len(q.namespace) != 2 or name not in _READERS.keys() | _ICEBERG_NAMES.keys() | {_ICEBERG_CHANGES}:
         full = ".".join([lake.name, *q.namespace, q.name])
         known = ", ".join(f"{lake.name}.db.t.{known}" for known in _READERS)
         raise TableNotFoundError(f"{full} is not a table; about a table there are {known}.")
@@ -90,6 +91,11 @@ def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
         found = load_table(lake, question)
     except NamespaceNotFoundError as error:
         raise TableNotFoundError(error.message) from None
+    if name == _ICEBERG_CHANGES:
+        raise UnsupportedError(
+            f"{found.name}.{q.name} does not exist here: table_changes('{found.name}', 3, 9) gives the changes of "
+            "the versions 3 to 9 as rows."
+        )
     if name in _ICEBERG_NAMES:
         raise UnsupportedError(
             f"{found.name}.{q.name} does not exist here: read {found.name}.{_ICEBERG_NAMES[name]}."

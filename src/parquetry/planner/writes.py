@@ -39,7 +39,14 @@ from parquetry.errors import CommitConflictError
 from parquetry.identifiers import join_name
 from parquetry.keys import successor
 from parquetry.layout import REST, ArrangementSpec, Counted, Measuring
-from parquetry.metastore import PartitionSnapshot, Successor, TableSnapshot, Transaction, require_own_folder
+from parquetry.metastore import (
+    REWRITING_OPERATIONS,
+    PartitionSnapshot,
+    Successor,
+    TableSnapshot,
+    Transaction,
+    require_own_folder,
+)
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import EVALUATED, any_row, conditions, implied_by, types_of
 from parquetry.planner.protocol import questions
@@ -245,8 +252,6 @@ def compact_after_write(
         )  # fmt: skip
 
 
-REWRITING_OPERATIONS = frozenset({"compact", "rebucket", "compact metadata"})
-"""Operations that leave all rows unchanged."""
 OPERATIONS_WITHOUT_NEW_ROWS = REWRITING_OPERATIONS | {
     "delete",
     "truncate",

@@ -114,6 +114,7 @@ CASE_CLASSES = {
     answers.Confirmation: "HeldAnswer",
     answers.Error: "PlannerError",
     answers.FileList: "FilesAnswer",
+    answers.LoadedChanges: "LoadedChangesAnswer",
     answers.FileScan: "NativeAnswer",
     answers.Histogram: "HistogramAnswer",
     answers.HeavyValueRows: "HeavyValuesAnswer",

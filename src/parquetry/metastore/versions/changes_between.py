@@ -1,4 +1,4 @@
-"""The changes between two versions: the files that each version added, and whether it removed any.
+"""The changes between two versions: the files that each version added, and the files that it removed.
 
 The tickets of rows show which partitions were written between two versions, and only these are compared. Of
 long lists of files only the chunks that the two versions do not share are read. `TouchedPartitions` caches
@@ -10,7 +10,8 @@ which partitions were written.
 | 5       | a, b, d | c   | adds d                    |
 | 6       | a, b, d | e   | adds e, and removes c     |
 
-A stream walks through the versions of a table that are kept.
+A stream walks through the versions of a table that are kept. `net_changes` compares the first version with
+the last one instead.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from parquetry.data_files import FileRecord, is_same
 from parquetry.errors import TableNotFoundError
@@ -33,6 +35,10 @@ from parquetry.metastore.versions.snapshot import TableSnapshot, commit_as_of, l
 from parquetry.metastore.versions.visible_rows import PartitionRow
 from parquetry.store import Store
 
+PartitionFiles: TypeAlias = tuple[PartitionSnapshot, tuple[FileRecord, ...]]
+"""A partition, and some of its files."""
+REWRITING_OPERATIONS = frozenset({"compact", "rebucket", "compact metadata"})
+"""Operations that leave all rows unchanged."""
 _FIRST_VERSIONS, _MAX_VERSIONS = 16, 512
 """Versions that are read together, at first and at most. The first group is small, because a caller with a
 limit of files may stop early."""
@@ -46,12 +52,20 @@ class VersionChanges:
         version: the table in this version.
         brought: partitions with new files, in key order, and these files in the order of the partition's
             list.
-        takes_away: whether the version removed a file, or lists another file under its path.
+        removed: partitions that have lost files, as they were before, and these files. A file that is listed
+            anew under the same path, with other bytes or another time, counts as removed and as new.
+        before: the table in the version before, or None before version 0.
     """
 
     version: TableSnapshot
-    brought: tuple[tuple[PartitionSnapshot, tuple[FileRecord, ...]], ...]
-    takes_away: bool
+    brought: tuple[PartitionFiles, ...]
+    removed: tuple[PartitionFiles, ...] = ()
+    before: TableSnapshot | None = None
+
+    @property
+    def takes_away(self) -> bool:
+        """Return whether the version removed a file, or lists another file under its path."""
+        return bool(self.removed)
 
     @property
     def file_count(self) -> int:
@@ -59,26 +73,54 @@ class VersionChanges:
         return sum(len(files) for _, files in self.brought)
 
 
-def changes_between(
-    newest: TableSnapshot, head: Head, after: int, until: int, touched: TouchedPartitions | None = None
-) -> Iterator[VersionChanges]:
-    """Yield the changes of each version after one version, up to and including another, in order.
-
-    Args:
-        newest: any version of the table, which gives its store and id.
-        head: the table's head.
-        after: the version before the first one wanted, or -1 to begin with version 0.
-        until: the last version wanted.
-        touched: cache of written partitions, from earlier calls and for later ones.
+def _commits(newest: TableSnapshot, head: Head, first: int, last: int) -> list[CommitRecord]:
+    """Return the commits of some versions.
 
     Raises:
-        TableNotFoundError: the table was dropped, or a vacuum retired a version.
+        TableNotFoundError: a vacuum retired one of them.
     """
-    few, touched = _FIRST_VERSIONS, touched or TouchedPartitions()
-    while after < until:
-        last = min(until, after + few)
-        yield from _changes(newest, head, after, last, touched)
-        after, few = last, min(2 * few, _MAX_VERSIONS)
+    commits = []
+    for version in range(first, last + 1):
+        commit = load_commit(newest.store, newest.id, head, version)
+        if commit is None:
+            raise TableNotFoundError(
+                f"Version {version} of table {newest.label} has been vacuumed away; the oldest is {head.oldest}."
+            )
+        commits.append(commit)
+    return commits
+
+
+def _base(newest: TableSnapshot, head: Head, version: int) -> TableSnapshot | None:
+    """Return a version, or None for the one before version 0."""
+    if version < 0:
+        return None
+    return load(newest.store, newest.id, head, _commits(newest, head, version, version)[0])
+
+
+def _partitions(version: TableSnapshot | None, keys: list[bytes]) -> dict[bytes, PartitionSnapshot | None]:
+    if version is None:
+        return {}
+    return {key: _partition(version, key, row) for key, row in version.visible.newest(keys).items()}
+
+
+class _Differences:
+    """The differences of partitions, gathered for one version."""
+
+    def __init__(self) -> None:
+        self._brought: list[PartitionFiles] = []
+        self._removed: list[PartitionFiles] = []
+
+    def compare(self, before: PartitionSnapshot | None, now: PartitionSnapshot | None) -> None:
+        """Add the difference of a partition."""
+        new, gone = _difference(before, now)
+        if now is not None and new:
+            self._brought.append((now, new))
+        if before is not None and gone:
+            self._removed.append((before, gone))
+
+    def as_changes(self, version: TableSnapshot, before: TableSnapshot | None) -> VersionChanges:
+        """Return all of them as the changes of a version."""
+        return VersionChanges(version, tuple(self._brought), tuple(self._removed), before)
 
 
 def _changes(
@@ -86,39 +128,26 @@ def _changes(
 ) -> Iterator[VersionChanges]:
     """Yield the changes of some versions, with all their partitions' rows in memory together."""
     store, table = newest.store, newest.id
-
-    def commit(version: int) -> CommitRecord:
-        commit_record = load_commit(store, table, head, version)
-        if commit_record is None:
-            raise TableNotFoundError(
-                f"Version {version} of table {newest.label} has been vacuumed away; the oldest is {head.oldest}."
-            )
-        return commit_record
-
-    commits = [commit(version) for version in range(after + 1, until + 1)]
+    commits = _commits(newest, head, after + 1, until)
     last = load(store, table, head, commits[-1])
     touched = touched_partitions.find_written_keys(last, commits)
-    base = None if after < 0 else load(store, table, head, commit(after))
-    before: dict[bytes, PartitionSnapshot | None] = {}
-    if base is not None:
-        before = {key: _partition(base, key, row) for key, row in base.visible.newest(touched).items()}
+    base = _base(newest, head, after)
+    before = _partitions(base, touched)
     written: dict[int, list[tuple[bytes, PartitionRow]]] = {}
     for key, row in last.visible.rows_since(touched, min(each.ticket for each in commits)):
         written.setdefault(row.ticket, []).append((key, row))
     (base or last).check_kept()  # no row was missing
-    previous = commits[-1]
+    previous, earlier = commits[-1], base
     for each in commits:
         version = load(store, table, head, each, previous)
         previous = each
-        brought, takes_away = [], False
+        differences = _Differences()
         for key, row in written.get(each.ticket, ()):
             now = _partition(version, key, row)
-            new, takes_some = _difference(before.get(key), now)
+            differences.compare(before.get(key), now)
             before[key] = now
-            takes_away |= takes_some
-            if now is not None and new:
-                brought.append((now, new))
-        yield VersionChanges(version, tuple(brought), takes_away)
+        yield differences.as_changes(version, earlier)
+        earlier = version
 
 
 def _partition(version: TableSnapshot, key: bytes, row: PartitionRow) -> PartitionSnapshot | None:
@@ -127,21 +156,22 @@ def _partition(version: TableSnapshot, key: bytes, row: PartitionRow) -> Partiti
 
 def _difference(
     before: PartitionSnapshot | None, now: PartitionSnapshot | None
-) -> tuple[tuple[FileRecord, ...], bool]:
-    """Return the new files of a partition, and whether it has lost any."""
+) -> tuple[tuple[FileRecord, ...], tuple[FileRecord, ...]]:
+    """Return the files that a partition has gained, and the files that it has lost."""
     old = () if before is None else before.files_besides(now)
     new = () if now is None else now.files_besides(before)
     if before is None or now is None:
-        return new, bool(old)
-    had = {join_location(before.location, file.path): file for file in old}
-    brought, kept = [], 0
+        return new, old
+    lost = {join_location(before.location, file.path): file for file in old}
+    brought = []
     for file in new:
-        other = had.get(join_location(now.location, file.path))
+        path = join_location(now.location, file.path)
+        other = lost.get(path)
         if other is not None and is_same(other, file.bytes, file.modified):
-            kept += 1
+            del lost[path]
         else:
             brought.append(file)
-    return tuple(brought), kept < len(old)
+    return tuple(brought), tuple(lost.values())
 
 
 _CACHED_VERSION_RANGES = 16
@@ -274,4 +304,30 @@ class TableVersions:
         Raises:
             TableNotFoundError: the table was dropped, or a vacuum retired a version.
         """
-        return changes_between(self.newest, self._head, after, until, touched)
+        few, touched = _FIRST_VERSIONS, touched or TouchedPartitions()
+        while after < until:
+            last = min(until, after + few)
+            yield from _changes(self.newest, self._head, after, last, touched)
+            after, few = last, min(2 * few, _MAX_VERSIONS)
+
+    def net_changes(self, after: int, until: int, touched: TouchedPartitions | None = None) -> VersionChanges:
+        """Return the changes from one version to a later one, as if one version had made them.
+
+        Args:
+            after: the version to begin with, or -1 for a table without rows.
+            until: the later version.
+            touched: cache of written partitions, from earlier calls and for later ones.
+
+        Raises:
+            TableNotFoundError: the table was dropped, or a vacuum retired a version.
+        """
+        commits = _commits(self.newest, self._head, after + 1, until)
+        last = load(self._store, self._table, self._head, commits[-1])
+        keys = (touched or TouchedPartitions()).find_written_keys(last, commits)
+        base = _base(self.newest, self._head, after)
+        before, now = _partitions(base, keys), _partitions(last, keys)
+        (base or last).check_kept()  # no row was missing
+        differences = _Differences()
+        for key in sorted(before.keys() | now.keys()):
+            differences.compare(before.get(key), now.get(key))
+        return differences.as_changes(last, base)

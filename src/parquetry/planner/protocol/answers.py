@@ -130,6 +130,22 @@ class LoadedTable(Answer, frozen=True, kw_only=True):
     change_file: str | None = None
 
 
+class LoadedChanges(Answer, frozen=True):
+    """The changes of a table between versions.
+
+    Attributes:
+        table: in the last version of the range, whose columns the rows have.
+        first: the first version of the range.
+        last: the last one. It is one less than `first` if the range is empty.
+        keys: names of the key's columns, as the table spells them.
+    """
+
+    table: LoadedTable
+    first: int
+    last: int
+    keys: list[str]
+
+
 class Relation(Answer, frozen=True, kw_only=True):
     """A table or a view: one of the two is set, unless the version that the session knows is the newest.
 

@@ -44,6 +44,7 @@ READING: tuple[type[questions.Question], ...] = (
     questions.PushPredicates, questions.PartitionValues, questions.HeavyValues, questions.Aggregate,
     questions.PlanScan, questions.PlanJoins, questions.FileKeyRanges, questions.EstimateScan,
     questions.BeginStream, questions.AdvanceStream, questions.PlanBatch,
+    questions.LoadChanges, questions.PlanChanges,
     questions.ListProcedures, questions.LoadProcedure, questions.RepairSchema,
     questions.RecordQueries,
 )  # fmt: skip

@@ -21,6 +21,7 @@ import numpy as np
 from parquetry.data_files import RecordedFiles, physical_name
 from parquetry.errors import StreamError, TableNotFoundError
 from parquetry.metastore import (
+    REWRITING_OPERATIONS,
     FileBlock,
     PartitionSnapshot,
     TableSnapshot,
@@ -35,8 +36,6 @@ from parquetry.prune import candidates
 
 SKIP_CHANGES_OPTION = "skipChangeCommits"
 """The option of a read that makes it skip versions which removed rows."""
-_REWRITING_OPERATIONS = frozenset({"compact", "rebucket"})
-"""Operations that rewrite rows and keep their values."""
 _RESTORING_OPERATION = "rollback"
 """The operation that restores old files, with rows that a stream may have read."""
 
@@ -227,8 +226,7 @@ class StreamedTable:
         if first > until:
             return
         if whole:
-            snapshot = self._same_keys(self.version(first))
-            yield first, WholeVersion(snapshot, lambda version: self._partitions(version, filters))
+            yield from self.whole_version(first, filters)
             first += 1
         if first > until:
             return
@@ -239,6 +237,11 @@ class StreamedTable:
                 yield changes.version.version, AddedFiles(self._to_read(changes, skip))
         except TableNotFoundError as error:
             raise StreamError(f"{error.message} Start the query again.") from None
+
+    def whole_version(self, number: int, filters: Sequence[Filter]) -> Iterator[tuple[int, WholeVersion]]:
+        """Yield all files of a version, for a stream that begins with it; for `filters` see `pieces`."""
+        snapshot = self._same_keys(self.version(number))
+        yield number, WholeVersion(snapshot, lambda version: self._partitions(version, filters))
 
     def _partitions(self, snapshot: TableSnapshot, filters: Sequence[Filter]) -> Sequence[PartitionSnapshot]:
         """Return the partitions of a version that is read whole. Each of its batches asks for them twice."""
@@ -252,8 +255,8 @@ class StreamedTable:
             StreamError: the version removed rows, which a stream cannot express.
         """
         version = self._same_keys(changes.version)
-        nothing = VersionChanges(version, (), takes_away=False)
-        if version.operation in _REWRITING_OPERATIONS:
+        nothing = VersionChanges(version, ())
+        if version.operation in REWRITING_OPERATIONS:
             return nothing
         if not changes.takes_away and not (changes.brought and version.operation == _RESTORING_OPERATION):
             return changes

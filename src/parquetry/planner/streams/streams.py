@@ -9,20 +9,21 @@ A position of a stream in a table is the content of its checkpoint. It says wher
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 
 from parquetry.config import count_up_to, parse_boolean, parse_size
-from parquetry.errors import PropertyError, StreamError
+from parquetry.errors import PropertyError, StreamError, UnsupportedError
 from parquetry.metastore import FileBlock, PartitionSnapshot, TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conditions
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans.scan_answer import file_list, statistics
+from parquetry.planner.streams.change_pieces import VersionPiece, change_pieces, plan_changes
 from parquetry.planner.streams.pieces import SKIP_CHANGES_OPTION, Piece, StreamedTable
 from parquetry.predicate import match
 from parquetry.prune import Condition, FileKnowledge, files_by_arrangement
@@ -50,17 +51,23 @@ def advance(lake: Lake, q: questions.AdvanceStream) -> answers.StreamPosition:
     if start.version > newest + 1:
         table.version(start.version - 1)  # raises: there is no such version
     budget = (options.most_files, options.most_bytes) if q.limited and options.limited else None
-    return answers.StreamPosition(_end(table, start, until, options, budget).text)
+    return answers.StreamPosition(_end(lake, table, start, until, options, budget).text)
 
 
 def _end(
-    table: StreamedTable, start: Position, until: int, options: StreamOptions, budget: tuple[int, int] | None
+    lake: Lake,
+    table: StreamedTable,
+    start: Position,
+    until: int,
+    options: StreamOptions,
+    budget: tuple[int, int] | None,
 ) -> Position:
     """Return the end of a batch.
 
     A version that the stream cannot read ends it, if the batch is not empty before that.
 
     Args:
+        lake: the catalog.
         table: that is read.
         start: of the batch.
         until: the last version to read.
@@ -68,8 +75,13 @@ def _end(
         budget: how many files and bytes to read, at least one file; or None for no limit.
     """
     at = start
+    pieces: Iterator[tuple[int, Piece | VersionPiece]] = (
+        change_pieces(lake, table, start.version, until, whole=start.whole)
+        if options.changes
+        else table.pieces(start.version, until, whole=start.whole, skip=options.skips)
+    )
     try:
-        for version, piece in table.pieces(start.version, until, whole=start.whole, skip=options.skips):
+        for version, piece in pieces:
             whole, done = (start.whole, start.files) if version == start.version else (False, 0)
             if budget is not None:
                 taken, budget = _take_files(
@@ -78,17 +90,21 @@ def _end(
                 if done + taken < piece.count:
                     return position_at(table, version, done + taken, whole=whole)
             at = position_at(table, version + 1)
-    except StreamError:
+    except (StreamError, UnsupportedError):
         if at == start:
             raise
     return at
 
 
 def _take_files(
-    piece: Piece, done: int, budget: tuple[int, int], any_yet: bool
+    piece: Piece | VersionPiece, done: int, budget: tuple[int, int], any_yet: bool
 ) -> tuple[int, tuple[int, int]]:
     """Return how many files of a piece a batch takes, and the remaining budget of files and bytes."""
     files, size = budget
+    if isinstance(piece, VersionPiece):
+        if any_yet and (piece.count > files or piece.bytes > size):
+            return 0, budget
+        return piece.count, (max(0, files - piece.count), max(0, size - piece.bytes))
     taken = 0
     for each in piece.sizes(done):
         if files == 0 or (any_yet and each > size):
@@ -103,7 +119,9 @@ def plan(lake: Lake, q: questions.PlanBatch) -> answers.PlannedScan:
     table = StreamedTable(lake, q.table, start.table)
     for position in (start, end):
         require_same_history(table, position)
-    begun = table.begun
+    begun, options = table.begun, StreamOptions(q.read_options)
+    if options.changes:
+        return plan_changes(lake, q, table, (start, end), options.keys)
     filters = conditions(begun, q.predicates)
     until = end.version if end.files else end.version - 1
     # a version that is read to its end needs no count of its files, so partitions may be pruned
@@ -111,7 +129,7 @@ def plan(lake: Lake, q: questions.PlanBatch) -> answers.PlannedScan:
     early = [condition.filter for condition in filters] if settled else ()
     partitions: list[PartitionSnapshot] = []
     kept: list[FileBlock] = []
-    skips = StreamOptions(q.read_options).skips
+    skips = options.skips
     for version, piece in table.pieces(start.version, until, whole=start.whole, skip=skips, filters=early):
         first = start.files if version == start.version else 0
         stop = end.files if version == end.version else piece.count
@@ -181,6 +199,10 @@ ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] =
 }
 
 
+READ_CHANGES_OPTION = "readChanges"
+"""The option of a read that makes it read changes, with their types, versions and times."""
+KEYS_OPTION = "keys"
+"""The option of a read of changes that names the key's columns."""
 STARTING_VERSION = "startingVersion"
 STARTING_TIMESTAMP = "startingTimestamp"
 MAX_FILES_OPTION = "maxFilesPerTrigger"
@@ -270,6 +292,13 @@ class StreamOptions:
     def __init__(self, options: Mapping[str, str]) -> None:
         self._options = {name.lower(): value for name, value in options.items()}
         self.skips = self._read(SKIP_CHANGES_OPTION, parse_boolean, default=False)
+        self.changes = self._read(READ_CHANGES_OPTION, parse_boolean, default=False)
+        self.keys = self._options.get(KEYS_OPTION, "")
+        if self.skips and self.changes:
+            raise PropertyError(
+                f"The options {SKIP_CHANGES_OPTION} and {READ_CHANGES_OPTION} of the streaming read exclude each other: "
+                "a stream of changes reads all versions."
+            )
         self.most_files = self._read(MAX_FILES_OPTION, count_up_to(_UNLIMITED), _UNLIMITED)
         self.most_bytes = self._read(MAX_BYTES_OPTION, parse_size, _UNLIMITED)
         self.limited = min(self.most_files, self.most_bytes) < _UNLIMITED

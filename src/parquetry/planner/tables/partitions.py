@@ -16,6 +16,7 @@ from parquetry.data_files import FooterVisitor
 from parquetry.definition import refuse_values
 from parquetry.locations import is_own, join_location, open_location, stored_value
 from parquetry.metastore import (
+    REWRITING_OPERATIONS,
     PartitionSnapshot,
     TableSnapshot,
     Transaction,
@@ -28,7 +29,7 @@ from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conjuncts, replace_where
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import from_wire, to_wire
-from parquetry.planner.writes import REWRITING_OPERATIONS, is_serializable
+from parquetry.planner.writes import is_serializable
 from parquetry.predicate import And, Compare, Filter, IsNull, Predicate
 from parquetry.prune import partition_plan
 from parquetry.prune.whole_partitions import whole_partitions

@@ -18,7 +18,7 @@ from parquetry.metastore.storage.head import live_head, read_head
 from parquetry.metastore.storage.keyspace import commit_key, complement, head_key, partition_prefix
 from parquetry.metastore.storage.wire import encode
 from parquetry.metastore.versions import changes_between as version_changes
-from parquetry.metastore.versions.changes_between import changes_between
+from parquetry.metastore.versions.changes_between import TableVersions
 from parquetry.store import MemoryStore
 from tests.support.stores.metastores import file, metadata
 
@@ -44,7 +44,7 @@ def told(table: TableSnapshot, after: int = -1, until: int | None = None) -> Tol
             ],
             each.takes_away,
         )
-        for each in changes_between(table, head, after, last)
+        for each in TableVersions(table.store, table.id, head).changes(after, last)
     ]
 
 

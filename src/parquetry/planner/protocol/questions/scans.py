@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -244,6 +244,56 @@ class PlanBatch(Reading, tag="plan_batch", frozen=True, kw_only=True):
 
     start: str
     end: str
+    columns: list[str]
+
+
+class ChangeBound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One end of a range of versions; see `changes.Bound`. A version is a text, as its user wrote it."""
+
+    version: str | None = None
+    time: int | None = None
+    included: bool = True
+
+
+class LoadChanges(CatalogQuestion, tag="load_changes", frozen=True, kw_only=True):
+    """Answer: `LoadedChanges`, a table in the last version of a range, and the range.
+
+    Attributes:
+        namespace: of the table.
+        name: of the table.
+        start: the first version wanted, or None for the oldest version.
+        end: the last version wanted, or None for the newest version.
+        mode: what is wanted of the range; see `changes.ChangeMode`.
+        keys: columns that an update of a row does not change, or none.
+    """
+
+    namespace: list[str]
+    name: str
+    start: ChangeBound | None = None
+    end: ChangeBound | None = None
+    mode: Literal["each", "net", "raw"] = "each"
+    keys: list[str] = []
+
+
+class PlanChanges(Reading, tag="plan_changes", frozen=True, kw_only=True):
+    """Answer: `PlannedScan`, the files that versions up to the table's own removed and added.
+
+    The values of a partition are the values of its columns that are read, and then the type of its rows'
+    change, the version, and the time of that version's commit.
+
+    Attributes:
+        first: the first version wanted.
+        mode: see `LoadChanges`.
+        by_key: whether removed rows of one partition may have become rows of another.
+        compared: whether files are wanted whose rows have to be compared with other files' rows, or all other
+            files.
+        columns: that are read.
+    """
+
+    first: int
+    mode: Literal["each", "net", "raw"]
+    by_key: bool
+    compared: bool
     columns: list[str]
 
 
