@@ -48,6 +48,7 @@ FLOORS = {
     "catalog": (
         {"catalog"},
         {"reader", "upkeep"},
+        {"recent_tables"},
         {"listing", "lookup", "scans"},
         {"views"},
         {"shapes"},

@@ -29,6 +29,7 @@ from parquetry.warehouse import find_warehouse
 if TYPE_CHECKING:
     import duckdb
 
+    from parquetry.catalog.recent_tables import RecentTables
     from parquetry.catalog.scans.scan import Scan
     from parquetry.locations import FileSystems
 
@@ -76,6 +77,12 @@ class CatalogReader:
         from parquetry.locations import ArrowFileSystems
 
         return ArrowFileSystems(self._storage_options)
+
+    @functools.cached_property
+    def _recent(self) -> RecentTables:
+        from parquetry.catalog.recent_tables import RecentTables
+
+        return RecentTables(self._metastore)
 
     @property
     def warehouse(self) -> str:
@@ -204,7 +211,7 @@ class CatalogReader:
             ColumnNotFoundError: the table does not have one of the columns.
             ValueError: the limit is negative, or the time has no time zone.
         """
-        from parquetry.catalog.scans.scan import new_scan
+        from parquetry.catalog.scans.scan import TableToRead, new_scan
 
         if timestamp is not None and not isinstance(timestamp, datetime):
             raise TypeError(
@@ -216,8 +223,12 @@ class CatalogReader:
                 f"The time {timestamp.isoformat()} has no time zone: give one, as {timestamp.isoformat()}+00:00."
             )
         as_of = None if timestamp is None else int(timestamp.timestamp() * 1000)
-        snapshot = find_table(self._metastore, name, version=version, as_of=as_of)
-        return new_scan(snapshot, self._file_systems, where, columns, limit, time_zone)
+        if version is None and as_of is None:
+            snapshot = self._recent.find(name)
+        else:
+            snapshot = find_table(self._metastore, name, version=version, as_of=as_of)
+        table = TableToRead(snapshot, self._file_systems, self._recent.partitions)
+        return new_scan(table, where, columns, limit, time_zone)
 
     def query(
         self,

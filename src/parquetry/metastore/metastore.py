@@ -39,7 +39,15 @@ from parquetry.metastore.storage.owner import Owner
 from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE, name_fault, normalise_name
 from parquetry.metastore.versions.snapshot import TableSnapshot, commit_as_of, load, load_again, load_commit
 from parquetry.metastore.warehouse_store import WarehouseStore
-from parquetry.store import NO_PASSWORDS, SQLiteStore, Store, open_store, url_for_mark
+from parquetry.store import (
+    NO_PASSWORDS,
+    ChangeMark,
+    SQLiteStore,
+    Store,
+    open_store,
+    read_change_mark,
+    url_for_mark,
+)
 from parquetry.types import ColumnType, text_from_value
 
 _LOG = logging.getLogger("parquetry")
@@ -497,6 +505,12 @@ def metastore_file(metastore: Metastore) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+def change_mark(metastore: Metastore) -> ChangeMark | None:
+    """Return a mark that is equal only while no one has written to the metastore, or None if it shows none."""
+    path = change_file(metastore)
+    return None if path is None else read_change_mark(path)
 
 
 def change_file(metastore: Metastore) -> str | None:
