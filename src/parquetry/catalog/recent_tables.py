@@ -31,7 +31,7 @@ class RecentTables:
 
     def __init__(self, metastore: Metastore) -> None:
         self._metastore = metastore
-        self._found: OrderedDict[str, TableSnapshot] = OrderedDict()
+        self._tables: OrderedDict[str, TableSnapshot] = OrderedDict()
         self._mark: ChangeMark | None = None
         """The state in which all of these were read, or an earlier one."""
         self._lock = threading.Lock()
@@ -46,15 +46,15 @@ class RecentTables:
         mark = change_mark(self._metastore)  # before the table is read, so that a later write changes it
         with self._lock:
             if mark is None or mark != self._mark:
-                self._found.clear()
+                self._tables.clear()
                 self._mark = mark
-            found = self._found.get(name)
-        if found is not None:
-            return found
-        found = find_table(self._metastore, name)
+            table = self._tables.get(name)
+        if table is not None:
+            return table
+        table = find_table(self._metastore, name)
         with self._lock:
             if mark is not None and mark == self._mark:
-                self._found[name] = found
-                if len(self._found) > _MAX_TABLES:
-                    self._found.popitem(last=False)
-        return found
+                self._tables[name] = table
+                if len(self._tables) > _MAX_TABLES:
+                    self._tables.popitem(last=False)
+        return table

@@ -105,12 +105,12 @@ def bucket_numbers(
     if version == "spark" and len(tuples) <= FEW_ROWS:
         single = [spark.hash_row(values, types) for values in tuples]
         if None not in single:
-            return [_signed(hash) % count for hash in single if hash is not None]
+            return [_with_sign(hash) % count for hash in single if hash is not None]
     columns = [_array(type, [values[at] for values in tuples]) for at, type in enumerate(types)]
     return [int(bucket) for bucket in bucket_ids(version, count, columns, types)]
 
 
-def _signed(hash: int) -> int:
+def _with_sign(hash: int) -> int:
     return hash - (1 << 32) if hash >> 31 else hash
 
 

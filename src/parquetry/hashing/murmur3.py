@@ -72,7 +72,7 @@ def hash_few_words(rows: Hashes, seeds: Hashes) -> Hashes:
 
 def hash_row(words: Sequence[int], seed: int) -> int:
     """Hash one row of whole words, as numbers without a sign."""
-    return _finished(_mixed(seed, words), 4 * len(words))
+    return _finish_hash(_mix(seed, words), 4 * len(words))
 
 
 def hash_row_of_bytes(content: bytes, seed: int) -> int:
@@ -81,10 +81,10 @@ def hash_row_of_bytes(content: bytes, seed: int) -> int:
     whole = length & ~3
     words = struct.unpack_from(f"<{whole // 4}I", content)
     rest = struct.unpack_from(f"{length - whole}b", content, whole)
-    return _finished(_mixed(_mixed(seed, words), [byte & _MASK for byte in rest]), length)
+    return _finish_hash(_mix(_mix(seed, words), [byte & _MASK for byte in rest]), length)
 
 
-def _mixed(hash: int, words: Iterable[int]) -> int:
+def _mix(hash: int, words: Iterable[int]) -> int:
     """Mix words into one hash."""
     first, second, step = int(_C1), int(_C2), int(_ADDEND)
     for word in words:
@@ -95,7 +95,7 @@ def _mixed(hash: int, words: Iterable[int]) -> int:
     return hash
 
 
-def _finished(hash: int, length: int) -> int:
+def _finish_hash(hash: int, length: int) -> int:
     """Mix a number of bytes into one hash, and finish it."""
     hash ^= length
     hash = ((hash ^ (hash >> 16)) * int(_FINAL_1)) & _MASK
