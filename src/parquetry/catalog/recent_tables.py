@@ -33,7 +33,7 @@ class RecentTables:
         self._metastore = metastore
         self._tables: OrderedDict[str, TableSnapshot] = OrderedDict()
         self._mark: ChangeMark | None = None
-        """The state in which all of these were read, or an earlier one."""
+        """The state of the metastore before they were read."""
         self._lock = threading.Lock()
         self.partitions = PartitionCache()
 

@@ -508,7 +508,7 @@ def metastore_file(metastore: Metastore) -> tuple[int, int] | None:
 
 
 def change_mark(metastore: Metastore) -> ChangeMark | None:
-    """Return a mark that is equal only while no one has written to the metastore, or None if it shows none."""
+    """Return a mark that stays equal until someone writes to the metastore, or None if it shows none."""
     path = change_file(metastore)
     return None if path is None else read_change_mark(path)
 

@@ -271,7 +271,7 @@ class OpenFile:
                 yield rows
 
     def _truth(self, arrays: dict[str, pa.Array], count: int) -> pa.BooleanArray:
-        """Return for each row whether it satisfies the condition, by the arrays of the condition's columns."""
+        """Return for each row whether it satisfies the condition, by the arrays of its columns."""
         tested = self._request.tested
         missing = [each for each in self._request.read if each.name in tested and each.name not in arrays]
         arrays = arrays | {column.name: self._constant(column, count) for column in missing}

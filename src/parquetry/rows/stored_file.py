@@ -23,8 +23,8 @@ ROWS_PER_BATCH = 1 << 16
 """Rows in one batch of a large row group. A batch of an ORC file is a stripe."""
 MAX_BYTES_AT_ONCE = 16_000_000
 """Bytes of a row group, not compressed, that is decoded at once: faster than in batches, and still small."""
-_MIN_BYTES_FOR_THREADS = 1_000_000
-"""Bytes of a row group, not compressed, whose columns several threads decode. Fewer are decoded sooner by one."""
+_MIN_BYTES_FOR_THREADS = 500_000
+"""Bytes of a row group, not compressed, whose columns several threads decode. One thread decodes fewer."""
 _UNITS = {"milliseconds": "MILLIS", "microseconds": "MICROS", "nanoseconds": "NANOS"}
 _ANNOTATIONS = {
     "None": "", "String": "STRING", "Enum": "ENUM", "JSON": "JSON", "BSON": "BSON", "Date": "DATE",

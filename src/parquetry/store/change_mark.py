@@ -22,7 +22,7 @@ _HEADER_BYTES = 48
 _BEGINNING = struct.Struct("=I8xB")
 """The version of the format, and whether the header is complete."""
 _COMPLETE = 3_007_000, 1
-"""That version, the only one that there has been, in a complete header."""
+"""The only version that there has been, in a complete header."""
 
 
 class ChangeMark(NamedTuple):

@@ -144,6 +144,17 @@ FILES_OF = [
     ("1 / id may be an error", fn("=", fn("DIV", 1, "id"), 5), 1),
     ("length(code) = 8", fn("=", fn("LENGTH", "code"), 8), 24),
     ("length(code) < 3", fn("<", fn("LENGTH", "code"), 3), 0),
+    ("CAST(id AS STRING) LIKE '77%'", fn("LIKE", fn("CAST", "id", type="string"), "77%", detail="\\"), 2),
+    ("make_date(2026, 1, day(day))", fn("=", fn("MAKEDATE", 2026, 1, fn("DAY", "day"), type="date"), date(1, 5)), 2),
+    ("make_date(2026, 2, id) may be an error", fn("=", fn("MAKEDATE", 2026, 2, "id", type="date"), date(2, 5)), 24),
+    ("width_bucket(id, 0, 2400, 24)", fn("=", fn("WIDTHBUCKET", fn("CAST", "id", type="double"), 0.0, 2400.0, 24, type="bigint"), 8), 1),
+    ("width_bucket(id, 2400, 0, 24)", fn("=", fn("WIDTHBUCKET", fn("CAST", "id", type="double"), 2400.0, 0.0, 24, type="bigint"), 8), 2),
+    ("replace(code, '000', 'x')", fn("=", fn("REPLACE", "code", "000", "x", **{"class": "StringReplace"}), "x00777"), 3),
+    ("regexp_replace(code, '^0000', '')", fn("=", fn("F", "code", "^0000", "", 1, type="string", **{"class": "RegExpReplace"}), "0777"), 1),
+    ("regexp_replace(code, '^1', '')", fn("=", fn("F", "code", "^1", "", 1, type="string", **{"class": "RegExpReplace"}), "00000777"), 1),
+    ("date_format(ts, 'yyyy-MM-dd HH:00')", fn("=", fn("DATE_FORMAT", "ts", "yyyy-MM-dd HH:00", type="string", **ZONE), "2026-01-05 03:00"), 1),
+    ("date_format(ts, \"yyyy-MM-dd'T'HH\")", fn("=", fn("DATE_FORMAT", "ts", "yyyy-MM-dd'T'HH", type="string", **ZONE), "2026-01-05T03"), 1),
+    ("to_date(date_format(ts, 'yyyy-MM-dd'))", fn("=", fn("CAST", fn("DATE_FORMAT", "ts", "yyyy-MM-dd", type="string", **ZONE), type="date", mode="ANSI"), date(1, 5)), 1),
     ("hash(id)", fn("=", fn("HASH", "id"), 5), 24),
 ]  # fmt: skip
 

@@ -113,8 +113,7 @@ def test_rows_are_those_of_single_files(
 def test_columns_of_files_that_are_stored_alike_are_found_once(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The columns of one file serve the others, also those of later scans, but no file that is stored in
-    another way."""
+    """The columns of one file serve other files, also of later scans, but none that is stored otherwise."""
     for first in range(0, 100, 10):
         folder.add(numbers(first, 10))
     found: list[str] = []

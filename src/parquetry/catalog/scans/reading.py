@@ -32,9 +32,8 @@ _MAX_READER_THREADS = 8
 """Files that are read at once. More help against the latency of a store, and cost memory."""
 _LOCAL_READER_THREADS = min(_MAX_READER_THREADS, max(os.cpu_count() or 1, 2))
 """The same for files of a local disk, which has no latency. PyArrow's threads decode the columns of each."""
-_MAX_SMALL_BYTES = 4_000_000
-"""Bytes of the small files that one thread reads, together: some milliseconds, and much longer than a thread
-takes to start."""
+_MAX_SMALL_BYTES = 8_000_000
+"""Bytes of the small files that one thread reads, together: much longer than a thread takes to start."""
 _MAX_SMALL_FILES = 64
 """Small files that one thread reads."""
 _BATCHES_AHEAD = 2
