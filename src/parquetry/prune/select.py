@@ -7,9 +7,11 @@ conditions that they leave undecided.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import compress, repeat
 from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from parquetry.data_files import FileRecord
 from parquetry.locations import join_location
@@ -39,8 +41,7 @@ class SelectedFile(NamedTuple):
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(msgspec.Struct, frozen=True):
     """The partitions and files of a table to read.
 
     Attributes:

@@ -11,10 +11,11 @@ limit, memory holds the first rows and some batches.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import replace
 
 from parquetry import metastore as ms, prune
 from parquetry.errors import UnsupportedError
