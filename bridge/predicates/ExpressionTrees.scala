@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.{Cast => CastExpression}
 import org.apache.spark.sql.catalyst.util.{ArrayData, DateTimeUtils}
 import org.apache.spark.sql.parquetry.protocol.{Bridge, CharPadding, Json}
 import org.apache.spark.sql.parquetry.values.{BoxValue, InBoxes}
-import org.apache.spark.sql.types.{ArrayType, AtomicType, DataType, DatetimeType, Metadata, MetadataBuilder, NumericType, StructField, StructType}
+import org.apache.spark.sql.types.{ArrayType, AtomicType, DataType, DatetimeType, Metadata, MetadataBuilder, NumericType, StructField, StructType, TimestampNTZType, TimestampType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
@@ -37,6 +37,8 @@ object ExpressionTrees {
     case value: BoxValue => JObject(
       "box" -> JInt(value.at), "least" -> JBool(value.least), "type" -> JString(value.dataType.sql.toLowerCase))
     case boxes: InBoxes => ofBoxes(boxes)
+    case ConvertTimezone(Literal(from: UTF8String, _), Literal(to: UTF8String, _), time) => // by way of the instant
+      of(CastExpression(CastExpression(time, TimestampType, Some(from.toString)), TimestampNTZType, Some(to.toString)))
     case CharPadding(_) => function(CharPadding.name, e.children.map(of))
     case other => JObject(function(name(other), other.children.map(of)).obj ++ details(other))
   }

@@ -49,6 +49,7 @@ FLOORS = {
     "catalog": (
         {"catalog"},
         {"reader", "upkeep"},
+        {"recent_tables"},
         {"key_plans", "listing", "lookup", "scans"},
         {"views"},
         {"shapes"},
@@ -77,9 +78,9 @@ FLOORS = {
     "data_files": (
         {"field_ids"},
         {"footers"},
-        {"bounds_vectorized", "projected_files", "tuple_statistics"},
-        {"bounds", "file_batch"},
-        {"defaults", "statistics_batch"},
+        {"bounds_vectorized", "tuple_statistics"},
+        {"bounds", "many_files"},
+        {"defaults"},
         {"stored_types"},
         {"nested_fields"},
         {"records"},

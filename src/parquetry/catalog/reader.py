@@ -31,6 +31,7 @@ from parquetry.workload import HistorySettings, HistoryWriter, QueryRecord, read
 if TYPE_CHECKING:
     import duckdb
 
+    from parquetry.catalog.recent_tables import RecentTables
     from parquetry.catalog.scans.changes import ChangeScan
     from parquetry.catalog.scans.scan import Scan
     from parquetry.locations import FileSystems
@@ -92,6 +93,12 @@ class CatalogReader:
     def _writer(self) -> HistoryWriter:
         """Return what writes the history of queries, once there is one to write."""
         return HistoryWriter(self._metastore, self._history)
+
+    @functools.cached_property
+    def _recent(self) -> RecentTables:
+        from parquetry.catalog.recent_tables import RecentTables
+
+        return RecentTables(self._metastore)
 
     @property
     def warehouse(self) -> str:
@@ -223,7 +230,7 @@ class CatalogReader:
             ValueError: the limit is negative, or the time has no time zone.
         """
         from parquetry.catalog.scans.recording import ScanRecorder
-        from parquetry.catalog.scans.scan import new_scan
+        from parquetry.catalog.scans.scan import TableToRead, new_scan
 
         if timestamp is not None and not isinstance(timestamp, datetime):
             raise TypeError(
@@ -235,9 +242,13 @@ class CatalogReader:
                 f"The time {timestamp.isoformat()} has no time zone: give one, as {timestamp.isoformat()}+00:00."
             )
         as_of = None if timestamp is None else int(timestamp.timestamp() * 1000)
-        snapshot = find_table(self._metastore, name, version=version, as_of=as_of)
+        if version is None and as_of is None:
+            snapshot = self._recent.find(name)
+        else:
+            snapshot = find_table(self._metastore, name, version=version, as_of=as_of)
+        table = TableToRead(snapshot, self._file_systems, self._recent.partitions)
         recorder = ScanRecorder.for_table(snapshot, self._history, lambda: self._writer)
-        return new_scan(snapshot, self._file_systems, where, columns, limit, time_zone, recorder)
+        return new_scan(table, where, columns, limit, time_zone, recorder)
 
     def queries(
         self, name: str | None = None, *, since: datetime | None = None, limit: int | None = None

@@ -1,8 +1,7 @@
 """Data files and their statistics. One file is a record; many files are arrays, one for each field.
 
 `records` defines the record of one file, and `footers` reads it. `stored_types` compares a file's types with
-the table's. `file_batch`, `statistics_batch` and `projected_files` store many files. `parquetry.prune`
-decides whether a query needs a file.
+the table's. `many_files` stores many files. `parquetry.prune` decides whether a query needs a file.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
@@ -26,11 +25,6 @@ if FOR_TYPE_CHECKERS:
         type_parts as type_parts,
         types_by_path as types_by_path,
     )
-    from parquetry.data_files.file_batch import (
-        FileColumns as FileColumns,
-        RecordedFiles as RecordedFiles,
-        without_earlier_rest as without_earlier_rest,
-    )
     from parquetry.data_files.footers.calendars import has_old_calendar as has_old_calendar
     from parquetry.data_files.footers.footer_reader import (
         ArrowFooters as ArrowFooters,
@@ -51,18 +45,35 @@ if FOR_TYPE_CHECKERS:
         unfit_statistics as unfit_statistics,
         unknown_columns as unknown_columns,
     )
-    from parquetry.data_files.nested_fields import (
-        StructField as StructField,
-        bound_fields as bound_fields,
-        struct_fields as struct_fields,
-        with_owners as with_owners,
+    from parquetry.data_files.many_files.file_batch import (
+        FileColumns as FileColumns,
+        RecordedFiles as RecordedFiles,
+        without_earlier_rest as without_earlier_rest,
     )
-    from parquetry.data_files.projected_files import (
+    from parquetry.data_files.many_files.projected_files import (
         MAX_FILES_AS_RECORDS as MAX_FILES_AS_RECORDS,
         Interleaving as Interleaving,
         in_all_spellings as in_all_spellings,
         interleave_files as interleave_files,
         project_files as project_files,
+    )
+    from parquetry.data_files.many_files.statistics_batch import (
+        UNKNOWN as UNKNOWN,
+        Belief as Belief,
+        Bound as Bound,
+        Flags as Flags,
+        Indices as Indices,
+        Numbers as Numbers,
+        RecordedColumn as RecordedColumn,
+        StatisticsColumn as StatisticsColumn,
+        numbers as numbers,
+        optional as optional,
+    )
+    from parquetry.data_files.nested_fields import (
+        StructField as StructField,
+        bound_fields as bound_fields,
+        struct_fields as struct_fields,
+        with_owners as with_owners,
     )
     from parquetry.data_files.records import (
         CURRENT_DEFAULT as CURRENT_DEFAULT,
@@ -76,18 +87,6 @@ if FOR_TYPE_CHECKERS:
         Trust as Trust,
         is_same as is_same,
         physical_name as physical_name,
-    )
-    from parquetry.data_files.statistics_batch import (
-        UNKNOWN as UNKNOWN,
-        Belief as Belief,
-        Bound as Bound,
-        Flags as Flags,
-        Indices as Indices,
-        Numbers as Numbers,
-        RecordedColumn as RecordedColumn,
-        StatisticsColumn as StatisticsColumn,
-        numbers as numbers,
-        optional as optional,
     )
     from parquetry.data_files.stored_types import (
         Conversion as Conversion,

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from parquetry.data_files.bounds import MAX_DAY, FileBounds, bounds_from_statistics, is_described, pad_bounds
 from parquetry.data_files.defaults import default_statistics, default_value, has_default
-from parquetry.data_files.file_batch import FileColumns
+from parquetry.data_files.many_files.file_batch import FileColumns
+from parquetry.data_files.many_files.statistics_batch import UNKNOWN, Flags, StatisticsColumn
 from parquetry.data_files.nested_fields import StructField, every_field
 from parquetry.data_files.records import ColumnStatistics, TableColumn, Trust
-from parquetry.data_files.statistics_batch import UNKNOWN, Flags, StatisticsColumn
 from parquetry.data_files.stored_types import Conversion, find_conversion
 from parquetry.identifiers import field_path
 from parquetry.predicate import MAX_LISTED_CONTAINERS, NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL, Bounds, Values

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from parquetry.errors import ArrangementError, ValueTypeError
 from parquetry.hashing import hive_v1, hive_v2, spark
 from parquetry.hashing.hash_types import HashType, number_type
-from parquetry.hashing.murmur3 import Hashes
+from parquetry.hashing.murmur3 import FEW_ROWS, Hashes
 from parquetry.layout import Version
 from parquetry.types import ColumnType, Value
 
@@ -102,8 +102,16 @@ def bucket_numbers(
     """
     if not tuples:
         return []
+    if version == "spark" and len(tuples) <= FEW_ROWS:
+        single = [spark.hash_row(values, types) for values in tuples]
+        if None not in single:
+            return [_with_sign(hash) % count for hash in single if hash is not None]
     columns = [_array(type, [values[at] for values in tuples]) for at, type in enumerate(types)]
     return [int(bucket) for bucket in bucket_ids(version, count, columns, types)]
+
+
+def _with_sign(hash: int) -> int:
+    return hash - (1 << 32) if hash >> 31 else hash
 
 
 def normalise_zero(value: Value) -> Value:

@@ -7,7 +7,8 @@ number. Hive's seed is 104729. `hive_v2` and `spark` turn values into bytes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import struct
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -51,6 +52,57 @@ def finish(hashes: Hashes, length: int | NDArray[Any]) -> Hashes:
     return hashes
 
 
+FEW_ROWS = 8
+"""Rows that are hashed one by one, by Python's numbers: a call of NumPy costs as much as a row."""
+_MASK = 0xFFFFFFFF
+
+
+def hash_few_words(rows: Hashes, seeds: Hashes) -> Hashes:
+    """Hash a few rows of the same number of whole words, each with its own seed.
+
+    >>> words = np.array([[5, 7]], np.uint32)
+    >>> both = [np.array([42], np.uint32), hash_few_words(words, np.array([42], np.uint32))]
+    >>> for word in words.T: take_word(both[0], word.copy())
+    >>> bool((finish(both[0], 8) == both[1]).all())
+    True
+    """
+    rows_and_seeds = zip(rows.tolist(), seeds.tolist(), strict=True)
+    return np.array([hash_row(row, seed) for row, seed in rows_and_seeds], np.uint32)
+
+
+def hash_row(words: Sequence[int], seed: int) -> int:
+    """Hash one row of whole words, as numbers without a sign."""
+    return _finish_hash(_mix(seed, words), 4 * len(words))
+
+
+def hash_row_of_bytes(content: bytes, seed: int) -> int:
+    """Hash one row of any number of bytes as Spark does."""
+    length = len(content)
+    whole = length & ~3
+    words = struct.unpack_from(f"<{whole // 4}I", content)
+    rest = struct.unpack_from(f"{length - whole}b", content, whole)
+    return _finish_hash(_mix(_mix(seed, words), [byte & _MASK for byte in rest]), length)
+
+
+def _mix(hash: int, words: Iterable[int]) -> int:
+    """Mix words into one hash."""
+    first, second, step = int(_C1), int(_C2), int(_ADDEND)
+    for word in words:
+        word = (word * first) & _MASK
+        word = ((word << 15) | (word >> 17)) * second & _MASK
+        hash ^= word
+        hash = (((hash << 13) | (hash >> 19)) * 5 + step) & _MASK
+    return hash
+
+
+def _finish_hash(hash: int, length: int) -> int:
+    """Mix a number of bytes into one hash, and finish it."""
+    hash ^= length
+    hash = ((hash ^ (hash >> 16)) * int(_FINAL_1)) & _MASK
+    hash = ((hash ^ (hash >> 13)) * int(_FINAL_2)) & _MASK
+    return hash ^ (hash >> 16)
+
+
 def hash_words(words: Sequence[Hashes]) -> Hashes:
     """Hash rows with the same number of whole words as Hive does; the words are overwritten.
 
@@ -88,6 +140,8 @@ def hash_bytes(rows: Bytes) -> Hashes:
 
 def hash_bytes_as_spark(rows: Bytes, seeds: Hashes) -> Hashes:
     """Hash rows of any number of bytes as Spark does; each row has its own seed."""
+    if len(rows.starts) <= FEW_ROWS:
+        return _hash_few_as_spark(rows, seeds)
     hashes = seeds.copy()
     _take_whole_words(hashes, rows)
     for index in range(3):
@@ -96,6 +150,13 @@ def hash_bytes_as_spark(rows: Bytes, seeds: Hashes) -> Hashes:
         take_word(mixed_hashes, values)
         np.copyto(hashes, mixed_hashes, where=mask)
     return finish(hashes, rows.lengths)
+
+
+def _hash_few_as_spark(rows: Bytes, seeds: Hashes) -> Hashes:
+    hashes = []
+    for seed, start, length in zip(seeds.tolist(), rows.starts.tolist(), rows.lengths.tolist(), strict=True):
+        hashes.append(hash_row_of_bytes(rows.data[start : start + length].tobytes(), seed))
+    return np.array(hashes, np.uint32)
 
 
 def _word(values: NDArray[Any]) -> Hashes:

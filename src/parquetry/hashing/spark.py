@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from parquetry.hashing import arrow_values as read, murmur3
 from parquetry.hashing.hash_types import HashType
 from parquetry.hashing.hive_v2 import shortest
 from parquetry.hashing.murmur3 import Hashes
+from parquetry.types import ColumnType, Value
 
 SEED = 42
 _MAX_DIGITS_IN_64_BITS = 18
@@ -39,17 +40,57 @@ def take(array: pa.Array, type: HashType, seeds: Hashes) -> Hashes:
 
 
 def _hash_4_bytes(values: NDArray[Any], seeds: Hashes) -> Hashes:
+    words = values.astype(np.int32).view(np.uint32)
+    if len(words) <= murmur3.FEW_ROWS:
+        return murmur3.hash_few_words(words.reshape(-1, 1), seeds)
     hashes = seeds.copy()
-    murmur3.take_word(hashes, values.astype(np.int32).view(np.uint32))
+    murmur3.take_word(hashes, words)
     return murmur3.finish(hashes, 4)
 
 
 def _hash_8_bytes(values: NDArray[Any], seeds: Hashes) -> Hashes:
-    hashes = seeds.copy()
     low_high = values.view(np.uint32).reshape(-1, 2)
+    if len(low_high) <= murmur3.FEW_ROWS:
+        return murmur3.hash_few_words(low_high, seeds)
+    hashes = seeds.copy()
     murmur3.take_word(hashes, low_high[:, 0].copy())
     murmur3.take_word(hashes, low_high[:, 1].copy())
     return murmur3.finish(hashes, 8)
+
+
+def hash_row(values: Sequence[Value], types: Sequence[ColumnType]) -> int | None:
+    """Hash a row of integers, dates, times and texts, or return None if it has other values.
+
+    A look-up of one row hashes one. This takes a tenth of the time of making arrays.
+
+    >>> from parquetry.types import parse_type
+    >>> hash_row([7, "abc"], [parse_type("bigint"), parse_type("string")])
+    2091493668
+    """
+    hash = SEED
+    for value, type in zip(values, types, strict=True):
+        bits = _BITS.get(type.name)
+        if bits is not None and value.__class__ is int and -1 << (bits - 1) <= value < 1 << (bits - 1):
+            number: int = value & ((1 << max(bits, 32)) - 1)
+            words = (number,) if bits <= 32 else (number & 0xFFFFFFFF, number >> 32)
+            hash = murmur3.hash_row(words, hash)
+        elif type.name == "string" and isinstance(value, str) and value.isascii():
+            hash = murmur3.hash_row_of_bytes(value.encode(), hash)
+        else:
+            return None
+    return hash
+
+
+_BITS = {
+    "tinyint": 8,
+    "smallint": 16,
+    "int": 32,
+    "date": 32,
+    "bigint": 64,
+    "timestamp": 64,
+    "timestamp_ntz": 64,
+}
+"""The bits of types whose values are hashed as integers."""
 
 
 def _number(dtype: str) -> Callable[[pa.Array, HashType, Hashes], Hashes]:

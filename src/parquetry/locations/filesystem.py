@@ -40,6 +40,7 @@ class FileSystems(Protocol):
         ...
 
 
+_LOCAL_DISK = pafs.LocalFileSystem()
 _FILE_SYSTEMS: ContextVar[FileSystems] = ContextVar("file_systems", default=ArrowFileSystems())  # noqa: B039
 
 
@@ -77,7 +78,7 @@ def open_location(location: str) -> tuple[pafs.FileSystem, str]:
     """
     parts = take_apart(location)
     if parts.is_local:
-        return pafs.LocalFileSystem(), parts.path
+        return _LOCAL_DISK, parts.path
     return _FILE_SYSTEMS.get().open(location)
 
 

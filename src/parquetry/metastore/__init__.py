@@ -72,6 +72,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.metastore.metastore import (
         Metastore as Metastore,
         change_file as change_file,
+        change_mark as change_mark,
         metastore_file as metastore_file,
         open_metastore as open_metastore,
     )

@@ -42,7 +42,15 @@ from parquetry.metastore.storage.owner import Owner
 from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE, name_fault, normalise_name
 from parquetry.metastore.versions.snapshot import TableSnapshot, commit_as_of, load, load_again, load_commit
 from parquetry.metastore.warehouse_store import WarehouseStore
-from parquetry.store import NO_PASSWORDS, SQLiteStore, Store, open_store, url_for_mark
+from parquetry.store import (
+    NO_PASSWORDS,
+    ChangeMark,
+    SQLiteStore,
+    Store,
+    open_store,
+    read_change_mark,
+    url_for_mark,
+)
 from parquetry.types import ColumnType, text_from_value
 
 _LOG = logging.getLogger("parquetry")
@@ -562,6 +570,12 @@ def metastore_file(metastore: Metastore) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+def change_mark(metastore: Metastore) -> ChangeMark | None:
+    """Return a mark that stays equal until someone writes to the metastore, or None if it shows none."""
+    path = change_file(metastore)
+    return None if path is None else read_change_mark(path)
 
 
 def change_file(metastore: Metastore) -> str | None:

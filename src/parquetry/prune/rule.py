@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from parquetry.metastore import (
     Chooses,
@@ -30,8 +31,7 @@ from parquetry.prune.report.scan import Step
 from parquetry.types import Value
 
 
-@dataclass(frozen=True, slots=True)
-class PruningRequest:
+class PruningRequest(msgspec.Struct, frozen=True):
     """The request of one scan: a table, conditions, and columns.
 
     Attributes:
@@ -56,8 +56,7 @@ class PruningRequest:
     aggregate: WholeAggregate | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Remaining:
+class Remaining(msgspec.Struct, frozen=True):
     """The candidates of a scan: the partitions and files that earlier rules kept.
 
     Attributes:

@@ -7,9 +7,11 @@ conditions that they leave undecided.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import compress, repeat
 from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from parquetry.data_files import FileRecord
 from parquetry.locations import join_location
@@ -22,7 +24,7 @@ from parquetry.prune.query_cache import PartitionCache
 from parquetry.prune.report.scan import ScanReport, Step
 from parquetry.prune.rule import PruningRequest, Remaining
 from parquetry.prune.rules.directories import decided_by_directories
-from parquetry.prune.rules.file_knowledge import spelled_by, spellings
+from parquetry.prune.rules.file_knowledge import spelled_by
 from parquetry.prune.rules.partitions import PartitionRule
 from parquetry.prune.tally import name_effective
 from parquetry.types import Value
@@ -39,8 +41,7 @@ class SelectedFile(NamedTuple):
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(msgspec.Struct, frozen=True):
     """The partitions and files of a table to read.
 
     Attributes:
@@ -148,7 +149,7 @@ def select_for(
 
 def _projections(scan: PruningRequest, about: Collection[str]) -> list[frozenset[str]]:
     """Return for each rule the columns, as files spell them, that later rules or the caller need."""
-    spelling = spellings(scan.snapshot.metadata)
+    spelling = scan.snapshot.metadata.spellings
     projections = [spelled_by(spelling, about)]
     for rule in steps.STEPS[:0:-1]:
         names = list(rule.statistics(scan))

@@ -37,7 +37,7 @@ from parquetry.rows.arrow_types import Constants, arrow_schema, constant_array
 from parquetry.rows.conversions import StoredColumn, column_refusal, stored_columns
 from parquetry.rows.request import FileRows, ReadRequest
 from parquetry.rows.row_filter import matching_rows
-from parquetry.rows.stored_file import ROWS_PER_BATCH, StoredFile
+from parquetry.rows.stored_file import MAX_BYTES_AT_ONCE, ROWS_PER_BATCH, StoredFile
 from parquetry.types import Value
 
 
@@ -53,9 +53,31 @@ def read_file(request: ReadRequest, file: FileRows) -> Iterator[pa.RecordBatch]:
         FileMissingError: the file does not exist.
         FileCorruptError: it cannot be read.
     """
+    with name_errors(file.path), opened(file, request.file_format) as stored:
+        yield from OpenFile(request, file, stored).batches()
+
+
+_MAX_BYTES_OF_ONE_READ = 1 << 18
+"""Bytes of a file that is taken into memory by one read. Its footer alone would be a read of 64 KB."""
+
+
+@contextlib.contextmanager
+def opened(file: FileRows, file_format: str) -> Iterator[StoredFile]:
+    """Open a file for a block.
+
+    Args:
+        file: the file.
+        file_format: ``parquet`` or ``orc``.
+
+    Raises:
+        pyarrow.ArrowException, OSError: it cannot be read.
+    """
     filesystem, name = open_location(file.path)
-    with name_errors(file.path), filesystem.open_input_file(name) as source:
-        yield from OpenFile(request, file, StoredFile(source, request.file_format)).batches()
+    with filesystem.open_input_file(name) as source:
+        if source.size() <= _MAX_BYTES_OF_ONE_READ:
+            yield StoredFile(pa.BufferReader(source.read_buffer()), file_format)
+        else:
+            yield StoredFile(source, file_format)
 
 
 def require_plain_file(request: ReadRequest, file: FileRows) -> None:
@@ -67,9 +89,8 @@ def require_plain_file(request: ReadRequest, file: FileRows) -> None:
     """
     if file.record.field_ids == IdsInFile.ENCRYPTED:
         raise _encrypted(file.path)
-    filesystem, name = open_location(file.path)
-    with name_errors(file.path), filesystem.open_input_file(name) as source:
-        OpenFile(request, file, StoredFile(source, request.file_format)).require_plain()
+    with name_errors(file.path), opened(file, request.file_format) as stored:
+        OpenFile(request, file, stored).require_plain()
 
 
 def _encrypted(path: str) -> UnsupportedError:
@@ -115,6 +136,11 @@ def name_errors(path: str) -> Iterator[None]:
         ) from error
 
 
+_MIN_BYTES_READ_TWICE = 1_000_000
+"""Bytes of a row group, not compressed, whose other columns are read only if a row satisfies the condition.
+Fewer are decoded within a millisecond, and a second read costs a tenth of it."""
+
+
 class OpenFile:
     """Reads one open file.
 
@@ -148,17 +174,60 @@ class OpenFile:
         if not self.columns:
             yield from self.constant_batches(parts)
             return
-        names = [each.spelling for each in self.columns]
-        for batch in self._stored.batches(names, parts):
-            rows = self.rows(batch)
+        first, others = self._read_first()
+        for part in parts:
+            if first and others and self._is_read_twice(part):
+                yield from self._rows_of_group(part, first, others)
+            else:
+                yield from self._rows_of_part(part)
+
+    def _read_first(self) -> tuple[list[StoredColumn], list[StoredColumn]]:
+        """Return the columns of the condition, if rows are tested by one, and the other columns."""
+        tested = self._request.tested if self._tested else frozenset()
+        first = [each for each in self.columns if each.column.name in tested]
+        return first, [each for each in self.columns if each.column.name not in tested]
+
+    def _is_read_twice(self, part: int) -> bool:
+        """Return whether a part's columns of the condition are read before its other columns."""
+        if self._stored.is_orc:
+            return False
+        return _MIN_BYTES_READ_TWICE <= self._stored.part_bytes(part) <= MAX_BYTES_AT_ONCE
+
+    def _rows_of_part(self, part: int) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a row group, or of a stripe, that satisfy the condition."""
+        for batch in self._stored.batches(_spellings(self.columns), [part]):
+            rows = self._chosen(self._values(self.columns, batch), batch.num_rows)
             if rows.num_rows:
                 yield rows
 
-    def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Convert a batch of the file, and return the rows that satisfy the condition."""
+    def _rows_of_group(
+        self, part: int, first: Sequence[StoredColumn], others: Sequence[StoredColumn]
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a row group that satisfy the condition.
+
+        Args:
+            part: position of the row group.
+            first: the columns of the condition.
+            others: the columns that are read only if there are such rows.
+        """
+        tested = self._stored.row_group(part, _spellings(first)).to_batches()
+        if len(tested) != 1:
+            yield from self._rows_of_part(part)
+            return
+        arrays, count = self._values(first, tested[0]), tested[0].num_rows
+        truth = self._truth(arrays, count)
+        if not truth.true_count:
+            return
+        read = self._stored.row_group(part, _spellings(others)).to_batches()
+        if len(read) == 1:
+            yield self._chosen(arrays | self._values(others, read[0]), count, truth)
+        else:
+            yield from self._rows_of_part(part)
+
+    def _values(self, columns: Sequence[StoredColumn], batch: pa.RecordBatch) -> dict[str, pa.Array]:
+        """Convert columns of a batch of the file."""
         path = self._file.path
-        arrays = {each.column.name: each.values(batch.column(each.spelling), path) for each in self.columns}
-        return self._chosen(arrays, batch.num_rows)
+        return {each.column.name: each.values(batch.column(each.spelling), path) for each in columns}
 
     def require_plain(self) -> None:
         """Make sure that PyArrow's own reader reads the columns as Spark does, or only widens them."""
@@ -201,18 +270,34 @@ class OpenFile:
             if rows.num_rows:
                 yield rows
 
-    def _chosen(self, arrays: dict[str, pa.Array], count: int) -> pa.RecordBatch:
-        """Return the rows that satisfy the condition, with the columns that are given."""
+    def _truth(self, arrays: dict[str, pa.Array], count: int) -> pa.BooleanArray:
+        """Return for each row whether it satisfies the condition, by the arrays of its columns."""
+        tested = self._request.tested
+        missing = [each for each in self._request.read if each.name in tested and each.name not in arrays]
+        arrays = arrays | {column.name: self._constant(column, count) for column in missing}
+        return matching_rows(self._request.filter.node, arrays, count)
+
+    def _chosen(
+        self, arrays: dict[str, pa.Array], count: int, truth: pa.BooleanArray | None = None
+    ) -> pa.RecordBatch:
+        """Return the rows that satisfy the condition, with the columns that are given.
+
+        Args:
+            arrays: the file's columns, by name.
+            count: the number of rows.
+            truth: whether each row satisfies the condition, if this is known.
+        """
         request = self._request
-        for column in request.read:
-            if column.name not in arrays:
-                arrays[column.name] = self._constant(column, count)
-        if self._tested:
-            truth = matching_rows(request.filter.node, arrays, count)
-            if truth.true_count < count:
-                arrays = {column.name: arrays[column.name].filter(truth) for column in request.columns}
-                count = truth.true_count
-        given = [arrays[column.name] for column in request.columns]
+        if self._tested and truth is None:
+            truth = self._truth(arrays, count)
+        chooses = truth is not None and truth.true_count < count
+        if truth is not None and chooses:
+            arrays = {name: array.filter(truth) for name, array in arrays.items()}
+            count = truth.true_count
+        given = [
+            arrays[each.name] if each.name in arrays else self._constant(each, count)
+            for each in request.columns
+        ]
         if not given:
             return _empty_rows(count)
         return pa.RecordBatch.from_arrays(given, schema=request.schema)
@@ -231,6 +316,10 @@ class OpenFile:
                 "the file lacks it, and its default is an expression that Spark evaluates",
             )
         return constant_array(column.column_type, default, count)
+
+
+def _spellings(columns: Sequence[StoredColumn]) -> list[str]:
+    return [each.spelling for each in columns]
 
 
 def _empty_rows(count: int) -> pa.RecordBatch:

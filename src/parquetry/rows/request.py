@@ -46,10 +46,14 @@ class ReadRequest:
     @cached_property
     def read(self) -> tuple[TableColumn, ...]:
         """Return the columns to read: the given ones, and further ones of the condition."""
-        names = {column.name for column in self.columns}
-        about = {field_path(name)[0] for name in columns_of(self.filter.node)} - names
+        about = self.tested - {column.name for column in self.columns}
         others = (column for column in (*self.data_columns, *self.partition_by) if column.name in about)
         return (*self.columns, *others)
+
+    @cached_property
+    def tested(self) -> frozenset[str]:
+        """Return the names of the columns of the condition."""
+        return frozenset(field_path(name)[0] for name in columns_of(self.filter.node))
 
 
 @dataclass(frozen=True, slots=True)

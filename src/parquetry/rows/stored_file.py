@@ -8,9 +8,9 @@ values mean in the table.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +23,8 @@ ROWS_PER_BATCH = 1 << 16
 """Rows in one batch of a large row group. A batch of an ORC file is a stripe."""
 MAX_BYTES_AT_ONCE = 16_000_000
 """Bytes of a row group, not compressed, that is decoded at once: faster than in batches, and still small."""
+_MIN_BYTES_FOR_THREADS = 500_000
+"""Bytes of a row group, not compressed, whose columns several threads decode. One thread decodes fewer."""
 _UNITS = {"milliseconds": "MILLIS", "microseconds": "MICROS", "nanoseconds": "NANOS"}
 _ANNOTATIONS = {
     "None": "", "String": "STRING", "Enum": "ENUM", "JSON": "JSON", "BSON": "BSON", "Date": "DATE",
@@ -103,7 +105,7 @@ class StoredFile:
             return [f"orc {each}" for each in _orc_leaves(self.schema.field(name))]
         return self._parquet_leaves.get(self.schema.get_field_index(name), [])
 
-    @cached_property
+    @functools.cached_property
     def _parquet_leaves(self) -> dict[int, list[str]]:
         schema = self._file.metadata.schema
         leaves: dict[int, list[str]] = {}
@@ -126,12 +128,31 @@ class StoredFile:
         for part in parts:
             if self.is_orc:
                 yield self._file.read_stripe(part, columns=list(names))
-            elif self._file.metadata.row_group(part).total_byte_size <= MAX_BYTES_AT_ONCE:
-                group = self._file.read_row_group(part, columns=list(names))
-                yield from group.to_batches()
+            elif self.part_bytes(part) <= MAX_BYTES_AT_ONCE:
+                yield from self.row_group(part, names).to_batches()
             else:
                 options = {"row_groups": [part], "columns": list(names)}
                 yield from self._file.iter_batches(ROWS_PER_BATCH, **options)
+
+    def row_group(self, part: int, names: Sequence[str]) -> pa.Table:
+        """Return columns of a row group, which is decoded at once.
+
+        Args:
+            part: position of the row group.
+            names: in the file's spelling; at least one.
+        """
+        columns = None if len(names) == len(self.schema) else list(names)
+        threads = self.part_bytes(part) >= _MIN_BYTES_FOR_THREADS
+        return self._file.read_row_group(part, columns, use_threads=threads)
+
+    def part_bytes(self, part: int) -> int:
+        """Return the bytes of a row group, not compressed."""
+        return int(self._file.metadata.row_group(part).total_byte_size)
+
+    @property
+    def parquet_schema(self) -> pq.ParquetSchema:
+        """Return the columns of a Parquet file with Parquet's types."""
+        return self._file.metadata.schema
 
     def part_rows(self, part: int) -> int | None:
         """Return the rows of a row group, or None for a stripe, which says so only when it is read."""
@@ -156,7 +177,13 @@ def _count_leaves(type: pa.DataType) -> int:
 
 
 def _parquet_type(column: Any) -> str:
-    about = json.loads(column.logical_type.to_json())
+    return _stored_type(column.physical_type, column.logical_type.to_json())
+
+
+@functools.lru_cache(maxsize=256)
+def _stored_type(physical: str, logical: str) -> str:
+    """Return how a file's record states a type, by Parquet's physical type and its logical type in JSON."""
+    about = json.loads(logical)
     match about["Type"]:
         case "Int":
             annotation = f"{'INT' if about['isSigned'] else 'UINT'}({about['bitWidth']})"
@@ -166,7 +193,7 @@ def _parquet_type(column: Any) -> str:
             annotation = f"{kind.upper()}({_UNITS[about['timeUnit']]})"
         case kind:
             annotation = _ANNOTATIONS.get(kind, str(kind).upper())
-    return f"{column.physical_type} {annotation}".rstrip()
+    return f"{physical} {annotation}".rstrip()
 
 
 def _orc_leaves(field: pa.Field) -> list[str]:

@@ -14,6 +14,7 @@ if FOR_TYPE_CHECKERS:
         Store as Store,
     )
     from parquetry.store.batches import in_batches as in_batches
+    from parquetry.store.change_mark import ChangeMark as ChangeMark, read_change_mark as read_change_mark
     from parquetry.store.condition import (
         FALSE as FALSE,
         TRUE as TRUE,

@@ -10,8 +10,8 @@ from hypothesis import event, given, settings, strategies as st
 
 from parquetry.data_files.bounds import FileBounds, bounds_reader
 from parquetry.data_files.bounds_vectorized import bounds_in_files, list_bounds_in_files
-from parquetry.data_files.file_batch import FileColumns, RecordedFiles
-from parquetry.data_files.projected_files import Interleaving, interleave_files, project_files
+from parquetry.data_files.many_files.file_batch import FileColumns, RecordedFiles
+from parquetry.data_files.many_files.projected_files import Interleaving, interleave_files, project_files
 from parquetry.data_files.records import ColumnStatistics, FileRecord, TableColumn
 from parquetry.metastore.manifest.entries import encode_files
 from parquetry.metastore.manifest.inline import files_in_lists

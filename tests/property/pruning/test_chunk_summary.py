@@ -12,7 +12,7 @@ import pytest
 from hypothesis import event, given, settings, strategies as st
 
 from parquetry.data_files.bounds_vectorized import bounds_in_files
-from parquetry.data_files.file_batch import RecordedFiles
+from parquetry.data_files.many_files.file_batch import RecordedFiles
 from parquetry.data_files.records import ColumnStatistics, FileRecord, TableColumn
 from parquetry.metastore.manifest.summary import summarise, types_of
 from parquetry.predicate.filter import Filter

@@ -9,11 +9,11 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 from hypothesis import HealthCheck, event, given, settings, strategies as st
+from msgspec.structs import replace
 
 from parquetry.data_files import ColumnStatistics, Trust
 from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, TableSnapshot, Transaction

@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import HealthCheck, event, given, settings, strategies as st
 
 from parquetry.data_files.bounds import column_statistics
-from parquetry.data_files.file_batch import RecordedFiles, optional
+from parquetry.data_files.many_files.file_batch import RecordedFiles, optional
 from parquetry.data_files.records import PHYSICAL_NAME, ColumnStatistics, Trust
 from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, Transaction
 from parquetry.metastore.commits.committer import commit

@@ -152,6 +152,7 @@ def _casts() -> Iterator[str]:
         "CAST(iv AS BIGINT)",
     )
     yield from (f"concat({x}, 'x')" for x in NUMBERS)
+    yield from (f"CAST({x} AS STRING) {test}" for x in WHOLE for test in ("LIKE '1%'", ">= '-5'", "< '20'"))
 
 
 def _texts() -> Iterator[str]:
@@ -203,6 +204,8 @@ def _texts() -> Iterator[str]:
         "rtrim(s)",
         "trim(BOTH 'ab' FROM s)",
         "trim(LEADING 'é' FROM s)",
+        "trim(LEADING 'ab' FROM s)",
+        "ltrim('xb', concat('xx', s))",
         "trim(TRAILING 'bé' FROM s)",
         "substring_index(s, 'b', 1)",
         "substring_index(s, 'é', 2)",
@@ -278,7 +281,21 @@ def _replaced_texts() -> Iterator[str]:
         )
         yield from (
             f"regexp_replace({x}, '{pattern}', '{by}')"
-            for pattern in ("a", "b.*", "ab", "ba?", "a|b", "[a]", "é.", "a*", "b$")
+            for pattern in (
+                "a",
+                "b.*",
+                "ab",
+                "ba?",
+                "a|b",
+                "[a]",
+                "é.",
+                "a*",
+                "b$",
+                "^a",
+                "^ab",
+                "^é",
+                "^a|b",
+            )
             for by in ("", "x", "$0y")
         )
         yield from (
@@ -366,6 +383,11 @@ def _choices() -> Iterator[str]:
         "bo OR i IS NULL",
         "NOT (bo AND bo_ OR i > 5)",
         "isnan(d)",
+        "isnan(f + f_)",
+        "NOT isnan(coalesce(d, d_))",
+        "nanvl(d, d_)",
+        "nanvl(f, f_)",
+        "nanvl(d * 2, 1.5D)",
     )
     for op in ("=", "<", "<=", ">", ">=", "<=>", "<>"):
         yield from (
@@ -386,6 +408,26 @@ def _choices() -> Iterator[str]:
         "ifnull(s, 'x')",
         "coalesce(NULL, i, 1)",
         "abs(i) > 5",
+    )
+
+
+def _dates_and_buckets() -> Iterator[str]:
+    yield from (
+        f"make_date({parts})"
+        for parts in (
+            "2026, 3, t",
+            "2026, t, 28",
+            "2024, 2, t",
+            "h, 1, 1",
+            "2026, abs(t) % 12 + 1, abs(i) % 28 + 1",
+            "year(dt), month(dt), day(dt)",
+            "2026, 3, day(dt)",
+        )
+    )
+    yield from (
+        f"width_bucket({x}, {bounds})"
+        for x in ("d", "f", "i", "p9")
+        for bounds in ("-10, 10, 5", "10, -10, 7", "0, 1, 3", "5, 5, 5", "0, 1, 0")
     )
 
 
@@ -429,6 +471,9 @@ def _timed() -> Iterator[str]:
                 "yyyy-MM-dd HH:mm:ss.SSS",
                 "MM-yyyy",
                 "yyyy/MM/dd HH",
+                "yyyy-MM-dd HH:00",
+                "yyyy-MM-dd\\'T\\'HH:mm",
+                "yyyyMM01",
             )
         )
         yield from (f"add_months({x}, {months})" for months in ("1", "-1", "12", "1200", "i", "2147483647"))
@@ -526,6 +571,8 @@ def _timed() -> Iterator[str]:
         "left(CAST(dt AS STRING), 4)",
         "CAST(dt AS STRING) LIKE '2026-0%'",
         "CAST(s AS TIMESTAMP)",
+        *(f"CAST(date_format({x}, 'yyyy-MM-dd') AS DATE)" for x in TIMES),
+        "to_date(date_format(ts, 'yyyy-MM'))",
         "coalesce(CAST(ts AS DATE), dt)",
         "date_trunc('DAY', ts) = CAST(dt AS TIMESTAMP)",
     )
@@ -541,6 +588,16 @@ def _timed() -> Iterator[str]:
             for zone in ("Asia/Tokyo", "Europe/Berlin", "America/New_York")
         ),
         "from_utc_timestamp(ts, s)",
+        *(
+            f"convert_timezone({zones}, {time})"
+            for zones in (
+                "'Europe/Berlin', 'America/New_York'",
+                "'UTC', 'Asia/Tokyo'",
+                "'America/New_York'",
+                "s",
+            )
+            for time in ("nt", "nt_ + INTERVAL 1 HOUR")
+        ),
         "months_between(DATE'2026-03-31', ts, false)",
     )
 
@@ -556,6 +613,7 @@ CALLS = list(
             *_replaced_texts(),
             *_texts_of_numbers(),
             *_choices(),
+            *_dates_and_buckets(),
         ]
     )
 )
@@ -568,6 +626,7 @@ OTHER_NAMES = {
     "UNIX_TIMESTAMP": "UNIXTIMESTAMP", "DATE_FORMAT": "DATEFORMATCLASS", "FROM_UNIXTIME": "FROMUNIXTIME", "SUBSTR": "SUBSTRING", "||": "CONCAT", "CHAR_LENGTH": "LENGTH",
     "STARTS_WITH": "STARTSWITH", "CASE_WHEN": "CASEWHEN", "IS_NULL": "ISNULL", "IS_NOT_NULL": "ISNOTNULL", "INSET": "IN",
     "TRIM": "STRINGTRIM", "LTRIM": "STRINGTRIMLEFT", "RTRIM": "STRINGTRIMRIGHT",
+    "PRECISETIMESTAMPCONVERSION": "UNIXMICROS",
 }  # fmt: skip
 """Names of the table that no class of Spark's has, each with the name whose calls are tried under it."""
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from parquetry.data_files.file_batch import UNKNOWN, Bound, FileColumns, RecordedFiles
+from parquetry.data_files.many_files.file_batch import UNKNOWN, Bound, FileColumns, RecordedFiles
 from parquetry.data_files.records import ColumnStatistics, FileRecord
 
 _BOUNDS: st.SearchStrategy[Any] = st.one_of(

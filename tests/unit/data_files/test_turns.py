@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from parquetry.data_files.projected_files import Interleaving
+from parquetry.data_files.many_files.projected_files import Interleaving
 
 
 @pytest.mark.parametrize("most", [1, 3, 40, 400])

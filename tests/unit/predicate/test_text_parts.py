@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from itertools import product
 from typing import Any
@@ -66,6 +67,16 @@ FUNCTIONS: dict[str, tuple[dict[str, Any], Callable[[str], Any]]] = {
     "rtrim(x)": (call("StringTrimRight"), lambda x: x.rstrip(" ")),
     "rtrim('-/', x)": (call("StringTrimRight", text("-/")), lambda x: x.rstrip("-/")),
     "rtrim('', x)": (call("StringTrimRight", text("")), lambda x: x),
+    "ltrim('-a', x)": (call("StringTrimLeft", text("-a")), lambda x: x.lstrip("-a")),
+    "regexp_replace(x, '^a', 'z')": (
+        call("RegExpReplace", text("^a"), text("z"), whole(1)),
+        lambda x: re.sub("^a", "z", x),
+    ),
+    "regexp_replace(x, '^a-', '')": (
+        call("RegExpReplace", text("^a-"), text(""), whole(1)),
+        lambda x: x.removeprefix("a-"),
+    ),
+    "replace(x, 'a-', '')": (call("StringReplace", text("a-"), text("")), lambda x: x.replace("a-", "")),
     "ltrim(x)": (call("StringTrimLeft"), lambda x: x.lstrip(" ")),
     "trim(x)": (call("StringTrim"), lambda x: x.strip(" ")),
     "trim('a', x)": (call("StringTrim", text("a")), lambda x: x.strip("a")),

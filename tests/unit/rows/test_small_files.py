@@ -1,4 +1,4 @@
-"""Many small files are read by one scan of PyArrow's, with the rows and the errors of reading one by one."""
+"""Small files share what is found of their columns, with the rows and the errors of reading one by one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from parquetry.data_files import FileRecord, TableColumn
 from parquetry.errors import FileCorruptError, FileMissingError, ParquetryError, UnsupportedError
 from parquetry.predicate import parse_filter
-from parquetry.rows import FileRows, ReadRequest, read_file, read_small_files, small_files
+from parquetry.rows import FileRows, ReadRequest, StoredFile, read_file, read_small_files, reader, small_files
 
 COLUMNS = (
     TableColumn("id", "long"),
@@ -86,7 +86,7 @@ def fill(folder: Folder) -> None:
     folder.add(numbers(0, 10), partition=None)
 
 
-@pytest.mark.parametrize("at_once", [2, 64])
+@pytest.mark.parametrize("least", [0, 10**9], ids=["other columns later", "all columns at once"])
 @pytest.mark.parametrize("columns", [None, ["s", "p"], ["p"]], ids=str)
 @pytest.mark.parametrize(
     "where", [None, "id >= 17 AND id < 52", "s = 's1'", "p IS NULL", "p = 'b' OR id = 4", "s IS NULL"]
@@ -96,20 +96,24 @@ def test_rows_are_those_of_single_files(
     monkeypatch: pytest.MonkeyPatch,
     where: str | None,
     columns: list[str] | None,
-    at_once: int,
+    least: int,
 ) -> None:
-    """A scan gives the same rows in the same order, also where files are stored in other ways."""
+    """A scan gives the same rows in the same order, also where files are stored in other ways, and where the
+    columns of the condition are read first."""
     fill(folder)
-    monkeypatch.setattr(small_files, "_FILES_AT_ONCE", at_once)
-    monkeypatch.setattr(small_files, "MAX_BYTES_AT_ONCE", 50_000)  # the largest file has more
     wanted = request(where, columns)
+    monkeypatch.setattr(reader, "_MIN_BYTES_READ_TWICE", 10**9)
     expected = [row for file in folder.files for row in rows(read_file(wanted, file))]
+    monkeypatch.setattr(reader, "_MIN_BYTES_READ_TWICE", least)
+    monkeypatch.setattr(reader, "MAX_BYTES_AT_ONCE", 50_000)  # the largest file has more
     assert rows(read_small_files(wanted, folder.files)) == expected
     assert len(expected) > 0
 
 
-def test_files_of_one_schema_are_one_scan(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their columns are found once, and no file is opened a second time."""
+def test_columns_of_files_that_are_stored_alike_are_found_once(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The columns of one file serve other files, also of later scans, but none that is stored otherwise."""
     for first in range(0, 100, 10):
         folder.add(numbers(first, 10))
     found: list[str] = []
@@ -119,9 +123,28 @@ def test_files_of_one_schema_are_one_scan(folder: Folder, monkeypatch: pytest.Mo
         "stored_columns",
         lambda wanted, file, stored: found.append(file.path) or real(wanted, file, stored),
     )
-    monkeypatch.setattr(small_files, "read_file", None)
-    batches = list(read_small_files(request(), folder.files))
-    assert (sum(batch.num_rows for batch in batches), found) == (100, [folder.files[0].path])
+    small_files._RECENT.clear()
+    assert len(rows(read_small_files(request(), folder.files))) == 100
+    assert len(rows(read_small_files(request("id = 7"), folder.files))) == 1
+    assert found == [folder.files[0].path]
+    folder.add(numbers(0, 10), use_deprecated_int96_timestamps=True)
+    assert len(rows(read_small_files(request(), folder.files))) == 110
+    assert len(rows(read_small_files(request(None, ["s"]), folder.files[:2]))) == 20
+    assert found == [folder.files[at].path for at in (0, 10, 0)]
+
+
+def test_columns_are_not_read_for_no_row(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The columns that are not of the condition are read only of row groups with a row that satisfies it."""
+    folder.add(numbers(0, 200_000), row_group_size=100_000)
+    read: list[tuple[int, tuple[str, ...]]] = []
+    real = StoredFile.row_group
+    monkeypatch.setattr(
+        StoredFile,
+        "row_group",
+        lambda stored, part, names: read.append((part, tuple(names))) or real(stored, part, names),
+    )
+    assert rows(read_small_files(request("s = 's1x'", ["id", "t"]), folder.files)) == []
+    assert read == [(0, ("s",)), (1, ("s",))]
 
 
 def test_files_of_which_statistics_leave_no_row(folder: Folder) -> None:
@@ -142,22 +165,6 @@ def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
         for path in (folder.files[0].path, folder.files[0].path.replace("/p=", "//p="))
     ]
     assert [row["id"] for row in rows(read_small_files(request(), folder.files))] == [0, 1, 0, 1]
-
-
-def test_a_scan_has_few_bytes(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PyArrow may decode a whole scan before its rows are taken, so more files are read by several scans."""
-    for first in range(0, 100, 10):
-        folder.add(numbers(first, 10))
-    runs: list[int] = []
-    real = small_files._read_run
-    monkeypatch.setattr(
-        small_files, "_read_run", lambda wanted, run: runs.append(len(run)) or real(wanted, run)
-    )
-    groups = pq.ParquetFile(folder.files[0].path).metadata
-    monkeypatch.setattr(small_files, "_MAX_BYTES_OF_SCAN", 4 * groups.row_group(0).total_byte_size)
-    assert [row["id"] for row in rows(read_small_files(request(), folder.files))] == list(range(100))
-    assert len(runs) > 2
-    assert max(runs) <= 4
 
 
 def error_of(
@@ -203,14 +210,15 @@ def test_errors_name_the_file(folder: Folder, damage: str, error: type[Exception
 
 
 def test_a_program_ends_with_a_scan_that_it_has_not_read(folder: Folder) -> None:
-    """Threads of PyArrow that read ahead do not abort the process."""
+    """Threads that read ahead do not abort the process."""
     for first in range(0, 400_000, 20_000):
         folder.add(numbers(first, 20_000))
     program = (
         "import sys, pickle\n"
-        "from parquetry.rows import read_small_files\n"
+        "from parquetry.catalog.scans.reading import read_batches\n"
+        "from parquetry.locations import ArrowFileSystems\n"
         "wanted, files = pickle.load(sys.stdin.buffer)\n"
-        "batches = read_small_files(wanted, files)\n"
+        "batches = read_batches(wanted, files, ArrowFileSystems())\n"
         "print(next(batches).num_rows)\n"
     )
     done = subprocess.run(

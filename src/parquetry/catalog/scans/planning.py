@@ -11,16 +11,25 @@ limit, memory holds the first rows and some batches.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import replace
 
 from parquetry import metastore as ms, prune
 from parquetry.errors import UnsupportedError
 from parquetry.predicate import EVERY_ROW, Filter, Predicate, conjuncts, name_text, parse_filter
-from parquetry.prune import AggregateFunction, FirstRows, Selection, SortKey, WholeAggregate, select_for
+from parquetry.prune import (
+    AggregateFunction,
+    FirstRows,
+    PartitionCache,
+    Selection,
+    SortKey,
+    WholeAggregate,
+    select_for,
+)
 from parquetry.rows import FileRows, ReadRequest, require_exact
 from parquetry.types import type_text
 
@@ -37,6 +46,7 @@ class RowRequest:
         zone: the time zone of ORC's timestamps, or None if it is not known.
         order: how rows are sorted, or None.
         recorder: writes the scan into the history of queries.
+        recent: partitions of recent scans, or None to read all from the metastore.
     """
 
     snapshot: ms.TableSnapshot
@@ -46,6 +56,7 @@ class RowRequest:
     zone: str | None = None
     order: RowOrder | None = None
     recorder: RecordsScans | None = field(default=None, compare=False, repr=False)
+    recent: PartitionCache | None = None
 
     @property
     def table(self) -> str:
@@ -114,7 +125,9 @@ def plan_scan(request: RowRequest, *, count: bool = False) -> FilesToRead:
     conditions = tuple(prune.Condition.from_filter(Filter(part)) for part in parts)
     names = () if count else _names(request)
     read = tuple(dict.fromkeys([*names, *(name for each in conditions for name in sorted(each.about))]))
-    scan = prune.PruningRequest(request.snapshot, conditions, read, frozenset(metadata.partition_by), None)
+    scan = prune.PruningRequest(
+        request.snapshot, conditions, read, frozenset(metadata.partition_by), None, request.recent
+    )
     if count:
         scan = replace(scan, aggregate=WholeAggregate([AggregateFunction("count", None)]))
     elif request.limit is not None:
@@ -178,16 +191,14 @@ def bind_filter(snapshot: ms.TableSnapshot, where: str | Predicate, zone: str | 
         FilterError: the text cannot be read, or the table has no such column.
         ColumnNotFoundError: the table has no column of a `Predicate`.
     """
-    metadata = snapshot.metadata
-    types = {column.name: column.column_type for column in (*metadata.columns, *metadata.fields)}
     if isinstance(where, str):
-        return parse_filter(where, types, zone or "UTC")
+        return parse_filter(where, snapshot.metadata.types, zone or "UTC")
     if not isinstance(where, Predicate):
         raise TypeError(
             f"Filter {where!r} is no text and no Predicate: give a text, such as \"id > 5 AND day = '2026-03-01'\". "
             "Conditions of Polars are for to_polars(), and those of DuckDB for to_duckdb()."
         )
-    return Filter.bind(where, types, zone or "UTC")
+    return Filter.bind(where, snapshot.metadata.types, zone or "UTC")
 
 
 def require_limit(limit: int) -> int:

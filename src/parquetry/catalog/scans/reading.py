@@ -1,8 +1,8 @@
 """Read the files of a scan by several threads, in order, with bounded memory.
 
 Each of a few threads reads one file ahead, and stops when a few of its batches wait. So memory holds some
-batches for each thread, however large the files are. Small files of a local disk would be read faster than
-threads are started, so PyArrow reads many by one scan.
+batches for each thread, however large the files are. Small files of a local disk are read faster than
+threads are started, so a thread reads many of them, and none is started for a few.
 
 A `ScanTask` is a part of a scan that can be sent to other processes, with its files.
 
@@ -19,7 +19,7 @@ import weakref
 from collections import deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import chain, islice
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -32,8 +32,10 @@ _MAX_READER_THREADS = 8
 """Files that are read at once. More help against the latency of a store, and cost memory."""
 _LOCAL_READER_THREADS = min(_MAX_READER_THREADS, max(os.cpu_count() or 1, 2))
 """The same for files of a local disk, which has no latency. PyArrow's threads decode the columns of each."""
-_MAX_SMALL_FILE_BYTES = 8_000_000
-"""Bytes of a file that PyArrow reads together with others."""
+_MAX_SMALL_BYTES = 8_000_000
+"""Bytes of the small files that one thread reads, together: much longer than a thread takes to start."""
+_MAX_SMALL_FILES = 64
+"""Small files that one thread reads."""
 _BATCHES_AHEAD = 2
 """Batches of a file that wait for the consumer before its thread pauses."""
 _WAIT_SECONDS = 0.1
@@ -82,43 +84,67 @@ def _read_in_turn(
         request: what to read.
         files: of the scan.
         file_systems: open the files.
-        together: whether small files are read by one scan, which reads further than a limit may need.
+        together: whether a thread reads several small files, which is further than a limit may need.
     """
     stop = threading.Event()
     local = bool(files) and take_apart(files[0].path).is_local
     most = _LOCAL_READER_THREADS if local else _MAX_READER_THREADS
-    is_small = _is_small if together and request.file_format == "parquet" else lambda _: False
-
-    def start() -> Iterator[_FileThread | _SmallFiles]:
-        for small, some in groupby(files, key=is_small):
-            if small:
-                yield _SmallFiles(request, list(some))
-            else:
-                yield from (_FileThread(request, file, file_systems, stop) for file in some)
-
-    readers = start()
-    running = deque(islice(readers, most))
+    turns = _turns(files, together=together)
+    first = list(islice(turns, max(most, 2)))
+    if len(first) == 1 and first[0].is_small:
+        yield from first[0].batches(request)
+        return
+    running = deque(_FileThread(request, turn, file_systems, stop) for turn in first)
     try:
         while running:
             yield from running.popleft().batches()
-            running.extend(islice(readers, 1))
+            running.extend(_FileThread(request, turn, file_systems, stop) for turn in islice(turns, 1))
     finally:
         stop.set()
 
 
-def _is_small(file: FileRows) -> bool:
-    return file.record.bytes <= _MAX_SMALL_FILE_BYTES and take_apart(file.path).is_local
-
-
 @dataclass(frozen=True, slots=True)
-class _SmallFiles:
-    """Small files that PyArrow's threads read."""
+class _Turn:
+    """Files that a thread reads, one after the other.
 
-    request: ReadRequest
+    Attributes:
+        files: one file, or small ones of a local disk.
+        is_small: whether all are small, and on a local disk.
+    """
+
     files: Sequence[FileRows]
+    is_small: bool
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        return read_small_files(self.request, self.files)
+    def batches(self, request: ReadRequest) -> Iterator[pa.RecordBatch]:
+        """Return the rows of the files."""
+        if self.is_small and request.file_format == "parquet":
+            return read_small_files(request, self.files)
+        return chain.from_iterable(read_file(request, file) for file in self.files)
+
+
+def _turns(files: Sequence[FileRows], *, together: bool) -> Iterator[_Turn]:
+    """Yield the files of a scan in turns, in their order.
+
+    Args:
+        files: of the scan.
+        together: whether a turn may have several small files.
+    """
+    some: list[FileRows] = []
+    size = 0
+    for file in files:
+        bytes = file.record.bytes
+        is_small = bytes <= _MAX_SMALL_BYTES and take_apart(file.path).is_local
+        is_full = not together or size + bytes > _MAX_SMALL_BYTES or len(some) == _MAX_SMALL_FILES
+        if some and (is_full or not is_small):
+            yield _Turn(some, True)
+            some, size = [], 0
+        if is_small:
+            some.append(file)
+            size += bytes
+        else:
+            yield _Turn([file], False)
+    if some:
+        yield _Turn(some, True)
 
 
 _RUNNING: weakref.WeakSet[_FileThread] = weakref.WeakSet()
@@ -133,7 +159,7 @@ def _end_threads() -> None:
 
 
 class _FileThread:
-    """A thread that reads one file.
+    """A thread that reads the files of a turn.
 
     It is a daemon. So a program can end although it has not read a scan to the end.
     """
@@ -141,13 +167,14 @@ class _FileThread:
     def __init__(
         self,
         request: ReadRequest,
-        file: FileRows,
+        turn: _Turn,
         file_systems: FileSystems,
         stop: threading.Event,
     ) -> None:
-        self._items: queue.Queue[_Item] = queue.Queue(_BATCHES_AHEAD)
+        ahead = max(_BATCHES_AHEAD, len(turn.files))
+        self._items: queue.Queue[_Item] = queue.Queue(ahead)
         self._stop = stop
-        arguments = request, file, file_systems.for_threads()
+        arguments = request, turn, file_systems.for_threads()
         self._thread = threading.Thread(target=self._read, args=arguments, name="parquetry-scan", daemon=True)
         self._thread.start()
         _RUNNING.add(self)
@@ -157,10 +184,10 @@ class _FileThread:
         self._stop.set()
         self._thread.join()
 
-    def _read(self, request: ReadRequest, file: FileRows, file_systems: FileSystems) -> None:
+    def _read(self, request: ReadRequest, turn: _Turn, file_systems: FileSystems) -> None:
         set_file_systems(file_systems)
         try:
-            for batch in read_file(request, file):
+            for batch in turn.batches(request):
                 if not self._put(batch):
                     return
         except Exception as error:  # noqa: BLE001 - raised again where the rows are consumed

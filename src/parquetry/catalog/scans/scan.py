@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -37,7 +37,7 @@ from parquetry.catalog.shapes import Column
 from parquetry.errors import UnsupportedError
 from parquetry.locations import FileSystems, library_path, open_location, set_file_systems
 from parquetry.predicate import TRUE, Filter, Predicate
-from parquetry.prune import Report
+from parquetry.prune import PartitionCache, Report
 from parquetry.rows import (
     FileRows,
     ReadRequest,
@@ -154,7 +154,7 @@ class Scan:
         return arrow_schema(self.table_columns)
 
     def to_batches(self) -> pa.RecordBatchReader:
-        """Return the rows as a stream of record batches. Memory holds some batches, or small files of 64 MB.
+        """Return the rows as a stream of record batches. Memory holds some batches, or some small files.
 
         Raises:
             UnsupportedError: a column, or a part of the condition, is for Spark alone. Errors of files are
@@ -322,9 +322,22 @@ class Scan:
         return plan_scan(self._request)
 
 
+class TableToRead(NamedTuple):
+    """A table, and how to read it.
+
+    Attributes:
+        snapshot: the version of the table.
+        file_systems: open its files.
+        recent: partitions of recent scans, or None.
+    """
+
+    snapshot: ms.TableSnapshot
+    file_systems: FileSystems
+    recent: PartitionCache | None = None
+
+
 def new_scan(
-    snapshot: ms.TableSnapshot,
-    file_systems: FileSystems,
+    table: TableToRead,
     where: str | Predicate | None,
     columns: Sequence[str] | None,
     limit: int | None,
@@ -332,10 +345,12 @@ def new_scan(
     recorder: RecordsScans | None = None,
 ) -> Scan:
     """Return a scan; see `Catalog.scan`."""
+    snapshot = table.snapshot
     condition = Filter.all_of([]) if where is None else bind_filter(snapshot, where, zone)
     names = resolve_columns(snapshot, columns)
     count = None if limit is None else require_limit(limit)
-    return Scan(RowRequest(snapshot, condition, names, count, zone, recorder=recorder), file_systems)
+    request = RowRequest(snapshot, condition, names, count, zone, recent=table.recent, recorder=recorder)
+    return Scan(request, table.file_systems)
 
 
 _MAX_READER_THREADS = 8

@@ -233,17 +233,32 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
         names = ", ".join(column.name for column in self.columns)
         raise ColumnNotFoundError(f"Column {name!r} is not in the table; its columns are: {names}.")
 
-    @property
-    def fields(self) -> list[StructField]:
+    @cached_property
+    def fields(self) -> tuple[StructField, ...]:
         """Return the fields of structs that conditions may be about, in the form of columns.
 
         A field of type char is none of them: it is read with the blanks that its file has.
         """
         if not any(isinstance(column.type, dict) for column in self.columns):
-            return []
+            return ()
         if any(is_field(column.name) for column in self.columns):  # as if it were a field of another one
-            return []
-        return [field for field in struct_fields(self.data_columns) if field.column_type.name != "char"]
+            return ()
+        return tuple(field for field in struct_fields(self.data_columns) if field.column_type.name != "char")
+
+    @cached_property
+    def types(self) -> Mapping[str, ColumnType]:
+        """Return the types of the columns and fields that conditions may be about, by name."""
+        return {each.name: each.column_type for each in (*self.fields, *self.columns)}
+
+    @cached_property
+    def in_files(self) -> Mapping[str, TableColumn]:
+        """Return the columns and fields in the files that conditions may be about, by name."""
+        return {each.name: each for each in (*self.data_columns, *self.fields)}
+
+    @cached_property
+    def spellings(self) -> Mapping[str, str]:
+        """Return the same in the spelling that files use, by their names in lower case."""
+        return {name.lower(): each.physical for name, each in self.in_files.items()}
 
     @property
     def structs_with_statistics(self) -> frozenset[str]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from parquetry.locations import join_location
 from parquetry.metastore import FileBlock, PartitionSnapshot

@@ -126,9 +126,7 @@ class _CandidateRequest:
     def _is_known_key(self) -> bool:
         """Return whether something is known of the key's values in a file."""
         tree = self._candidate.expression
-        metadata = self.scan.snapshot.metadata
-        types = {column.name: column.column_type for column in (*metadata.fields, *metadata.columns)}
-        return tree is None or read_key(tree, types) is not None
+        return tree is None or read_key(tree, self.scan.snapshot.metadata.types) is not None
 
     def _files_decide(self) -> bool:
         """Return whether statistics of the column decide, and both tables are listed in planning."""

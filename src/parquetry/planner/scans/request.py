@@ -135,6 +135,13 @@ class ScanRequest:
 
     def scan(self, read: Sequence[str]) -> PruningRequest:
         """Return the scan for the rules of pruning; `read` are the columns to read."""
-        partition_by = frozenset(self.snapshot.metadata.partition_by)
-        scan = PruningRequest(self.snapshot, tuple(self.pruning), read, partition_by, None, self.lake.recent)
-        return replace(scan, first=self.first, aggregate=self.aggregate)
+        return PruningRequest(
+            snapshot=self.snapshot,
+            conditions=tuple(self.pruning),
+            read=read,
+            partition_by=frozenset(self.snapshot.metadata.partition_by),
+            projected=None,
+            recent=self.lake.recent,
+            first=self.first,
+            aggregate=self.aggregate,
+        )

@@ -6,6 +6,7 @@ the bounds may be no number at all.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from decimal import ROUND_DOWN, Decimal
 from typing import Any
@@ -14,24 +15,68 @@ from parquetry.predicate.expression import Expression, FunctionCall
 from parquetry.predicate.functions.monotone import at_corners, is_kind
 from parquetry.predicate.functions.numbers import rounded
 from parquetry.predicate.functions.times import local_days, local_time, text_of_local
-from parquetry.predicate.functions.values import UNKNOWN, OutOfRangeError, Range
-from parquetry.temporal import MICROS_PER_SECOND
-from parquetry.types import ColumnType, Family, nearest_float32
+from parquetry.predicate.functions.values import UNKNOWN, OutOfRangeError, Range, ends_of, hull
+from parquetry.temporal import MICROS_PER_SECOND, days_from_civil
+from parquetry.types import STRING, ColumnType, Family, nearest_float32
 
 _MAX_EXACT = 1 << 53
+_MOST_TEXTS = 8
+"""Ranges of texts of integers, by the number of digits; more are joined."""
+_DATE = ColumnType("date")
+_DATE_FORMATS = ("DATEFORMATCLASS", "DATE_FORMAT")
 
 
-def cast(call: FunctionCall, ranges: Sequence[Range]) -> Range:
-    """Return the range of a cast's results."""
+def cast(call: FunctionCall, ranges: Sequence[Range]) -> Range | tuple[Range, ...]:
+    """Return the range of a cast's results; the texts of numbers have several, by their number of digits."""
     (each,), (argument,) = ranges, call.args
     source, target = argument.type, call.type
     if source is None or target is None:
         return UNKNOWN
     if _is_same(source, target):
         return each
+    if source.integral and target == STRING:
+        return _texts_of_integers(source, each)
+    if target == _DATE and _is_text_of_date(argument):
+        return _dates_of_texts(each)
     if source.textual and not call.raises and not each.fails:
         return Range(nan=True)
     return at_corners(call, ranges, (1,), _point)
+
+
+def _texts_of_integers(type: ColumnType, each: Range) -> Range | tuple[Range, ...]:
+    """Return the texts of integers. Texts of one length and one sign are in the order of their numbers."""
+    if each.void or each.fails:
+        return each
+    low, high = ends_of(type, each)
+    spans = [("", max(low, 0), high), ("-", max(-high, 1), -low)]
+    parts = [
+        Range(
+            f"{sign}{max(least, 10 ** (digits - 1) if digits > 1 else 0)}",
+            f"{sign}{min(most, 10**digits - 1)}",
+            each.nulls,
+        )
+        for sign, least, most in spans
+        if least <= most
+        for digits in range(len(str(least)), len(str(most)) + 1)
+    ]
+    return tuple(parts) if len(parts) <= _MOST_TEXTS else hull(parts)
+
+
+def _is_text_of_date(argument: Expression) -> bool:
+    """Return whether an expression is a date's text as a cast to DATE reads it."""
+    if not isinstance(argument, FunctionCall):
+        return False
+    return argument.function in _DATE_FORMATS and argument.constant(1) == "yyyy-MM-dd"
+
+
+def _dates_of_texts(each: Range) -> Range:
+    """Return the dates of texts, which are known from 1583 to 9999. There each text is a date's."""
+    if each.void or each.fails:
+        return each
+    if each.low is None or each.high is None:
+        return UNKNOWN
+    low, high = (days_from_civil(*map(int, text.split("-"))) for text in (each.low, each.high))
+    return Range(low, high, each.nulls)
 
 
 def casts_text(expression: Expression) -> bool:
@@ -39,7 +84,10 @@ def casts_text(expression: Expression) -> bool:
     if not isinstance(expression, FunctionCall):
         return False
     source = expression.args[0].type if expression.function == "CAST" else None
-    if source is not None and source.textual and expression.raises:
+    is_date = (
+        expression.type == _DATE and expression.function == "CAST" and _is_text_of_date(expression.args[0])
+    )
+    if source is not None and source.textual and expression.raises and not is_date:
         return expression.type is None or not expression.type.textual
     return any(map(casts_text, expression.args))
 
@@ -88,6 +136,17 @@ def _to_decimal(call: FunctionCall, value: Any, _: int) -> Decimal:
     return number
 
 
+def _float_to_decimal(call: FunctionCall, value: float, end: int) -> Decimal:
+    """Return a bound of a float's decimal, which Spark makes of its text.
+
+    The text has the fewest digits that identify the float, or some more. So it is nearer than the next one.
+    """
+    if math.isinf(value):
+        raise OutOfRangeError
+    number: Decimal = rounded(call.type, Decimal(math.nextafter(value, end * math.inf)))
+    return number
+
+
 def _between_times(call: FunctionCall, value: int, end: int) -> int:
     target = call.type.name if call.type is not None else ""
     if target == "date":
@@ -131,6 +190,7 @@ _CONVERSIONS: dict[tuple[Family, Family | None], Callable[[FunctionCall, Any, in
     (Family.FLOAT, Family.FLOAT): _to_float,
     (Family.INTEGER, Family.DECIMAL): _to_decimal,
     (Family.DECIMAL, Family.DECIMAL): _to_decimal,
+    (Family.FLOAT, Family.DECIMAL): _float_to_decimal,
     (Family.TEMPORAL, Family.TEMPORAL): _between_times,
     (Family.TEMPORAL, Family.INTEGER): _seconds,
     (Family.INTEGER, Family.TEMPORAL): _from_seconds,

@@ -197,6 +197,21 @@ def _is_null(null: bool) -> Rule:
     return rule
 
 
+def _is_nan(_: FunctionCall, ranges: Sequence[Range]) -> Range:
+    """Return the range of ISNAN, which is FALSE for NULL."""
+    (each,) = ranges
+    if each.fails:
+        return UNKNOWN
+    if each.nulls == NO_ROWS:
+        return each
+    return truth(each.nan, each.nulls != NO_NULL or _has_numbers(each), NO_NULL)
+
+
+def _has_numbers(each: Range) -> bool:
+    """Return whether a range of floats may have other values than NaN."""
+    return not each.void and (each.low is None or each.high is None or bool(each.low <= each.high))
+
+
 def _not(_: FunctionCall, ranges: Sequence[Range]) -> Range:
     (each,) = ranges
     if each.void or each.fails:
@@ -228,6 +243,7 @@ COMPARISONS: dict[str, Rule] = {op: _comparison(op) for op in _TESTS}
 STRUCT_COMPARISONS: dict[str, Rule] = {f"STRUCT {op}": _structs(op) for op in _TESTS}
 IN: Rule = _in
 IS_NULL, IS_NOT_NULL = _is_null(null=True), _is_null(null=False)
+IS_NAN: Rule = _is_nan
 NOT: Rule = _not
 AND, OR = _joined(decisive=False), _joined(decisive=True)
 
@@ -244,6 +260,16 @@ def _coalesce(_: FunctionCall, ranges: Sequence[Range]) -> Range | tuple[Range, 
         if each.nulls == NO_NULL:
             return tuple(parts)
     return (*parts, Range(nulls=ONLY_NULL))
+
+
+def _nanvl(call: FunctionCall, ranges: Sequence[Range]) -> Range | tuple[Range, ...]:
+    """Return the parts of NANVL: the numbers of the first argument, and the second one in place of NaN."""
+    each, other = ranges
+    if any(one.fails for one in ranges) or any(one.type != call.type for one in call.args):
+        return UNKNOWN
+    if each.void or not each.nan:
+        return each
+    return (each._replace(nan=False), other) if _has_numbers(each) or each.nulls != NO_NULL else other
 
 
 def _extreme(greatest: bool) -> Rule:
@@ -288,5 +314,6 @@ def _case(_: FunctionCall, ranges: Sequence[Range]) -> Range | tuple[Range, ...]
 
 
 COALESCE: Rule = _coalesce
+NANVL: Rule = _nanvl
 GREATEST, LEAST = _extreme(greatest=True), _extreme(greatest=False)
 CASE: Rule = _case

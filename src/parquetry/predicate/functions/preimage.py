@@ -110,6 +110,13 @@ def direction_in(expression: Expression) -> tuple[ColumnReference, int] | None:
     return (expression, direction) if isinstance(expression, ColumnReference) else None
 
 
+def _keeps_order(source: ColumnType | None, target: ColumnType | None) -> bool:
+    """Return whether a cast keeps the order. Texts of numbers have another one: '10' is before '9'."""
+    if source is None or source.textual or source.floating:
+        return False
+    return target is None or not target.textual or not source.numeric
+
+
 def _direction(call: FunctionCall, position: int) -> int:
     known = directions(call.function)
     if known is not None:
@@ -122,8 +129,7 @@ def _direction(call: FunctionCall, position: int) -> int:
     if call.function in ("-", "SUBTRACT"):
         return -1 if position or len(call.args) == 1 else 1
     if call.function == "CAST":
-        source = call.args[0].type
-        return CONSTANT if source is None or source.textual or source.floating else 1
+        return 1 if _keeps_order(call.args[0].type, call.type) else CONSTANT
     return (
         1
         if call.function in ("+", "ADD", "FLOOR", "CEIL", "CEILING", "ROUNDFLOOR", "ROUNDCEIL")

@@ -22,8 +22,10 @@ from typing import NamedTuple, TypeAlias
 from parquetry.predicate.expression import ColumnReference, Constant, ConstantList, Expression
 from parquetry.predicate.functions import (
     bits,
+    buckets_of_values,
     casts,
     comparisons,
+    made_dates,
     numbers,
     time_differences,
     times,
@@ -129,6 +131,7 @@ FUNCTIONS: dict[str, Function] = {
     **_rows(numbers.CEILING, _always(_BIGINT), "CEIL", "CEILING", "ROUNDCEIL"),
     **_rows(numbers.ROUND, _same_number, "ROUND", partly=True),
     **_rows(numbers.ROUND_EVEN, _same_number, "BROUND", partly=True),
+    **_rows(buckets_of_values.WIDTH_BUCKET, _always(_BIGINT), "WIDTHBUCKET", partly=True),
     **_rows(numbers.SIGN, _always(_DOUBLE), "SIGNUM", "SIGN"),
     **_rows(numbers.ROOT, _always(_DOUBLE), "SQRT"),
     **_rows(casts.cast, _always(None), "CAST", partly=True),
@@ -167,9 +170,11 @@ FUNCTIONS: dict[str, Function] = {
     **_rows(times.UNIX_MICROS, _always(_BIGINT), "UNIXMICROS"),
     **_rows(times.UNIX_DAYS, _always(_INT), "UNIXDATE"),
     **_rows(times.UNIX_DAYS, _always(_DATE), "DATEFROMUNIXDATE"),
+    **_rows(times.AS_THEY_ARE, _always(None), "PRECISETIMESTAMPCONVERSION"),
     **_rows(times.FROM_SECONDS, _always(_TIMESTAMP), "SECONDSTOTIMESTAMP"),
     **_rows(times.FROM_MILLIS, _always(_TIMESTAMP), "MILLISTOTIMESTAMP"),
     **_rows(times.FROM_MICROS, _always(_TIMESTAMP), "MICROSTOTIMESTAMP"),
+    **_rows(made_dates.MAKE_DATE, _always(_DATE), "MAKEDATE", partly=True),
     **_rows(times.DATE_FORMAT, _always(STRING), "DATEFORMATCLASS", "DATE_FORMAT", partly=True),
     **_rows(times.SECONDS_FORMAT, _always(STRING), "FROMUNIXTIME", "FROM_UNIXTIME", partly=True),
     # texts
@@ -201,6 +206,7 @@ FUNCTIONS: dict[str, Function] = {
     **_rows(replaced_texts.CONCAT_WITH, _always(STRING), "CONCATWS", partly=True),
     # choices
     **_rows(comparisons.COALESCE, _common, "COALESCE"),
+    **_rows(comparisons.NANVL, _type_of(0), "NANVL"),
     **_rows(comparisons.GREATEST, _common, "GREATEST"),
     **_rows(comparisons.LEAST, _common, "LEAST"),
     **_rows(comparisons.CASE, lambda types: _common(types[1::2]), "CASEWHEN", "CASE_WHEN", "IF"),
@@ -211,6 +217,7 @@ FUNCTIONS: dict[str, Function] = {
     **_rows(comparisons.IN, _always(BOOLEAN), "IN", "INSET"),
     **_rows(comparisons.IS_NULL, _always(BOOLEAN), "IS_NULL", "ISNULL"),
     **_rows(comparisons.IS_NOT_NULL, _always(BOOLEAN), "IS_NOT_NULL", "ISNOTNULL"),
+    **_rows(comparisons.IS_NAN, _always(BOOLEAN), "ISNAN"),
     **_rows(comparisons.NOT, _always(BOOLEAN), "NOT"),
     **_rows(comparisons.AND, _always(BOOLEAN), "AND"),
     **_rows(comparisons.OR, _always(BOOLEAN), "OR"),

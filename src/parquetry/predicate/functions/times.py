@@ -10,6 +10,8 @@ In a file of two years, it is from some month on, or up to another one; with mor
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -210,7 +212,7 @@ def _from_units(micros: int) -> Monotone:
     return Monotone(point, (1,))
 
 
-def _days_as_they_are(_: FunctionCall, values: Sequence[Any], __: int) -> int:
+def _as_they_are(_: FunctionCall, values: Sequence[Any], __: int) -> int:
     return int(values[0])
 
 
@@ -223,23 +225,31 @@ def _year(call: FunctionCall, values: Sequence[Any], end: int) -> int:
 _FIELDS = ("yyyy", "MM", "dd", "HH", "mm", "ss", "SSS")
 
 
-def _pattern_parts(pattern: str) -> list[str] | None:
-    """Split a pattern of a date's text into fields and what is between them, or None if texts sort otherwise.
+_PARTS = re.compile(r"(?P<field>([A-Za-z])\2*)|'(?P<quoted>[^']+)'|(?P<other>[-/.:_ 0-9])")
+"""The parts of a pattern of a date's text: fields, and literal texts."""
+
+
+@functools.lru_cache(maxsize=256)
+def _pattern_parts(pattern: str) -> Sequence[tuple[str, bool]] | None:
+    """Split a pattern of a date's text into its parts, or return None if texts sort otherwise.
 
     The fields must go from the year on to smaller ones, and each has a fixed number of digits.
 
-    >>> _pattern_parts("yyyy-MM"), _pattern_parts("MM/yyyy")
-    (['yyyy', '-', 'MM'], None)
+    Returns:
+        The parts, and of each whether it is a field.
+
+    >>> _pattern_parts("yyyy-MM'T'"), _pattern_parts("MM/yyyy")
+    ((('yyyy', True), ('-', False), ('MM', True), ('T', False)), None)
     """
-    parts: list[str] = []
-    for character in pattern:
-        if parts and parts[-1][0] == character and character.isalpha():
-            parts[-1] += character
-        else:
-            parts.append(character)
-    fields = tuple(part for part in parts if part[0].isalpha())
-    plain = all(part in "-/.:_ " for part in parts if not part[0].isalpha())
-    return parts if plain and fields and fields == _FIELDS[: len(fields)] else None
+    found = list(_PARTS.finditer(pattern))
+    if "".join(each[0] for each in found) != pattern or "''" in pattern:
+        return None
+    fields = tuple(each["field"] for each in found if each["field"])
+    if not fields or fields != _FIELDS[: len(fields)]:
+        return None
+    return tuple(
+        (each["field"] or each["quoted"] or each["other"], each["field"] is not None) for each in found
+    )
 
 
 def text_of_local(local: int, pattern: str) -> str:
@@ -259,7 +269,7 @@ def text_of_local(local: int, pattern: str) -> str:
     seconds, micros = divmod(of_day, MICROS_PER_SECOND)
     values = (year, month, day, seconds // 3600, seconds // 60 % 60, seconds % 60, micros // 1000)
     numbers = dict(zip(_FIELDS, values, strict=True))
-    return "".join(f"{numbers[part]:0{len(part)}d}" if part in numbers else part for part in parts)
+    return "".join(f"{numbers[part]:0{len(part)}d}" if is_field else part for part, is_field in parts)
 
 
 def _date_format(call: FunctionCall, values: Sequence[Any], end: int) -> str:
@@ -278,7 +288,7 @@ ADD_INTERVAL = Monotone(_add_interval, (1, 0))
 DAYS_BETWEEN, TIME_BETWEEN = Monotone(_difference_in_days, (1, -1)), Monotone(_difference, (1, -1))
 UNIX_SECONDS, UNIX_MILLIS, UNIX_MICROS = _per(MICROS_PER_SECOND), _per(1000), _per(1)
 UNIX_TIMESTAMP = Monotone(_unix_timestamp, (1, 0))
-UNIX_DAYS = Monotone(_days_as_they_are, (1,))
+UNIX_DAYS = AS_THEY_ARE = Monotone(_as_they_are, (1,))
 FROM_SECONDS, FROM_MILLIS, FROM_MICROS = _from_units(MICROS_PER_SECOND), _from_units(1000), _from_units(1)
 DATE_FORMAT, SECONDS_FORMAT = Monotone(_date_format, (1, 0)), Monotone(_seconds_format, (1, 0))
 

@@ -23,10 +23,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from parquetry.data_files import UNKNOWN, Numbers, TableColumn
 from parquetry.errors import UnsupportedError, ValueTypeError
@@ -41,6 +42,8 @@ from parquetry.prune.rules.arrangements import ArrangementRecords, bucket_specs
 from parquetry.prune.tally import Tally
 from parquetry.types import order_key
 
+_FEW_CODES = 256
+"""Codes of buckets that are kept with their repeats: to find these takes longer than it saves memory."""
 _NO_JUDGEMENT = -1
 """Stands for a judgement's number in partitions without one: they have no buckets to rely on."""
 
@@ -202,7 +205,10 @@ class _BucketEvaluator:
     @staticmethod
     def count(codes: Sequence[Numbers]) -> int:
         """Return the number of distinct buckets."""
-        return len(np.unique(np.concatenate(codes))) if codes else 0
+        if not codes:
+            return 0
+        joined = np.concatenate(codes)
+        return len(set(joined.tolist()) if len(joined) <= _FEW_CODES else np.unique(joined))
 
     def kept(self, block: FileBlock) -> FileBlock:
         """Return the files of a block whose bucket may hold an answer or is not known."""
@@ -214,9 +220,9 @@ class _BucketEvaluator:
         codes = block.parts.astype(np.int64) * self._width + buckets
         kept = ~known
         mine, buckets = judgements[known], buckets[known]
-        kept[known] = self._is_open[mine] | np.isin(mine * self._width + buckets, self._codes)
-        self.seen.append(np.unique(codes[known]))
-        self.kept_codes.append(np.unique(codes[known & kept]))
+        kept[known] = self._is_open[mine] | _among(mine * self._width + buckets, self._codes)
+        self.seen.append(_without_repeats(codes[known]))
+        self.kept_codes.append(_without_repeats(codes[known & kept]))
         return block.project(np.flatnonzero(kept), self._scan.projected)
 
     def reason(self, condition: Condition) -> str | None:
@@ -250,6 +256,17 @@ class _BucketEvaluator:
                 why = unsettled_reason(spec.version, [column.column_type for column in columns])
                 return f"equal values may lie in different buckets: {why or 'others wrote the files'}"
         return "the partitions are not in buckets by its columns" if len(self._of) else None
+
+
+def _among(codes: Numbers, few: Numbers) -> NDArray[np.bool_]:
+    """Return which codes are among others: for a few others, comparisons are faster than `np.isin`."""
+    among: NDArray[np.bool_] = codes == few[0] if len(few) == 1 else np.isin(codes, few)
+    return among
+
+
+def _without_repeats(codes: Numbers) -> Numbers:
+    """Return codes, each once if they are many."""
+    return codes if len(codes) <= _FEW_CODES else np.unique(codes)
 
 
 def _columns(metadata: TableMetadata, spec: BucketSpec) -> list[TableColumn] | None:
@@ -321,6 +338,8 @@ class BucketValues:
         return self.of_partitions.get(key, ()) if self._is_listed else None
 
     def _lists(self, condition: Condition) -> bool:
+        if self._is_listed and not self.positions and condition.predicate is self._condition:
+            return True  # it is the only condition
         return any(
             allowed_values(condition.predicate, (name,), MAX_HASHED_ROWS) is not None for name in self._names
         )

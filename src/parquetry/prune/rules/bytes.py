@@ -7,10 +7,10 @@ statistics. Readers may skip more within a file; that is not counted.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from parquetry.data_files import UNKNOWN, FileColumns, TableColumn, in_all_spellings
 from parquetry.prune.report.scan import BYTES_UNIT, Step

@@ -15,10 +15,10 @@ Open conditions are evaluated over directories, by their skewed tuples and their
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from parquetry.data_files import NO_CELL, UNKNOWN, Flags, Numbers

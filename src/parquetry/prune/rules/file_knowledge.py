@@ -58,11 +58,7 @@ class FileKnowledge(Knowledge):
         without_nan: Collection[str] = (),
     ) -> None:
         self._partition_by = metadata.partition_by
-        self._columns = (
-            {column.name: column for column in (*metadata.data_columns, *metadata.fields)}
-            if names_identify_columns(metadata)
-            else {}
-        )
+        self._columns = metadata.in_files if names_identify_columns(metadata) else {}
         self._partitions = partitions
         self._block = block
         self._without_nan = without_nan
@@ -105,14 +101,9 @@ class FileKnowledge(Knowledge):
 def spelled(metadata: TableMetadata, names: Iterable[str]) -> frozenset[str]:
     """Return the data columns among `names`, in the spelling that files use."""
     wanted = list(names)
-    return spelled_by(spellings(metadata), wanted) if wanted else frozenset()
-
-
-def spellings(metadata: TableMetadata) -> dict[str, str]:
-    """Return data columns and fields in the spelling that files use, by their names in lower case."""
-    return {column.name.lower(): column.physical for column in (*metadata.data_columns, *metadata.fields)}
+    return spelled_by(metadata.spellings, wanted) if wanted else frozenset()
 
 
 def spelled_by(spelling: Mapping[str, str], names: Iterable[str]) -> frozenset[str]:
-    """Return the data columns among `names`, in the spelling that files use; see `spellings`."""
+    """Return the data columns among `names`, in the spelling that files use, by the table's `spellings`."""
     return frozenset(spelling[lower] for name in names if (lower := name.lower()) in spelling)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from parquetry.data_files import Flags
@@ -137,8 +137,8 @@ class _FileEvaluator:
         self._metadata = scan.snapshot.metadata
         self._remaining = remaining
         self._conditions = conditions
-        data = {column.name for column in (*self._metadata.data_columns, *self._metadata.fields)}
-        self._unknown = {name for condition in conditions for name in condition.about} & data
+        about = {name for condition in conditions for name in condition.about}
+        self._unknown = about & self._metadata.in_files.keys()
         self.names = spelled(self._metadata, self._unknown)
         self._without_nan = _columns_without_nan(scan, conditions)
         self.tally = Tally()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import compress
 
 import msgspec
+from msgspec.structs import replace
 
 from parquetry.metastore import PartitionSnapshot, RangedPartitions, open_ranges
 from parquetry.predicate import EVERY_ROW, match

@@ -154,7 +154,7 @@ def test_arrow_takes_a_scan_as_it_is(lake: Catalog) -> None:
 def test_what_nobody_reads_stops(lake: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stream that is left alone has a few batches in memory, and its threads end with it."""
     monkeypatch.setattr(reading, "_LOCAL_READER_THREADS", 2)
-    monkeypatch.setattr(reading, "_MAX_SMALL_FILE_BYTES", 0)
+    monkeypatch.setattr(reading, "_MAX_SMALL_BYTES", 0)
     stream = lake.scan("shop.t").to_batches()
     assert stream.read_next_batch().num_rows == 10
     del stream
@@ -174,7 +174,7 @@ def test_a_stream_reads_a_few_batches_ahead(lake: Catalog, monkeypatch: pytest.M
             yield pa.record_batch({"id": [number]})
 
     monkeypatch.setattr(reading, "_LOCAL_READER_THREADS", 2)
-    monkeypatch.setattr(reading, "_MAX_SMALL_FILE_BYTES", 0)
+    monkeypatch.setattr(reading, "_MAX_SMALL_BYTES", 0)
     monkeypatch.setattr(reading, "read_file", many_batches)
     stream = lake.scan("shop.t", columns=["id"]).to_batches()
     stream.read_next_batch()

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from parquetry.data_files.file_batch import RecordedFiles
+from parquetry.data_files.many_files.file_batch import RecordedFiles
 from parquetry.data_files.records import Trust
 from parquetry.metastore import (
     ColumnStatistics,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from parquetry.predicate.expression import Constant, FunctionCall
 from parquetry.predicate.functions.monotone import Rule, is_kind
@@ -54,6 +55,33 @@ def after_all(beginning: str) -> str | None:
     if not kept:
         return None
     return kept[:-1] + ("\ue000" if kept[-1] == "\ud7ff" else chr(ord(kept[-1]) + 1))
+
+
+TextPart: TypeAlias = Callable[[FunctionCall, Range, str, str | None], Range | tuple[Range, ...]]
+"""A function from a call, the range of its text, the least and the greatest text to the range of results."""
+
+
+def of_text(part: TextPart, *, padded: bool = True) -> Rule:
+    """Return the rule of a function of a text and constants, which is NULL for NULL alone.
+
+    Args:
+        part: the range of its results.
+        padded: whether the text may be a char, which has blanks at its end.
+    """
+
+    def rule(call: FunctionCall, ranges: Sequence[Range]) -> Range | tuple[Range, ...]:
+        if any(each.void for each in ranges):
+            return void(ranges)
+        each, type = ranges[0], call.args[0].type
+        if each.fails or type is None or not (type.textual if padded else type.unpadded):
+            return UNKNOWN
+        try:
+            low, high = ends_of(type, each)
+        except OutOfRangeError:
+            return UNKNOWN
+        return part(call, each, low, high)
+
+    return rule
 
 
 def _common(call: FunctionCall, position: int, each: Range) -> str:

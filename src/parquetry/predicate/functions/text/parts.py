@@ -12,12 +12,18 @@ Texts that are no UTF-8 become others in SPLIT: there only characters of ASCII l
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from parquetry.predicate.expression import FunctionCall
 from parquetry.predicate.functions.monotone import Rule
-from parquetry.predicate.functions.text.order import after_all, ascii_beginning, common_beginning
-from parquetry.predicate.functions.values import UNKNOWN, OutOfRangeError, Range, ends_of, void
+from parquetry.predicate.functions.text.order import (
+    TextPart,
+    after_all,
+    ascii_beginning,
+    common_beginning,
+    of_text,
+)
+from parquetry.predicate.functions.values import UNKNOWN, Range
 
 BEGINNINGS = frozenset(
     (
@@ -94,14 +100,14 @@ def _text_before_group(call: FunctionCall) -> str | None:
     return re.sub(r"\\(.)", r"\1", found[1])
 
 
-def _extracted(call: FunctionCall, low: str, high: str | None, nulls: int) -> Range:
+def _extracted(call: FunctionCall, each: Range, low: str, high: str | None) -> Range:
     """Return the range of the first group of an expression; it is empty in a text that begins otherwise."""
     before = _text_before_group(call)
     if before is None:
         return UNKNOWN
     common = low if low == high else "" if high is None else common_beginning(low, high)
     begins = common.startswith(before) or (low != high and before.startswith(common))
-    return Range("", None if begins else "", nulls)
+    return Range("", None if begins else "", each.nulls)
 
 
 def first_characters(call: FunctionCall) -> int | None:
@@ -111,28 +117,6 @@ def first_characters(call: FunctionCall) -> int | None:
     if start not in (0, 1) or not isinstance(length, int):
         return None
     return max(length, 0)
-
-
-_Part = Callable[[FunctionCall, str, str | None, int], Range | tuple[Range, ...]]
-"""A function from a call, the least and the greatest text, and the code of NULLs to the range of results."""
-
-
-def _of_text(part: _Part) -> Rule:
-    """Return the rule of a function of one text, which is NULL for NULL alone."""
-
-    def rule(call: FunctionCall, ranges: Sequence[Range]) -> Range | tuple[Range, ...]:
-        if any(each.void for each in ranges):
-            return void(ranges)
-        each, type = ranges[0], call.args[0].type
-        if each.fails or type is None or not type.textual:
-            return UNKNOWN
-        try:
-            low, high = ends_of(type, each)
-        except OutOfRangeError:
-            return UNKNOWN
-        return part(call, low, high, each.nulls)
-
-    return rule
 
 
 _MOST_CHARACTERS = 1000
@@ -160,20 +144,25 @@ def _blanks(call: FunctionCall) -> str | None:
     return blanks if isinstance(blanks, str) else None
 
 
-def _trim(left: bool, right: bool) -> _Part:
-    def part(call: FunctionCall, low: str, high: str | None, nulls: int) -> Range:
+def _trim(left: bool, right: bool) -> TextPart:
+    def part(call: FunctionCall, each: Range, low: str, high: str | None) -> Range:
         blanks = _blanks(call)
         if blanks is None:
             return UNKNOWN
         if low == high:
             text = low.lstrip(blanks) if left and blanks else low
             text = text.rstrip(blanks) if right and blanks else text
-            return Range(text, text, nulls)
+            return Range(text, text, each.nulls)
         if not blanks.isascii():
             return UNKNOWN  # Spark removes the first byte of such a character, too, if that stands alone
-        if left and any(_may_begin(low, high, blank) for blank in blanks):
-            return Range("", None, nulls)
-        return Range(_least_beginning(low, high, blanks) if right else low, high, nulls)
+        if left:
+            # what follows the blanks that all texts begin with keeps the order of the texts
+            common = "" if high is None else common_beginning(low, high)
+            begun = len(common) - len(common.lstrip(blanks)) if blanks else 0
+            low, high = low[begun:], None if high is None else high[begun:]
+            if any(_may_begin(low, high, blank) for blank in blanks):
+                return Range("", None, each.nulls)
+        return Range(_least_beginning(low, high, blanks) if right else low, high, each.nulls)
 
     return part
 
@@ -184,7 +173,7 @@ def _may_begin(low: str, high: str | None, beginning: str) -> bool:
     return low[:length] <= beginning and (high is None or beginning <= high[:length])
 
 
-def _before_delimiter(call: FunctionCall, low: str, high: str | None, nulls: int) -> Range:
+def _before_delimiter(call: FunctionCall, each: Range, low: str, high: str | None) -> Range:
     delimiter, count = call.constant(1), call.constant(2)
     if not isinstance(delimiter, str) or not isinstance(count, int) or count < 1 or not delimiter:
         return UNKNOWN
@@ -194,11 +183,11 @@ def _before_delimiter(call: FunctionCall, low: str, high: str | None, nulls: int
     items = common.split(delimiter)
     if low == high or (high is not None and len(items) > count):
         text = delimiter.join(items[:count])
-        return Range(text, text, nulls)
-    return Range(_least_beginning(low, high, [delimiter]), high, nulls)
+        return Range(text, text, each.nulls)
+    return Range(_least_beginning(low, high, [delimiter]), high, each.nulls)
 
 
-def _split_part(call: FunctionCall, low: str, high: str | None, nulls: int) -> Range:
+def _split_part(call: FunctionCall, each: Range, low: str, high: str | None) -> Range:
     """Return the range of an item of a text that is split; all texts have the delimiters that they share."""
     delimiter, position = call.constant(1), call.constant(2)
     if not isinstance(delimiter, str) or not delimiter or "\ufffd" in delimiter:
@@ -208,14 +197,14 @@ def _split_part(call: FunctionCall, low: str, high: str | None, nulls: int) -> R
     if not isinstance(position, int) or not 1 <= position <= len(items):
         return UNKNOWN
     if position < len(items) or low == high:
-        return Range(items[position - 1], items[position - 1], nulls)
+        return Range(items[position - 1], items[position - 1], each.nulls)
     before = len(common) - len(items[-1])
     low, high = low[before:], None if high is None else high[before:]
     most = None if high is None else ascii_beginning(high)
     return Range(
         ascii_beginning(_least_beginning(low, high, [delimiter])),
         most if most is None or most == high else after_all(most),
-        nulls,
+        each.nulls,
     )
 
 
@@ -232,8 +221,8 @@ def _position(low: str, high: str | None, nulls: int, of: object) -> Range | tup
     return Range(0, 0, nulls), Range(2, None, nulls)
 
 
-def _instr(call: FunctionCall, low: str, high: str | None, nulls: int) -> Range | tuple[Range, ...]:
-    return _position(low, high, nulls, call.constant(1))
+def _instr(call: FunctionCall, each: Range, low: str, high: str | None) -> Range | tuple[Range, ...]:
+    return _position(low, high, each.nulls, call.constant(1))
 
 
 def _locate(call: FunctionCall, ranges: Sequence[Range]) -> Range | tuple[Range, ...]:
@@ -250,22 +239,22 @@ def listed_items(call: FunctionCall) -> list[str] | None:
     return found.split(",") if isinstance(found, str) else None
 
 
-def _find_in_set(call: FunctionCall, low: str, high: str | None, nulls: int) -> Range:
+def _find_in_set(call: FunctionCall, each: Range, low: str, high: str | None) -> Range:
     items = listed_items(call)
     if items is None:
         return UNKNOWN
     places = [items.index(item) + 1 for item in items if low <= item and (high is None or item <= high)]
     if low == high:
-        return Range(*((places[0], places[0]) if places else (0, 0)), nulls)
-    return Range(0, max(places, default=0), nulls)
+        return Range(*((places[0], places[0]) if places else (0, 0)), each.nulls)
+    return Range(0, max(places, default=0), each.nulls)
 
 
 TRIM, LTRIM, RTRIM = (
-    _of_text(_trim(left, right)) for left, right in ((True, True), (True, False), (False, True))
+    of_text(_trim(left, right)) for left, right in ((True, True), (True, False), (False, True))
 )
-SUBSTRING_INDEX: Rule = _of_text(_before_delimiter)
-SPLIT_PART: Rule = _of_text(_split_part)
-INSTR: Rule = _of_text(_instr)
+SUBSTRING_INDEX: Rule = of_text(_before_delimiter)
+SPLIT_PART: Rule = of_text(_split_part)
+INSTR: Rule = of_text(_instr)
 LOCATE: Rule = _locate
-FIND_IN_SET: Rule = _of_text(_find_in_set)
-EXTRACT_GROUP: Rule = _of_text(_extracted)
+FIND_IN_SET: Rule = of_text(_find_in_set)
+EXTRACT_GROUP: Rule = of_text(_extracted)

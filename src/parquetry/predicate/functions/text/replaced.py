@@ -20,16 +20,9 @@ from parquetry.predicate.functions.text.order import (
     ascii_beginning,
     beginning_range,
     common_beginning,
+    of_text,
 )
-from parquetry.predicate.functions.values import (
-    NO_NULL,
-    UNKNOWN,
-    OutOfRangeError,
-    Range,
-    ends_of,
-    strict,
-    void,
-)
+from parquetry.predicate.functions.values import NO_NULL, UNKNOWN, Range, strict
 from parquetry.predicate.regular_expression import only_text
 from parquetry.types import STRING
 
@@ -56,29 +49,20 @@ def _image(
     if high is None or len(common) == len(high):
         return beginning_range(image, each.nulls)
     unsafe, rest = max(replaced, default=""), ascii_beginning(low[len(common) :])
-    least = image + rest[: next((place for place, one in enumerate(rest) if one <= unsafe), len(rest))]
     following = high[len(common)]
     if not rest or not following.isascii() or any(rest[0] <= one <= following for one in replaced):
-        return Range(least, after_all(image), each.nulls)
+        return Range(image + _not_replaced(rest, unsafe), after_all(image), each.nulls)
+    # the character behind the common beginning is not replaced in any text
+    least = image + rest[0] + _not_replaced(rest[1:], unsafe)
     return Range(least, after_all(image + following), each.nulls)
 
 
-def _of_text(part: Callable[[FunctionCall, Range, str, str | None], Range]) -> Rule:
-    """Return the rule of a function of a text and constants, which is NULL for NULL alone."""
+def _not_replaced(text: str, unsafe: str) -> str:
+    """Return what a text begins with up to a character that is not above the greatest replaced one.
 
-    def rule(call: FunctionCall, ranges: Sequence[Range]) -> Range:
-        if any(each.void for each in ranges):
-            return void(ranges)
-        each, type = ranges[0], call.args[0].type
-        if each.fails or type is None or not type.unpadded:
-            return UNKNOWN
-        try:
-            low, high = ends_of(type, each)
-        except OutOfRangeError:
-            return UNKNOWN
-        return part(call, each, low, high)
-
-    return rule
+    In its place a greater text may have a replaced character, whose image may be less.
+    """
+    return text[: next((place for place, one in enumerate(text) if one <= unsafe), len(text))]
 
 
 def _replace(call: FunctionCall, each: Range, low: str, high: str | None) -> Range:
@@ -135,6 +119,8 @@ def _replace_expression(call: FunctionCall, each: Range, low: str, high: str | N
         return UNKNOWN
     if len(call.args) > 3 and call.constant(3) != 1:
         return UNKNOWN
+    if pattern.startswith("^"):
+        return _replaced_at_start(each, low, high, only_text(pattern[1:]), by)
     literal = only_text(pattern)
     if literal and "$" not in by and "\\" not in by:
         return _replaced(each, low, high, literal, by)
@@ -145,6 +131,22 @@ def _replace_expression(call: FunctionCall, each: Range, low: str, high: str | N
     if low == high:
         return Range(low, low, each.nulls) if first not in low else Range("", None, each.nulls)
     return _image(each, low, high, lambda common: None if first in common else common, first)
+
+
+def _replaced_at_start(each: Range, low: str, high: str | None, literal: str | None, by: str) -> Range:
+    """Return the range of texts whose beginning is replaced, if it is a literal one."""
+    if not literal or "$" in by or "\\" in by:
+        return UNKNOWN
+
+    def changed(common: str) -> str | None:
+        if common.startswith(literal):
+            return by + common[len(literal) :]
+        return None if low != high and literal.startswith(common) else common
+
+    if low == high:
+        image = changed(low)
+        return Range(image, image, each.nulls)
+    return _image(each, low, high, changed, ())
 
 
 _MOST_PADDING = 10_000
@@ -220,9 +222,9 @@ def _beginning_of(arguments: Sequence[Expression], known: Sequence[Range], call:
     return Range(low, after_all(common_beginning(low, high)), strict(known))
 
 
-REPLACE: Rule = _of_text(_replace)
-TRANSLATE: Rule = _of_text(_translate)
-REPLACE_EXPRESSION: Rule = _of_text(_replace_expression)
-PAD_LEFT: Rule = _of_text(_pad_left)
-PAD_RIGHT: Rule = _of_text(_pad_right)
+REPLACE: Rule = of_text(_replace, padded=False)
+TRANSLATE: Rule = of_text(_translate, padded=False)
+REPLACE_EXPRESSION: Rule = of_text(_replace_expression, padded=False)
+PAD_LEFT: Rule = of_text(_pad_left, padded=False)
+PAD_RIGHT: Rule = of_text(_pad_right, padded=False)
 CONCAT_WITH: Rule = _concat_with

@@ -10,10 +10,10 @@ For MIN and MAX alone, a file is not read either if its bounds show that it has 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from parquetry.data_files import Flags
 from parquetry.metastore import FileBlock

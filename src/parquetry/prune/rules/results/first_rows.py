@@ -12,9 +12,9 @@ rows are certain to be of Monday or later, so a file whose greatest `ts` is Sund
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from parquetry.data_files import Flags
 from parquetry.metastore import FileBlock

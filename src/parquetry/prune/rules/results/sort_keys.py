@@ -38,8 +38,7 @@ from parquetry.types import STRING, ColumnType
 
 def spark_columns(metadata: TableMetadata) -> SparkColumns:
     """Return the types of a table's columns, for conditions and keys that Spark evaluates on its rows."""
-    types = {column.name: column.column_type for column in (*metadata.fields, *metadata.columns)}
-    return SparkColumns(types, metadata.partition_by)
+    return SparkColumns(metadata.types, metadata.partition_by)
 
 
 def sort_expression(metadata: TableMetadata, key: SortKey) -> Expression | None:

@@ -21,8 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from parquetry.data_files.records import NO_CELL, ColumnStatistics, FileRecord
-from parquetry.data_files.statistics_batch import (
+from parquetry.data_files.many_files.statistics_batch import (
     UNKNOWN,
     Bound,
     Flags,
@@ -33,6 +32,7 @@ from parquetry.data_files.statistics_batch import (
     numbers,
     optional,
 )
+from parquetry.data_files.records import NO_CELL, ColumnStatistics, FileRecord
 
 __all__ = [
     "UNKNOWN",

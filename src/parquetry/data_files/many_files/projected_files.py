@@ -22,9 +22,15 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.data_files.file_batch import FileColumns, RecordedFiles
+from parquetry.data_files.many_files.file_batch import FileColumns, RecordedFiles
+from parquetry.data_files.many_files.statistics_batch import (
+    Flags,
+    Indices,
+    Numbers,
+    StatisticsColumn,
+    numbers,
+)
 from parquetry.data_files.nested_fields import with_owners
-from parquetry.data_files.statistics_batch import Flags, Indices, Numbers, StatisticsColumn, numbers
 
 MAX_FILES_AS_RECORDS = 256
 """Up to this many files stay records: a projection of so few saves no memory worth its time."""
