@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from parquetry.errors import ParquetryError
 from parquetry.hive.calls.registry import Arguments, answers
+from parquetry.hive.expressions.conditions import PartitionExpression
 from parquetry.hive.failures import HiveFailure, no_such_object
 from parquetry.hive.names import values_from_name
 from parquetry.hive.partition_expressions import read_expression
 from parquetry.hive.records.partitions import partition_names
 from parquetry.hive.warehouse import LOG, HiveWarehouse, SelectedPartitions, log_selection
-from parquetry.hive.wire.encoding import Encoded, Stream
+from parquetry.hive.wire.encoding import Encoded, Later, Stream
 from parquetry.locations import DEFAULT_PARTITION, stored_value
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
 from parquetry.predicate import FALSE, Filter, IsNull, Predicate, all_of, equal
@@ -126,39 +128,77 @@ def partitions_with_specs(warehouse: HiveWarehouse, arguments: Arguments) -> dic
 # --- expressions
 
 
-def _by_expression(warehouse: HiveWarehouse, request: Arguments) -> tuple[SelectedPartitions, bool]:
-    """Return the partitions of an expression, and whether some of them may not match."""
+@dataclass(slots=True)
+class _Chosen:
+    """The partitions of an expression.
+
+    Attributes:
+        selection: the partitions.
+        unknown: whether some of them may not match; it is known once they are read.
+    """
+
+    selection: SelectedPartitions
+    unknown: bool
+
+    def test(self, read: PartitionExpression, limit: int | None) -> None:
+        """Leave out the partitions that an expression does not select, as each one's values say."""
+        self.unknown = False
+        self.selection.partitions = self._tested(self.selection.partitions, read, limit)
+
+    def _tested(
+        self, partitions: Iterator[PartitionSnapshot], read: PartitionExpression, limit: int | None
+    ) -> Iterator[PartitionSnapshot]:
+        names = [column.name for column in self.selection.snapshot.metadata.partition_columns]
+        count = 0
+        for partition in partitions:
+            truths = read.truths(dict(zip(names, partition.values, strict=True)))
+            if True in truths:
+                if limit is not None and 0 <= limit <= count:
+                    return
+                count += 1
+                self.unknown = self.unknown or len(truths) > 1
+                yield partition
+
+
+def _by_expression(warehouse: HiveWarehouse, request: Arguments) -> _Chosen:
     names = request.get("dbName"), request.get("tblName")
     snapshot = warehouse.table(*names)
-    expression = request.get("expr") or b""
+    expression, limit = request.get("expr") or b"", request.get("maxParts")
     read = read_expression(snapshot, expression, request.get("defaultPartitionName") or DEFAULT_PARTITION)
     if read is None:
         LOG.info("%s: an expression of %d bytes is not read: all partitions", snapshot.label, len(expression))
-        return warehouse.select(*names, limit=request.get("maxParts")), True
-    selection = warehouse.select(*names, read.filter, request.get("maxParts"))
-    selection.condition = shorten(read.text)
-    return selection, not read.exact
+        return _Chosen(warehouse.select(*names, limit=limit), True)
+    chosen = _Chosen(warehouse.select(*names, read.filter, None if read.is_tested else limit), not read.exact)
+    chosen.selection.condition = shorten(read.text)
+    if read.is_tested:
+        chosen.test(read, limit)
+    return chosen
 
 
 @answers("get_partitions_by_expr")
 def partitions_by_expr(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
     """Return the partitions of an expression, or all, and say so."""
-    selection, unknown = _by_expression(warehouse, arguments["req"] or {})
-    return {"partitions": _records(warehouse, selection), "hasUnknownPartitions": unknown}
+    chosen = _by_expression(warehouse, arguments["req"] or {})
+    return {
+        "partitions": _records(warehouse, chosen.selection),
+        "hasUnknownPartitions": Later(lambda: chosen.unknown),
+    }
 
 
 @answers("get_partitions_spec_by_expr")
 def partitions_spec_by_expr(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
     """Return the partitions of an expression, or all, as one specification."""
-    selection, unknown = _by_expression(warehouse, arguments["req"] or {})
-    return {"partitionsSpec": _specification(warehouse, selection), "hasUnknownPartitions": unknown}
+    chosen = _by_expression(warehouse, arguments["req"] or {})
+    return {
+        "partitionsSpec": _specification(warehouse, chosen.selection),
+        "hasUnknownPartitions": Later(lambda: chosen.unknown),
+    }
 
 
 @answers("get_partition_names_req")
 def partition_names_req(warehouse: HiveWarehouse, arguments: Arguments) -> Stream:
     """Return the names of the partitions of an expression, or of all."""
-    selection, _ = _by_expression(warehouse, arguments["req"] or {})
-    return _names(selection)
+    return _names(_by_expression(warehouse, arguments["req"] or {}).selection)
 
 
 # --- names

@@ -17,6 +17,7 @@ from parquetry.hive.expressions.constants import ConstantValue, constant_value, 
 from parquetry.hive.expressions.objects import Boxed
 from parquetry.hive.expressions.operands import Operand, find_column, read_operand
 from parquetry.hive.expressions.stream import UnreadExpressionError
+from parquetry.hive.expressions.texts import TextComparison, Truths, possible_truths
 from parquetry.hive.expressions.tree import (
     MAX_NODES,
     CallNode,
@@ -46,7 +47,7 @@ from parquetry.predicate import (
     opaque_parts,
     parts_of,
 )
-from parquetry.types import BOOLEAN, STRING, ColumnType, parse_type
+from parquetry.types import BOOLEAN, STRING, ColumnType, Value, parse_type
 
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _BIGINT, _DOUBLE = ColumnType("bigint"), ColumnType("double")
@@ -76,6 +77,15 @@ class PartitionExpression:
     filter: Filter
     exact: bool
     text: str
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether partitions are to be tested one by one, with `possible_truths`, beside the filter."""
+        return any(isinstance(part, TextComparison) for part in opaque_parts(self.filter.node))
+
+    def truths(self, row: Mapping[str, Value]) -> Truths:
+        """Return which truths the expression may have for a partition, by its values."""
+        return possible_truths(self.filter.node, row)
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -191,7 +201,10 @@ class _Conditions:
         )
 
     def _is_null(self, call: CallNode) -> Predicate:
-        return IsNull(read_operand(call.args[0], self.columns).name)
+        found = read_operand(call.args[0], self.columns)
+        if found.parsed:
+            raise UnreadExpressionError("texts that are no numbers are NULL")
+        return IsNull(found.name)
 
     def _is_not_null(self, call: CallNode) -> Predicate:
         return Not(self._is_null(call))

@@ -94,3 +94,19 @@ def test_conditions() -> None:
                 versions[line].append(each.hive[0])
     lines = [f"{''.join(found)} | {text} ⇒ {answer}\n" for (text, answer), found in versions.items()]
     check_golden(GOLDENS / "hive-expressions.txt", "".join(lines))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_partitions_are_tested_as_hive_tests_them(version: str) -> None:
+    """Where texts are compared as numbers or dates, each partition has the truth that Hive finds."""
+    tested = [
+        each
+        for each in recorded()
+        if each.hive == version and each.text not in UNREAD and read(each).is_tested
+    ]
+    assert len(tested) > 20
+    for each in tested:
+        condition = read(each)
+        for truth, values in zip(each.truths, partition_values(), strict=True):
+            truths = condition.truths(values)
+            assert len(truths) > 1 or (True in truths) == (truth == "T"), (each.id, values)
