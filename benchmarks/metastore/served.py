@@ -11,12 +11,13 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -78,12 +79,18 @@ class _Server:
         port: on 127.0.0.1.
         process: the server's.
         client: Thrift's.
+        database: the process of the database below it, or None.
     """
 
     name: str
     port: int
     process: psutil.Process
     client: Any
+    database: psutil.Process | None = None
+
+    def processes(self) -> list[psutil.Process]:
+        """Return the server's processes, and those of its database."""
+        return [self.process, *(self.database.children() if self.database else ())]
 
     def filter(self, text: str) -> int:
         """Return how many partitions a filter selects; all are fetched."""
@@ -185,7 +192,13 @@ def _few(result: Result, servers: tuple[_Server, ...], grid: Grid) -> None:
         for _ in range(_WARM_UP):
             variants[hive.name]()
             variants[ours.name]()
-        timing = take_turns(f"served: {name}, of {grid.partitions:,}", variants, _ROUNDS, calls=_CALLS)
+        timing = take_turns(
+            f"served: {name}, of {grid.partitions:,}",
+            variants,
+            _ROUNDS,
+            calls=_CALLS,
+            processor=partial(_processor_seconds, servers),
+        )
         result.timings.append(timing)
         _compare(result, timing, hive, ours, _FEW_TARGET)
 
@@ -198,7 +211,13 @@ def _many(result: Result, servers: tuple[_Server, ...]) -> None:
         (f"{_MANY:,} names", _Server.many_names, _MANY_TARGET),
     ):
         variants: dict[str, Callable[[], object]] = {each.name: partial(call, each) for each in servers}
-        timing = take_turns(f"served: {name}", variants, _ROUNDS_OF_MANY, warmups=3)
+        timing = take_turns(
+            f"served: {name}",
+            variants,
+            _ROUNDS_OF_MANY,
+            warmups=3,
+            processor=partial(_processor_seconds, servers),
+        )
         result.timings.append(timing)
         _compare(result, timing, hive, ours, target)
 
@@ -207,10 +226,18 @@ def _compare(result: Result, timing: Any, hive: _Server, ours: _Server, target: 
     for each in (hive, ours):
         what = f"{timing.job}: {each.name}"
         result.findings.append(BenchmarkFinding(what, 1000 * timing.median(each.name), None, "ms"))
+        processor = 1000 * statistics.median(timing.processor[each.name])
+        result.findings.append(BenchmarkFinding(f"{what}, the servers' processor", processor, None, "ms"))
     ratio = timing.ratio(hive.name, ours.name)
     result.findings.append(
         BenchmarkFinding(f"{timing.job}: {hive.name} / {ours.name}", ratio, target, at_least=True)
     )
+
+
+def _processor_seconds(servers: tuple[_Server, ...]) -> float:
+    """Return the processor's time of the servers and of the databases below them, until now."""
+    times = [process.cpu_times() for each in servers for process in each.processes()]
+    return sum(float(each.user + each.system) for each in times)
 
 
 # --- the servers
@@ -248,7 +275,8 @@ def _hive(server: PostgreSQLServer, folder: Path, home: Path, grid: Grid) -> Ite
             for sql in copying_statements(backend, listed, place, write_ids=True):
                 connection.execute(sql.encode())
             connection.execute("VACUUM ANALYZE")
-        yield running
+        postmaster = int((server.folder / "data" / "postmaster.pid").read_text().split()[0])
+        yield replace(running, database=psutil.Process(postmaster))
 
 
 @contextlib.contextmanager

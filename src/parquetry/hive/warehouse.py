@@ -18,7 +18,7 @@ from parquetry.hive.failures import HiveFailure, no_such_object
 from parquetry.hive.filters import read_filter
 from parquetry.hive.mirror import InPlace, Mirror
 from parquetry.hive.names import database_name, table_and_version
-from parquetry.hive.records.partitions import Folders, PartitionRecords
+from parquetry.hive.records.partitions import Folders, PartitionRecords, RememberedNames
 from parquetry.hive.records.tables import (
     TableRecord,
     require_files,
@@ -97,6 +97,7 @@ class HiveWarehouse:
         self._opened, self.choices = opened, choices
         self.folders = choices.folders(opened.metastore.warehouse)
         self._records = PartitionRecords(self.folders, choices.spark_alone)
+        self.known_names = RememberedNames()
         self._tables: dict[tuple[object, ...], TableRecord] = {}
         self._seen: tuple[Metastore, bytes] | None = None
         self.changes = TableChanges()
@@ -109,6 +110,7 @@ class HiveWarehouse:
         if self._seen is None or current[0] is not self._seen[0] or current[1] != self._seen[1]:
             self.folders.forget()
             self._records.forget()
+            self.known_names.forget()
             self._tables.clear()
             self._seen = current
         return current[0]

@@ -239,6 +239,9 @@ def _list_writer(type: Container) -> _Write:
     write, code = writer(type.element), code_of(type.element)
 
     def write_list(value: Any, answer: Reply) -> None:
+        if value.__class__ is Encoded:
+            answer += value
+            return
         answer.append(code)
         if isinstance(value, Stream):
             answer.stream(value.elements, write)
