@@ -219,7 +219,8 @@ def _with_values(snapshot: TableSnapshot, texts: Sequence[str]) -> PartitionSnap
     return snapshot.partition(values)
 
 
-def _with_name(snapshot: TableSnapshot, name: str) -> PartitionSnapshot | None:
+def partition_with_name(snapshot: TableSnapshot, name: str) -> PartitionSnapshot | None:
+    """Return the partition of a name such as `day=2026-11-27/hour=7`, or None."""
     values = dict(values_from_name(name))
     columns = column_names(snapshot)
     return (
@@ -234,7 +235,7 @@ def _by_names(
     snapshot = selection.snapshot
     selection.condition = "partitions by their names"
     selection.partitions = (
-        partition for each in names if (partition := _with_name(snapshot, each)) is not None
+        partition for each in names if (partition := partition_with_name(snapshot, each)) is not None
     )
     return _records(warehouse, selection)
 
@@ -257,7 +258,9 @@ def by_names_req(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, An
 def by_name(warehouse: HiveWarehouse, arguments: Arguments) -> Encoded:
     """Return a partition by its name."""
     name = arguments["part_name"] or ""
-    return warehouse.find(arguments["db_name"], arguments["tbl_name"], lambda table: _with_name(table, name))
+    return warehouse.find(
+        arguments["db_name"], arguments["tbl_name"], lambda table: partition_with_name(table, name)
+    )
 
 
 @answers("get_partition", "get_partition_with_auth")
