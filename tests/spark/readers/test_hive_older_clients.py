@@ -16,6 +16,8 @@ from tests.support.other_sparks.installed import installed_pyspark
 from tests.support.processes import ROOT, run
 
 VERSIONS = ("3.5.7",)
+FAILURES = {**REFUSED, "changed": "Parquet column cannot be converted"}
+"""Tables that are not read. Spark 3.5 reads no files with INT as BIGINT."""
 
 
 @pytest.mark.exhaustive("test_hive_clients has the same client of Hive, in the newest Spark")
@@ -31,8 +33,8 @@ def test_an_older_pyspark(tmp_path: Path, version: str) -> None:
     read = results["others"][pyspark]
     assert read["version"] == version
     for name, (ours, _) in results["tables"].items():
-        if name in REFUSED:
-            assert REFUSED[name] in read["tables"][name]
+        if name in FAILURES:
+            assert FAILURES[name] in read["tables"][name]
         else:
             assert read["tables"][name] == ours, name
     assert read["filters"] == results["filters"]["ours"]

@@ -177,7 +177,8 @@ class Clients:
             "port": port,
             "work": str(self._work),
             "tables": [row.tableName for row in self.spark.sql("SHOW TABLES IN lake.h").collect()],
-            "filters": [("days", each) for each in _filters(_DAYS)] + [("odd", each) for each in _filters(_ODD)],
+            "filters": [("days", each) for each in _filters(_DAYS)]
+            + [("odd", each) for each in _filters(_ODD)],
             "join": "SELECT count(*) FROM h.b1 x JOIN h.b2 y ON x.id = y.id",
             "attacks": [attack.format(c="h", folder=load) for attack in ATTACKS],
         }

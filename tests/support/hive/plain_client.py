@@ -16,6 +16,9 @@ from pyspark.sql import SparkSession
 RESULT = "RESULT"
 """The beginning of the line with the results."""
 
+_ERROR_CHARACTERS = 20_000
+"""Of an error of Spark 3.5, the cause comes behind the calls that led to it."""
+
 
 def session(port: int, work: str) -> SparkSession:
     """Start a session whose metastore is a served warehouse."""
@@ -36,16 +39,20 @@ def session(port: int, work: str) -> SparkSession:
 
 
 def rows(spark: SparkSession, sql: str) -> list[str]:
-    """Run SQL and return its rows as texts, sorted."""
-    return sorted(str(tuple(row)) for row in spark.sql(sql).collect())
+    """Run SQL and return its rows as texts, sorted. Spark before 4.1 has binary values as `bytearray`."""
+    found = (
+        [bytes(each) if isinstance(each, bytearray) else each for each in row]
+        for row in spark.sql(sql).collect()
+    )
+    return sorted(str(tuple(row)) for row in found)
 
 
 def error(act: Callable[[], Any]) -> str:
-    """Return the first line of the error of an action, or an empty text."""
+    """Return the beginning of the error of an action, or an empty text."""
     try:
         act()
     except Exception as failure:  # noqa: BLE001 - any error is an answer
-        return str(failure).splitlines()[0]
+        return str(failure)[:_ERROR_CHARACTERS]
     return ""
 
 

@@ -170,7 +170,7 @@ def select_by_expression(warehouse: HiveWarehouse, request: Arguments) -> Chosen
     chosen = ChosenPartitions(
         warehouse.select(*names, read.filter, None if read.is_tested else limit), not read.exact
     )
-    chosen.selection.condition = shorten(read.text)
+    chosen.selection.condition = shorten("; ".join((read.text, *read.reasons)))
     if read.is_tested:
         chosen.test(read, limit)
     return chosen

@@ -44,8 +44,50 @@ _EQUALITIES = ("=", "!=", "<=>")
 _BIGINT, _DOUBLE = ColumnType("bigint"), ColumnType("double")
 _DATE = ColumnType("date")
 _CLOCK = ColumnType("timestamp_ntz")
+_MOST_DIGITS = 38
+"""Digits of a decimal."""
 _EXACT_DIGITS = 15
 """Digits of decimals that are different doubles, each with a text of its own."""
+
+
+def compared_type(left: ColumnType, right: ColumnType) -> ColumnType | None:
+    """Return the type that Hive converts both sides of a comparison to, or None if it converts neither.
+
+    >>> print(compared_type(STRING, ColumnType("int")), compared_type(ColumnType("date"), STRING))
+    double date
+
+    Raises:
+        UnreadExpressionError: it is not certain.
+    """
+    names = {left.name, right.name}
+    if len(names) == 1 or "void" in names:
+        return None
+    if left.textual and right.textual:
+        return STRING
+    if left.integral and right.integral:
+        return _BIGINT
+    exact = all(each.integral or each.name == "decimal" for each in (left, right))
+    if exact:
+        return _common_decimal(left, right)
+    numbers = all(each.integral or each.floating or each.name == "decimal" for each in (left, right))
+    if numbers:
+        return _DOUBLE if "double" in names else ColumnType("float")
+    if names in ({"date", "string"}, {"timestamp", "string"}, {"timestamp", "date"}):
+        return ColumnType("timestamp" if "timestamp" in names else "date")
+    if "string" in names and any(each.integral or each.name == "decimal" for each in (left, right)):
+        return _DOUBLE
+    raise UnreadExpressionError(f"{left} and {right} are compared without a conversion")
+
+
+def _common_decimal(left: ColumnType, right: ColumnType) -> ColumnType:
+    sides = [
+        (each.facts.digits, 0) if each.integral else (each.precision - each.scale, each.scale)
+        for each in (left, right)
+    ]
+    whole, scale = max(side[0] for side in sides), max(side[1] for side in sides)
+    if whole + scale > _MOST_DIGITS:
+        raise UnreadExpressionError(f"{left} and {right} are rounded to a common type")
+    return ColumnType("decimal", whole + scale, scale)
 
 
 def compare(

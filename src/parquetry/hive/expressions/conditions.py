@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from parquetry.errors import ParquetryError
-from parquetry.hive.expressions.comparisons import OPERATORS, compare, equals_default_partition
+from parquetry.hive.expressions.comparisons import OPERATORS, compare, compared_type, equals_default_partition
 from parquetry.hive.expressions.constants import ConstantValue, constant_value, untyped_constant
 from parquetry.hive.expressions.objects import Boxed
 from parquetry.hive.expressions.operands import Operand, find_column, read_operand
@@ -233,7 +233,7 @@ class _Conditions:
             if op not in ("=", "!=", "<=>") or not isinstance(left, ColumnNode):
                 raise UnreadExpressionError("a comparison with the name of partitions of NULL")
             return self._default_partition(op, found, call)
-        return compare(op, found, value, _converted(call, 0), self.zone)
+        return compare(op, found, value, _converted(call, 0, *call.args), self.zone)
 
     def _default_partition(self, op: str, found: Operand, call: CallNode) -> Predicate:
         """Compare a column with the name of partitions of NULL: since Hive 3, it means NULL."""
@@ -296,7 +296,7 @@ class _Conditions:
         if any(each.value is None or equals_default_partition(each, self.default_partition) for each in ends):
             raise UnreadExpressionError("BETWEEN with NULL")
         within = all_of(
-            compare(op, found, each, _converted(call, place), self.zone)
+            compare(op, found, each, _converted(call, place, middle, call.args[2 + place]), self.zone)
             for place, (op, each) in enumerate(zip((">=", "<="), ends, strict=True))
         )
         match inverted.value:
@@ -355,12 +355,16 @@ def _like_pattern(pattern: str) -> str:
     )
 
 
-def _converted(call: CallNode, place: int) -> ColumnType | None:
-    """Return the common type of a comparison, or None if Hive converts neither side."""
+def _converted(call: CallNode, place: int, left: ExpressionNode, right: ExpressionNode) -> ColumnType | None:
+    """Return the common type of a comparison, or None if Hive converts neither side.
+
+    Hive's planner sends copies of its functions, which do not say their common type. Hive finds it again from
+    the types of both sides before it evaluates them.
+    """
     if place >= len(call.compared):
         raise UnreadExpressionError(f"{call.function} is no comparison")
     name = call.compared[place]
-    return parse_type(name) if name else None
+    return parse_type(name) if name else compared_type(parse_type(left.type), parse_type(right.type))
 
 
 def _common_type(found: Operand, value: ConstantValue) -> ColumnType | None:
