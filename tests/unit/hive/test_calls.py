@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import inspect
+import json
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hive_metastore import ThriftHiveMetastore, ttypes
+from thrift.protocol.TJSONProtocol import TJSONProtocol
 from thrift.Thrift import TException
+from thrift.transport.TTransport import TMemoryBuffer
 
 from parquetry.data_files import PHYSICAL_NAME, TableColumn
 from parquetry.hive.calls.registry import answered_calls
@@ -245,6 +248,33 @@ def test_a_commit_is_visible_to_the_next_call(hms: Any, lake: PythonLake) -> Non
     assert hms.get_table(DB, old).tableName == old
     with pytest.raises(ttypes.NoSuchObjectException, match="has no version 99"):
         hms.get_table(DB, f"{T}@v99")
+
+
+def test_notifications_have_tables(hms: Any, lake: PythonLake) -> None:
+    """A change has the table's record, as clients read it: the columns now, and no folder that can be written."""
+    first = hms.get_current_notificationEventId().eventId
+    lake.alter("t", comment="changed")
+    lake.create("new", {"a": "long"})
+    lake.metastore.drop_table("default", "e")
+    found = {}
+    for event in hms.get_next_notification(ttypes.NotificationEventRequest(first)).events:
+        message = json.loads(event.message)
+        for field in ("tableObjJson", "tableObjBeforeJson", "tableObjAfterJson"):
+            if field in message:
+                table = ttypes.Table()
+                table.read(TJSONProtocol(TMemoryBuffer(message[field].encode())))
+                found[event.eventType, event.tableName, field] = table
+    assert sorted(found) == [
+        ("ALTER_TABLE", "t", "tableObjAfterJson"),
+        ("ALTER_TABLE", "t", "tableObjBeforeJson"),
+        ("CREATE_TABLE", "new", "tableObjJson"),
+        ("DROP_TABLE", "e", "tableObjJson"),
+    ]
+    after = found["ALTER_TABLE", "t", "tableObjAfterJson"]
+    assert [each.name for each in after.partitionKeys] == ["p", "s"]
+    assert after.parameters["comment"] == "changed"
+    assert after.sd.location.endswith("/read-the-partitions")
+    assert found["DROP_TABLE", "e", "tableObjJson"].tableName == "e"
 
 
 def test_notifications_follow_commits(hms: Any, lake: PythonLake) -> None:
