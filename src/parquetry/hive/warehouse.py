@@ -29,11 +29,15 @@ from parquetry.hive.records.tables import (
 from parquetry.hive.wire.encoding import Encoded
 from parquetry.metastore import Examined, Metastore, PartitionSnapshot, TableSnapshot, cheapest_plan
 from parquetry.predicate import Filter
+from parquetry.scan import ScanPlan
 from parquetry.serving import OpenedMetastore
 from parquetry.texts import shorten
 
 LOG = logging.getLogger("parquetry.hive")
 _MAX_CACHED_TABLES = 1024
+_MAX_CACHED_PLANS = 1024
+_MAX_CACHED_FILTER_CHARACTERS = 2_000
+"""Length of a filter whose plan is remembered. Longer ones have lists of values, and plans with as many ranges."""
 _WAREHOUSE_CHARACTERS = 16
 """Characters of a warehouse's folder in a mirror. Several warehouses may have one mirror."""
 
@@ -98,6 +102,7 @@ class HiveWarehouse:
         self.folders = choices.folders(opened.metastore.warehouse)
         self._records = PartitionRecords(self.folders, choices.spark_alone)
         self.known_names = RememberedNames()
+        self._plans: dict[tuple[object, ...], ScanPlan] = {}
         self._tables: dict[tuple[object, ...], TableRecord] = {}
         self._seen: tuple[Metastore, bytes] | None = None
         self.changes = TableChanges()
@@ -112,6 +117,7 @@ class HiveWarehouse:
             self._records.forget()
             self.known_names.forget()
             self._tables.clear()
+            self._plans.clear()
             self._seen = current
         return current[0]
 
@@ -221,22 +227,35 @@ class HiveWarehouse:
         snapshot, label = self._served(database, name)
         most = None if limit is None or limit < 0 else limit
         selection = SelectedPartitions(snapshot, label, iter(()), shorten(str(condition)))
-        if isinstance(condition, str) and not condition.strip():
-            plan = None
-        else:
-            try:
-                where = condition if isinstance(condition, Filter) else read_filter(snapshot, condition)
-            except FilterError as error:
-                raise HiveFailure(
-                    f"Filter {shorten(str(condition))!r} on {snapshot.label} cannot be read: {error}"
-                ) from None
-            plan = cheapest_plan(snapshot, where, selection.examined)
+        plan = self._plan(snapshot, condition, selection.examined)
         selection.partitions = snapshot.partitions(plan, most, selection.examined)
         if LOG.isEnabledFor(logging.DEBUG) and plan is not None:
             from parquetry.scan.plan_text import plan_text
 
             LOG.debug("%s: %s\n%s", snapshot.label, condition, plan_text(plan, snapshot.key_schema))
         return selection
+
+    def _plan(self, snapshot: TableSnapshot, condition: str | Filter, examined: Examined) -> ScanPlan | None:
+        """Return the plan of a condition, or None for all partitions. A version's plans are remembered."""
+        if isinstance(condition, Filter):
+            return cheapest_plan(snapshot, condition, examined)
+        if not condition.strip():
+            return None
+        key = (*snapshot.identity, condition)
+        plan = self._plans.get(key)
+        if plan is None:
+            try:
+                where = read_filter(snapshot, condition)
+            except FilterError as error:
+                raise HiveFailure(
+                    f"Filter {shorten(condition)!r} on {snapshot.label} cannot be read: {error}"
+                ) from None
+            plan = cheapest_plan(snapshot, where, examined)
+            if len(condition) <= _MAX_CACHED_FILTER_CHARACTERS:
+                if len(self._plans) >= _MAX_CACHED_PLANS:
+                    self._plans.clear()
+                self._plans[key] = plan
+        return plan
 
     def records(self, selection: SelectedPartitions) -> Iterator[Encoded]:
         """Yield the records of selected partitions.
