@@ -21,9 +21,9 @@ from typing import TypeAlias
 
 from parquetry.hive.expressions.constants import date_from_text
 from parquetry.hive.expressions.stream import UnreadExpressionError
-from parquetry.predicate import And, Not, Opaque, Or, Predicate
-from parquetry.predicate.evaluate import compare, evaluate
-from parquetry.types import Value
+from parquetry.predicate import And, Compare, Not, Opaque, Or, Predicate
+from parquetry.predicate.evaluate import evaluate
+from parquetry.types import STRING, ColumnType, Value
 
 Truths: TypeAlias = frozenset[bool | None]
 """The truths that a condition may have for a partition: one, if it is certain."""
@@ -35,6 +35,7 @@ _MAYBE = re.compile(
 )
 """What Java reads as a number, and more."""
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+_TYPES = {"number": ColumnType("double"), "date": ColumnType("date"), "text": STRING}
 _LAST_PLAIN_CHARACTER = "\uffff"
 
 
@@ -58,14 +59,18 @@ class TextComparison(Opaque):
         """Return which truths the comparison may have for a partition."""
         text = row[self.columns[0]]
         if text is None:
-            return frozenset((compare(self.op, None, self.value),))
+            return frozenset((self._compared(None),))
         if not isinstance(text, str) or (self.beginning and max(text, default="") > _LAST_PLAIN_CHARACTER):
             return _ANY
         seen = text[: self.beginning] if self.beginning else text
         try:
-            return frozenset((compare(self.op, self._read(seen), self.value),))
+            return frozenset((self._compared(self._read(seen)),))
         except UnreadExpressionError:
             return _ANY
+
+    def _compared(self, value: Value) -> bool | None:
+        (name,) = self.columns
+        return evaluate(Compare(self.op, name, self.value, _TYPES[self.kind]), {name: value})
 
     def _read(self, text: str) -> Value:
         if self.kind == "text":
