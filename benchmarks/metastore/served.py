@@ -89,7 +89,7 @@ class _Server:
     database: psutil.Process | None = None
 
     def processes(self) -> list[psutil.Process]:
-        """Return the server's processes, and those of its database."""
+        """Return the server's process, and its database's processes."""
         return [self.process, *(self.database.children() if self.database else ())]
 
     def filter(self, text: str) -> int:

@@ -37,7 +37,7 @@ LOG = logging.getLogger("parquetry.hive")
 _MAX_CACHED_TABLES = 1024
 _MAX_CACHED_PLANS = 1024
 _MAX_CACHED_FILTER_CHARACTERS = 2_000
-"""Length of a filter whose plan is remembered. Longer ones have lists of values, and plans with as many ranges."""
+"""Length of a filter whose plan is remembered. Longer ones have lists of values, and plans of many ranges."""
 _WAREHOUSE_CHARACTERS = 16
 """Characters of a warehouse's folder in a mirror. Several warehouses may have one mirror."""
 

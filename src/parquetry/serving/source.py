@@ -11,7 +11,7 @@ from parquetry.locations import ArrowFileSystems, set_file_systems, use_file_sys
 from parquetry.metastore import Metastore, open_metastore
 
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
-"""New objects after which Python looks for garbage. An answer of some thousand files or partitions has as many."""
+"""New objects after which Python looks for garbage. An answer of a few thousand files has as many."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ FAILURES = {**REFUSED, "changed": "Parquet column cannot be converted"}
 @pytest.mark.exhaustive("test_hive_clients has the same client of Hive, in the newest Spark")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_older_pyspark(tmp_path: Path, version: str) -> None:
-    """It reads the same rows from all tables and by all filters, joins in buckets, and loses no row of ours."""
+    """It reads our rows from all tables and by all filters, joins in buckets, and loses no row of ours."""
     pyspark = str(installed_pyspark(version))
     command = [sys.executable, metastore_clients.__file__, str(tmp_path), pyspark]
     printed = run(command, tmp_path, PYTHONPATH=f"{ROOT / 'src'}:{ROOT}")

@@ -30,14 +30,14 @@ CONDITIONS: dict[str, tuple[bool, Callable[[str, int, str], bool]]] = {
     "upper(s) = 'X'": (True, lambda d, i, s: True),
     "upper(s) = 'X' and i = 1": (True, lambda d, i, s: i == 1),
 }
-"""Conditions, each with whether it is left to Hive to test the rows, and with the partitions that are kept."""
+"""Conditions, each with whether Hive has to test the rows, and with the partitions that are kept."""
 OPENED = ("lang", "net", "util", "text", "time", "math", "util.concurrent.atomic")
 
 
 @pytest.mark.exhaustive("test_partition_expressions has the expressions that the planner sends")
 @pytest.mark.parametrize("version", ["4.0.1", "4.1.0"])
 def test_hives_planner(tmp_path: Path, version: str) -> None:
-    """The planner keeps the partitions that satisfy a condition, and the metastore has chosen them by keys."""
+    """The planner keeps the partitions that satisfy a condition, and the metastore has chosen them."""
     lake = PythonLake(tmp_path / "lake")
     lake.create("t", {"d": "date", "i": "integer", "s": "string", "v": "long"}, ["d", "i", "s"])
     for name in NAMES:

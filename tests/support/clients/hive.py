@@ -35,7 +35,7 @@ def serving(metastore: ServedMetastore) -> Iterator[int]:
     """Serve what was described within a block; yield the port."""
     metastore.location()
     listening = listen("127.0.0.1", 0)
-    with use_file_systems(current_file_systems()):  # those of the server replace them
+    with use_file_systems(current_file_systems()):  # the server replaces them
         listener = metastore.open(listening)
     thread = threading.Thread(target=listener.serve, daemon=True)
     thread.start()

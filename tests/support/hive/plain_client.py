@@ -17,7 +17,7 @@ RESULT = "RESULT"
 """The beginning of the line with the results."""
 
 _ERROR_CHARACTERS = 20_000
-"""Of an error of Spark 3.5, the cause comes behind the calls that led to it."""
+"""Length of an error. Spark 3.5 writes the cause behind the calls that led to it."""
 
 
 def session(port: int, work: str) -> SparkSession:

@@ -40,7 +40,7 @@ class Storage(NamedTuple):
     store: str
 
     def options(self, secret: str = s3.SECRET_KEY) -> dict[str, str] | None:
-        """Return the options by which PyArrow reaches it; HDFS and local disks need none."""
+        """Return PyArrow's options for this storage; HDFS and local disks need none."""
         if not self.base.startswith("s3a:"):
             return None
         return {

@@ -251,7 +251,7 @@ def test_a_commit_is_visible_to_the_next_call(hms: Any, lake: PythonLake) -> Non
 
 
 def test_notifications_have_tables(hms: Any, lake: PythonLake) -> None:
-    """A change has the table's record, as clients read it: the columns now, and no folder that can be written."""
+    """A change has the table's record, as clients read it: its columns, and no folder to write to."""
     first = hms.get_current_notificationEventId().eventId
     lake.alter("t", comment="changed")
     lake.create("new", {"a": "long"})
@@ -438,7 +438,7 @@ def test_statistics_of_columns(lake: PythonLake) -> None:
 
 
 def test_statistics_of_partitions(tmp_path: Path) -> None:
-    """Partitions have rows, NULLs and values out of their files; a column is left out if they do not tell it."""
+    """Partitions have NULLs and values out of their files; a column that files do not know is left out."""
     lake = PythonLake(tmp_path / "lake")
     lake.create("t", {"p": "integer", "a": "long", "s": "string", "n": "decimal(9,2)", "b": "boolean"}, ["p"])
 
@@ -481,7 +481,7 @@ def test_statistics_of_partitions(tmp_path: Path) -> None:
 
 
 def test_names_are_those_of_the_newest_version(tmp_path: Path) -> None:
-    """Names that were asked for before are those of the version that is the newest now."""
+    """Remembered names are of their version, and a later version has its own."""
     lake = PythonLake(tmp_path / "lake")
     lake.create("t", {"p": "integer", "a": "long"}, ["p"])
     lake.put("t", "p=1/f.parquet", pa.table({"a": [1]}))

@@ -9,7 +9,7 @@ number (`10`, `010`, `1e1`), so no range of keys selects them. Partitions are te
 | `today`, `2024-01-01`, `1,5` | NULL | Java reads no number from it, so Hive finds none |
 | `1e3`, ` 7`, `5d`, `NaN` | not certain | Java reads these, and Hive's versions differ |
 
-A partition whose text is not certain is selected, and the client is told to test it.
+A partition whose text is not certain is selected, and the answer says that the client has to test it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MAYBE = re.compile(
     r"""[\x00-\x20]*[+-]?(nan|infinity|(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|0x[0-9a-f.]*p[+-]?[0-9]+)[fd]?)[\x00-\x20]*""",
     re.ASCII | re.IGNORECASE,
 )
-"""What Java reads as a number, and more."""
+"""The texts that Java reads as a number, and some more."""
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _TYPES = {"number": ColumnType("double"), "date": ColumnType("date"), "text": STRING}
 _LAST_PLAIN_CHARACTER = "\uffff"

@@ -1,7 +1,7 @@
 """Statistics of columns as Hive's records, out of the records of files.
 
-Hive has the number of distinct values in all of its statistics, and of texts the mean length, too. A column
-for which these are not known has no record. Distinct values are known in three cases:
+Hive has the number of distinct values in all of its statistics, and the mean length of texts. If one of them
+is not known, the column has no record. Distinct values are known in three cases:
 
 | what is known | distinct values |
 |---|---|
@@ -9,7 +9,7 @@ for which these are not known has no record. Distinct values are known in three 
 | the least value is the greatest | 1 |
 | all files tell about how many they have | the most of any file, as Hive joins them |
 
-Rows and NULLs are exact. The least and the greatest value are told if they occur in a file.
+Rows and NULLs are exact. The least and the greatest value are there if they occur in a file.
 """
 
 from __future__ import annotations

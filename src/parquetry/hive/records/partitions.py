@@ -143,7 +143,7 @@ def partition_names(
 
 
 class RememberedNames:
-    """Lists of names that were asked for, written: a version's names never change.
+    """Written lists of names, by what a client wanted: a version's names never change.
 
     Clients ask for the same names again and again. Several threads may ask at once.
     """
@@ -154,7 +154,7 @@ class RememberedNames:
         self._lock = threading.Lock()
 
     def get(self, asked: tuple[Any, ...]) -> Encoded | None:
-        """Return a list by what was asked for, or None if it is not remembered."""
+        """Return a list by what a client wanted, or None if it is not remembered."""
         return self._cached.get(asked)
 
     def remember(self, asked: tuple[Any, ...], names: Iterable[str]) -> Iterator[str]:

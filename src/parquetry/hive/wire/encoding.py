@@ -45,7 +45,7 @@ class Stream:
 
 
 class Later:
-    """A value that is known once the fields before it are written, such as those of a `Stream`.
+    """A value that is known once the fields before it are written, such as a `Stream`.
 
     Args:
         value: returns it.

@@ -1,4 +1,4 @@
-"""Write records as Thrift's JSON, in which Hive's notifications have tables.
+"""Write records as Thrift's JSON. Hive's notifications have tables in this form.
 
 A record is an object: each field's number, with an object of the value's kind and the value.
 
