@@ -9,7 +9,7 @@ is not known, the column has no record. Distinct values are known in three cases
 | the least value is the greatest | 1 |
 | all files tell about how many they have | the most of any file, as Hive joins them |
 
-Rows and NULLs are exact. The least and the greatest value are there if they occur in a file.
+Rows and NULLs are exact. The least and the greatest value are reported if they occur in a file.
 """
 
 from __future__ import annotations
