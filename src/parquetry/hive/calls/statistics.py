@@ -5,7 +5,8 @@ None of them is `compliant`: then Hive plans by them, and answers no query out o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from parquetry.data_files import FileRecord
@@ -18,7 +19,7 @@ from parquetry.hive.records.tables import seconds
 from parquetry.hive.warehouse import HiveWarehouse
 from parquetry.metastore import TableSnapshot
 
-_MAX_PARTITIONS = 10_000
+_MAX_PARTITIONS = 2_000
 """Partitions whose statistics one call gets. Hive estimates by the rows of others."""
 
 
@@ -32,14 +33,12 @@ def _of_table(snapshot: TableSnapshot, names: Iterable[str]) -> list[dict[str, A
     return list(found.values())
 
 
-def _files_by_name(snapshot: TableSnapshot, names: Iterable[str]) -> dict[str, list[FileRecord]]:
-    """Return the files of partitions by their names. Names that no partition has are left out."""
-    found = {}
-    for name in list(dict.fromkeys(names))[:_MAX_PARTITIONS]:
+def _files_by_name(snapshot: TableSnapshot, names: Iterable[str]) -> Iterator[tuple[str, list[FileRecord]]]:
+    """Yield the names of partitions, and their files. Names that no partition has are left out."""
+    for name in islice(dict.fromkeys(names), _MAX_PARTITIONS):
         partition = partition_with_name(snapshot, name)
         if partition is not None:
-            found[name] = list(partition.each_file())
-    return found
+            yield name, list(partition.each_file())
 
 
 @answers("get_table_statistics_req")
@@ -63,7 +62,7 @@ def partition_column_statistics(warehouse: HiveWarehouse, arguments: Arguments) 
     """Return the statistics of a column in a partition."""
     snapshot = warehouse.table(arguments["db_name"], arguments["tbl_name"])
     name, column = arguments["part_name"] or "", arguments["col_name"] or ""
-    files = _files_by_name(snapshot, [name]).get(name)
+    files = dict(_files_by_name(snapshot, [name])).get(name)
     if files is None:
         raise no_such_object(f"Table {snapshot.label} has no partition {name}.")
     return _described(snapshot, column, column_statistics(snapshot, [column], files), name)
@@ -95,7 +94,7 @@ def partitions_statistics(warehouse: HiveWarehouse, arguments: Arguments) -> dic
     snapshot = warehouse.table(request.get("dbName"), request.get("tblName"))
     columns = request.get("colNames") or ()
     partitions = _files_by_name(snapshot, request.get("partNames") or ())
-    found = {name: column_statistics(snapshot, columns, files) for name, files in partitions.items()}
+    found = {name: column_statistics(snapshot, columns, files) for name, files in partitions}
     return {"partStats": {name: some for name, some in found.items() if some}, "isStatsCompliant": False}
 
 
@@ -105,7 +104,7 @@ def aggregated_statistics(warehouse: HiveWarehouse, arguments: Arguments) -> dic
     request = arguments["request"] or {}
     snapshot = warehouse.table(request.get("dbName"), request.get("tblName"))
     columns = request.get("colNames") or ()
-    partitions = _files_by_name(snapshot, request.get("partNames") or ())
+    partitions = dict(_files_by_name(snapshot, request.get("partNames") or ()))
     files = [file for some in partitions.values() for file in some]
     found = column_statistics(snapshot, columns, files) if files else []
     return {"colStats": found, "partsFound": len(partitions) if found else 0, "isStatsCompliant": False}
