@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import socket
 import threading
 from collections.abc import Iterator
@@ -37,7 +38,8 @@ def serving(metastore: ServedMetastore) -> Iterator[int]:
     listening = listen("127.0.0.1", 0)
     with use_file_systems(current_file_systems()):  # the server replaces them
         listener = metastore.open(listening)
-    thread = threading.Thread(target=listener.serve, daemon=True)
+        context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(listener.serve,), daemon=True)
     thread.start()
     try:
         yield listening.getsockname()[1]
