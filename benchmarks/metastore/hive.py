@@ -20,7 +20,7 @@ from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from benchmarks.metastore.table import DATABASE, KEYS, TABLE, Grid, Values
 from tests.support.jars import java, pyspark_jars
 
-_OPENED = (
+OPENED = (
     "java.lang",
     "java.lang.reflect",
     "java.util",
@@ -123,7 +123,7 @@ class EmbeddedMetastore:
                 jarpath=str(next(jars.glob("py4j-*.jar"))),
                 classpath=os.pathsep.join(path),
                 javaopts=[
-                    *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
+                    *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED),
                     "-Xmx1g",
                     f"-Dderby.stream.error.file={folder / 'derby.log'}",
                 ],
@@ -187,78 +187,17 @@ class EmbeddedMetastore:
         self.new_table(TABLE)
         first, *others = grid.values
         self.add(TABLE, [first])
-        listed = self.backend.readable / "partitions.csv"
-        with open(listed, "w", encoding="utf-8", newline="") as file:
-            lines = csv.writer(file)
-            lines.writerows((number, *values, _name(values)) for number, values in enumerate(others, 1))
-        listed.chmod(0o644)
+        listed = write_list(self.backend.readable, others)
         connection = self._jvm.java.sql.DriverManager.getConnection(
             self.backend.url, self.backend.user, "none"
         )
         try:
             statement = connection.createStatement()
-            for sql in self._copying(listed):
+            for sql in copying_statements(self.backend, listed, self._location(TABLE)):
                 statement.execute(sql)
         finally:
             connection.close()
             listed.unlink()
-
-    def _copying(self, listed: Path) -> Iterator[str]:
-        """Give the statements that copy the one partition there is."""
-        place = self._location(TABLE)
-        yield (
-            'CREATE TABLE LISTED (N INTEGER NOT NULL, "V0" VARCHAR(40), "V1" VARCHAR(40), "V2" VARCHAR(40), '
-            "NAME VARCHAR(200))"
-        )
-        yield self.backend.load.format(table=self._folded("LISTED"), file=listed)
-        copies = {
-            "SERDES": ("SERDE_ID", "NAME", "SLIB"),
-            "SERDE_PARAMS": ("SERDE_ID", "PARAM_KEY", "PARAM_VALUE"),
-            "SDS": (
-                "SD_ID",
-                "SERDE_ID",
-                "LOCATION",
-                "CD_ID",
-                "INPUT_FORMAT",
-                "IS_COMPRESSED",
-                "IS_STOREDASSUBDIRECTORIES",
-                "NUM_BUCKETS",
-                "OUTPUT_FORMAT",
-            ),
-            "PARTITIONS": ("PART_ID", "SD_ID", "PART_NAME", "CREATE_TIME", "LAST_ACCESS_TIME", "TBL_ID"),
-            "PARTITION_PARAMS": ("PART_ID", "PARAM_KEY", "PARAM_VALUE"),
-        }
-        changed = {
-            **{name: f't."{name}" + {_FIRST_ID} + l.N' for name in ("SERDE_ID", "SD_ID", "PART_ID")},
-            "LOCATION": f"'{place}/' || l.NAME",
-            "PART_NAME": "l.NAME",
-        }
-        one = (
-            '(SELECT p."PART_ID", p."SD_ID", s."SERDE_ID" FROM "PARTITIONS" p '
-            'JOIN "SDS" s ON s."SD_ID" = p."SD_ID" JOIN "TBLS" b ON b."TBL_ID" = p."TBL_ID" '
-            f'WHERE b."TBL_NAME" = \'{TABLE}\' AND p."PART_ID" < {_FIRST_ID}) o'
-        )
-        for table, columns in copies.items():
-            key = columns[0]
-            names = ", ".join(f'"{name}"' for name in columns)
-            values = ", ".join(changed.get(name, f't."{name}"') for name in columns)
-            yield (
-                f'INSERT INTO "{table}" ({names}) SELECT {values} FROM {one} '
-                f'JOIN "{table}" t ON t."{key}" = o."{key}" CROSS JOIN LISTED l'
-            )
-        for index in range(len(KEYS)):
-            yield (
-                'INSERT INTO "PARTITION_KEY_VALS" ("PART_ID", "PART_KEY_VAL", "INTEGER_IDX") '
-                f'SELECT o."PART_ID" + {_FIRST_ID} + l.N, l."V{index}", {index} FROM {one} CROSS JOIN LISTED l'
-            )
-        yield f'UPDATE "SEQUENCE_TABLE" SET "NEXT_VAL" = {10 * _FIRST_ID}'
-        yield "DROP TABLE LISTED"
-        for table in (*copies, "PARTITION_KEY_VALS"):
-            yield self.backend.statistics.format(table=table)
-
-    def _folded(self, name: str) -> str:
-        """Return a name as the database keeps it when it stands in no quotes."""
-        return name if self.backend.jar is None else name.lower()
 
     def _location(self, *below: str) -> str:
         return self._warehouse.joinpath(f"{DATABASE}.db", *below).as_uri()
@@ -298,3 +237,77 @@ class EmbeddedMetastore:
 
 def _name(values: Values) -> str:
     return "/".join(f"{key}={value}" for key, value in zip(KEYS, values, strict=True))
+
+
+def write_list(folder: Path, partitions: Sequence[Values]) -> Path:
+    """Write the partitions that `copying_statements` copies to a file that the database can load."""
+    listed = folder / "partitions.csv"
+    with open(listed, "w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerows((number, *values, _name(values)) for number, values in enumerate(partitions, 1))
+    listed.chmod(0o644)
+    return listed
+
+
+def copying_statements(
+    backend: Backend, listed: Path, place: str, *, write_ids: bool = False
+) -> Iterator[str]:
+    """Yield the statements that copy the table's only partition, once for each line of a list.
+
+    Args:
+        backend: Hive's database.
+        listed: the list.
+        place: the table's location.
+        write_ids: whether partitions have the numbers of writes that Hive 4 has.
+    """
+    listed_table = "LISTED" if backend.jar is None else "listed"  # as the database keeps it without quotes
+    yield (
+        'CREATE TABLE LISTED (N INTEGER NOT NULL, "V0" VARCHAR(40), "V1" VARCHAR(40), "V2" VARCHAR(40), '
+        "NAME VARCHAR(200))"
+    )
+    yield backend.load.format(table=listed_table, file=listed)
+    extra = ("WRITE_ID",) if write_ids else ()
+    copies = {
+        "SERDES": ("SERDE_ID", "NAME", "SLIB"),
+        "SERDE_PARAMS": ("SERDE_ID", "PARAM_KEY", "PARAM_VALUE"),
+        "SDS": (
+            "SD_ID",
+            "SERDE_ID",
+            "LOCATION",
+            "CD_ID",
+            "INPUT_FORMAT",
+            "IS_COMPRESSED",
+            "IS_STOREDASSUBDIRECTORIES",
+            "NUM_BUCKETS",
+            "OUTPUT_FORMAT",
+        ),
+        "PARTITIONS": ("PART_ID", "SD_ID", "PART_NAME", "CREATE_TIME", "LAST_ACCESS_TIME", "TBL_ID", *extra),
+        "PARTITION_PARAMS": ("PART_ID", "PARAM_KEY", "PARAM_VALUE"),
+    }
+    changed = {
+        **{name: f't."{name}" + {_FIRST_ID} + l.N' for name in ("SERDE_ID", "SD_ID", "PART_ID")},
+        "LOCATION": f"'{place}/' || l.NAME",
+        "PART_NAME": "l.NAME",
+    }
+    one = (
+        '(SELECT p."PART_ID", p."SD_ID", s."SERDE_ID" FROM "PARTITIONS" p '
+        'JOIN "SDS" s ON s."SD_ID" = p."SD_ID" JOIN "TBLS" b ON b."TBL_ID" = p."TBL_ID" '
+        f'WHERE b."TBL_NAME" = \'{TABLE}\' AND p."PART_ID" < {_FIRST_ID}) o'
+    )
+    for table, columns in copies.items():
+        key = columns[0]
+        names = ", ".join(f'"{name}"' for name in columns)
+        values = ", ".join(changed.get(name, f't."{name}"') for name in columns)
+        yield (
+            f'INSERT INTO "{table}" ({names}) SELECT {values} FROM {one} '
+            f'JOIN "{table}" t ON t."{key}" = o."{key}" CROSS JOIN LISTED l'
+        )
+    for index in range(len(KEYS)):
+        yield (
+            'INSERT INTO "PARTITION_KEY_VALS" ("PART_ID", "PART_KEY_VAL", "INTEGER_IDX") '
+            f'SELECT o."PART_ID" + {_FIRST_ID} + l.N, l."V{index}", {index} FROM {one} CROSS JOIN LISTED l'
+        )
+    yield f'UPDATE "SEQUENCE_TABLE" SET "NEXT_VAL" = {10 * _FIRST_ID}'
+    yield "DROP TABLE LISTED"
+    for table in (*copies, "PARTITION_KEY_VALS"):
+        yield backend.statistics.format(table=table)

@@ -41,17 +41,18 @@ _TIMES_SQLITE = 3.0
 """How many times as long as SQLite a filter may take, beside one round trip to the server."""
 
 
-def hive_backend(server: PostgreSQLServer, cache: Path) -> Backend:
-    """Return a database of the server as Hive's metastore takes it.
+def hive_backend(server: PostgreSQLServer, cache: Path, database: str = "metastore") -> Backend:
+    """Return a new database of the server as Hive's metastore takes it.
 
     Args:
         server: that is running.
         cache: folder to keep the JDBC driver in.
+        database: the database's name.
     """
-    server.create_database("metastore")
+    server.create_database(database)
     return Backend(
         "PostgreSQL",
-        f"jdbc:postgresql://127.0.0.1:{server.port}/metastore",
+        f"jdbc:postgresql://127.0.0.1:{server.port}/{database}",
         "org.postgresql.Driver",
         USER,
         _driver(cache),

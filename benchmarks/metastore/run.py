@@ -21,7 +21,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.measure import BenchmarkFinding, Result, take_turns
-from benchmarks.metastore import hbase, postgresql, writers
+from benchmarks.metastore import hbase, postgresql, served, writers
 from benchmarks.metastore.hive import Backend, EmbeddedMetastore, derby
 from benchmarks.metastore.table import (
     DATABASE,
@@ -136,6 +136,7 @@ def run(folder: Path, scale: float) -> Result:
         with console.status("Hive's metastore on PostgreSQL"), tempfile.TemporaryDirectory() as scratch:
             backend = postgresql.hive_backend(server, folder)
             _beside_hive(result, backend, Path(scratch), tables, added)
+        served.measure(result, server, folder, kept(folder, large, console)[0], large, console)
         postgresql.measure(result, server, kept(folder, large, console)[0], large, added, console)
         writers.measure(result, server, console)
     hbase.measure(result, max(_ON_HBASE, medium.partitions), console)

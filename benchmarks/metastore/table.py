@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from parquetry import __version__
+from parquetry.locations import storage_path
 from parquetry.metastore import (
     ColumnStatistics,
     FileRecord,
@@ -108,11 +109,11 @@ class Grid:
     def leading(self, number: int) -> Predicate:
         """Return a filter by a day and two of its hours: 24 adjacent partitions."""
         hours = (Compare(">=", "hour", "06", STRING), Compare("<", "hour", "08", STRING))
-        return And((equal("ds", self._day_of_filter(number), STRING), *hours))
+        return And((equal("ds", self.day_of_filter(number), STRING), *hours))
 
     def whole(self, number: int) -> Predicate:
         """Return a filter by the whole key: one partition."""
-        values = (self._day_of_filter(number), _HOURS[number % 12], _REGIONS[number % len(_REGIONS)])
+        values = (self.day_of_filter(number), _HOURS[number % 12], _REGIONS[number % len(_REGIONS)])
         return And(tuple(equal(key, value, STRING) for key, value in zip(KEYS, values, strict=True)))
 
     def skipping(self, number: int) -> Predicate:
@@ -139,7 +140,7 @@ class Grid:
 
     def within(self, number: int) -> Predicate:
         """Return a filter by a day and a region, without a condition on the second column: 24 partitions."""
-        return And((equal("ds", self._day_of_filter(number), STRING), equal("region", _REGIONS[5], STRING)))
+        return And((equal("ds", self.day_of_filter(number), STRING), equal("region", _REGIONS[5], STRING)))
 
     def hourly(self, _number: int) -> Predicate:
         """Return a filter by the second column: every day's partitions of an hour."""
@@ -150,7 +151,8 @@ class Grid:
         """Return how many partitions a filter by the second column finds."""
         return sum(hour == _HOURS[3] for _, hour, _ in self.values)
 
-    def _day_of_filter(self, number: int) -> str:
+    def day_of_filter(self, number: int) -> str:
+        """Return the day that a filter is about."""
         return self.day(self.days * (2 * (number % FILTERS_PER_KIND) + 1) // (2 * FILTERS_PER_KIND))
 
 
@@ -249,6 +251,18 @@ def kept(folder: Path, grid: Grid, console: Console) -> tuple[Path, float | None
         seconds = time.perf_counter() - started
     made_by.write_text(__version__, encoding="utf-8")
     return warehouse, seconds
+
+
+def make_files(warehouse: Path, partitions: Sequence[Values]) -> None:
+    """Make the files of partitions, with a byte each: readers of a served table get links to them."""
+    with open_metastore(str(warehouse)) as metastore:
+        location = storage_path(metastore.table(DATABASE, TABLE).metadata.location).path
+    for values in partitions:
+        named = "/".join(f"{key}={value}" for key, value in zip(KEYS, values, strict=True))
+        file = Path(location, named, _FILE.path)
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(b"x")
 
 
 def _parts(values: Sequence[Values], size: int) -> Iterator[Sequence[Values]]:

@@ -14,6 +14,8 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
 
 import msgspec
 
@@ -43,16 +45,26 @@ class TableChange:
     database: str
     name: str
 
-    def message(self) -> str:
-        """Return the change in JSON, without the table's record: clients ask for it."""
-        about = {
+    def message(self, table: str) -> str:
+        """Return the change in JSON, as Hive's own messages have it.
+
+        Args:
+            table: the table's record in Thrift's JSON. A change has it as the record before and after.
+        """
+        about: dict[str, Any] = {
+            "eventType": self.kind,
             "server": "",
             "servicePrincipal": "",
             "db": self.database,
             "table": self.name,
+            "tableType": "EXTERNAL_TABLE",
             "timestamp": self.time,
         }
-        return msgspec.json.encode({**about, "eventType": self.kind}).decode()
+        if self.kind == _CHANGED:
+            about |= {"tableObjBeforeJson": table, "tableObjAfterJson": table, "isTruncateOp": "false"}
+        else:
+            about |= {"tableObjJson": table, **({"files": []} if self.kind == _CREATED else {})}
+        return msgspec.json.encode(about).decode()
 
 
 class TableChanges:
@@ -70,7 +82,8 @@ class TableChanges:
         with self._lock:
             heads = dict(_heads(metastore))
             if self._heads is not None:
-                for kind, (database, name), moment in _differences(self._heads, heads):
+                found = sorted(_differences(self._heads, heads), key=itemgetter(2))  # as they were committed
+                for kind, (database, name), moment in found:
                     self._newest = next(self._numbers)
                     self._seen.append(TableChange(self._newest, moment, kind, database, name))
             self._heads = {key: head[:3] for key, head in heads.items()}

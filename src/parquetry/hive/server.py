@@ -6,8 +6,6 @@ it by SASL PLAIN. Or an option says that everybody may read. Kerberos is not ser
 
 from __future__ import annotations
 
-import functools
-import gc
 import logging
 import multiprocessing
 import signal
@@ -22,33 +20,24 @@ from parquetry.errors import ConfigurationError
 from parquetry.hive.listener import Listener, every, listen
 from parquetry.hive.processor import Processor
 from parquetry.hive.warehouse import Choices, HiveWarehouse
-from parquetry.locations import ArrowFileSystems, set_file_systems, take_apart, use_file_systems
-from parquetry.metastore import open_metastore
-from parquetry.serving import OpenedMetastore, require_secret
+from parquetry.locations import take_apart
+from parquetry.serving import OpenedMetastore, ServedSource, require_secret, settle_memory
 
 _SWEEP_SECONDS = 600
 """Seconds between two looks for folders of the mirror that no version needs."""
-_OBJECTS_BETWEEN_COLLECTIONS = 50_000
-"""New objects after which Python looks for garbage, as an answer of some thousand partitions has."""
 
 
 @dataclass(frozen=True)
-class ServedMetastore:
+class ServedMetastore(ServedSource):
     """A warehouse, as each process of a server opens it.
 
     Attributes:
-        warehouse: folder or URI.
-        store: URL of its metastore, or None.
-        storage_options: of its object store.
         choices: how it is served.
         password: that clients must give, or None.
         certificate: a file with a certificate, its chain and its key, for TLS, or None.
         log_level: of each process.
     """
 
-    warehouse: str
-    store: str | None = None
-    storage_options: dict[str, str] | None = None
     choices: Choices = field(default_factory=Choices)
     password: str | None = None
     certificate: str | None = None
@@ -61,11 +50,7 @@ class ServedMetastore:
             WarehouseError: there is no such warehouse.
             ConfigurationError: its files cannot be mirrored, and clients are not to get its own folders.
         """
-        with (
-            use_file_systems(ArrowFileSystems(self.storage_options)),
-            open_metastore(self.warehouse, self.store) as metastore,
-        ):
-            location = metastore.warehouse
+        location = super().location()
         if not self.choices.in_place and not take_apart(location).is_local:
             raise ConfigurationError(
                 f"Warehouse {location} has no hard links, by which clients could read tables without changing them. Give their users "
@@ -90,13 +75,10 @@ class ServedMetastore:
 
     def open(self, listening: socket.socket) -> Listener:
         """Open the warehouse, and return what answers the clients of this process."""
-        set_file_systems(ArrowFileSystems(self.storage_options))
-        reopen = functools.partial(open_metastore, self.warehouse, self.store)
+        reopen = self.start()
         warehouse = HiveWarehouse(OpenedMetastore(reopen(), reopen), self.choices)
         every(_SWEEP_SECONDS, lambda: warehouse.folders.sweep(warehouse.metastore))
-        gc.collect()
-        gc.freeze()  # what is imported stays
-        gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+        settle_memory()
         password = None if self.password is None else self.password.encode()
         return Listener(Processor(warehouse), listening, self.context(), password)
 

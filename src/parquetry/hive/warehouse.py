@@ -18,7 +18,7 @@ from parquetry.hive.failures import HiveFailure, no_such_object
 from parquetry.hive.filters import read_filter
 from parquetry.hive.mirror import InPlace, Mirror
 from parquetry.hive.names import database_name, table_and_version
-from parquetry.hive.records.partitions import Folders, PartitionRecords
+from parquetry.hive.records.partitions import Folders, PartitionRecords, RememberedNames
 from parquetry.hive.records.tables import (
     TableRecord,
     require_files,
@@ -29,12 +29,16 @@ from parquetry.hive.records.tables import (
 from parquetry.hive.wire.encoding import Encoded
 from parquetry.metastore import Examined, Metastore, PartitionSnapshot, TableSnapshot, cheapest_plan
 from parquetry.predicate import Filter
+from parquetry.scan import ScanPlan
 from parquetry.serving import OpenedMetastore
 from parquetry.texts import shorten
 from parquetry.workload import HistorySettings, ServedReads
 
 LOG = logging.getLogger("parquetry.hive")
 _MAX_CACHED_TABLES = 1024
+_MAX_CACHED_PLANS = 1024
+_MAX_CACHED_FILTER_CHARACTERS = 2_000
+"""Length of a filter whose plan is remembered. Longer ones have lists of values, and plans of many ranges."""
 _WAREHOUSE_CHARACTERS = 16
 """Characters of a warehouse's folder in a mirror. Several warehouses may have one mirror."""
 
@@ -102,6 +106,8 @@ class HiveWarehouse:
         self._opened, self.choices = opened, choices
         self.folders = choices.folders(opened.metastore.warehouse)
         self._records = PartitionRecords(self.folders, choices.spark_alone)
+        self.known_names = RememberedNames()
+        self._plans: dict[tuple[object, ...], tuple[ScanPlan, Filter]] = {}
         self._tables: dict[tuple[object, ...], TableRecord] = {}
         self._seen: tuple[Metastore, bytes] | None = None
         self.changes = TableChanges()
@@ -116,7 +122,9 @@ class HiveWarehouse:
         if self._seen is None or current[0] is not self._seen[0] or current[1] != self._seen[1]:
             self.folders.forget()
             self._records.forget()
+            self.known_names.forget()
             self._tables.clear()
+            self._plans.clear()
             self._seen = current
         return current[0]
 
@@ -226,22 +234,40 @@ class HiveWarehouse:
         snapshot, label = self._served(database, name)
         most = None if limit is None or limit < 0 else limit
         selection = SelectedPartitions(snapshot, label, iter(()), shorten(str(condition)))
-        if isinstance(condition, str) and not condition.strip():
-            plan = None
-        else:
-            try:
-                where = condition if isinstance(condition, Filter) else read_filter(snapshot, condition)
-            except FilterError as error:
-                raise HiveFailure(
-                    f"Filter {shorten(str(condition))!r} on {snapshot.label} cannot be read: {error}"
-                ) from None
-            plan, selection.filter = cheapest_plan(snapshot, where, selection.examined), where
+        plan, selection.filter = self._plan(snapshot, condition, selection.examined)
         selection.partitions = snapshot.partitions(plan, most, selection.examined)
         if LOG.isEnabledFor(logging.DEBUG) and plan is not None:
             from parquetry.scan.plan_text import plan_text
 
             LOG.debug("%s: %s\n%s", snapshot.label, condition, plan_text(plan, snapshot.key_schema))
         return selection
+
+    def _plan(
+        self, snapshot: TableSnapshot, condition: str | Filter, examined: Examined
+    ) -> tuple[ScanPlan | None, Filter | None]:
+        """Return the plan of a condition, and its filter; None twice for all partitions.
+
+        A version's plans are remembered.
+        """
+        if isinstance(condition, Filter):
+            return cheapest_plan(snapshot, condition, examined), condition
+        if not condition.strip():
+            return None, None
+        key = (*snapshot.identity, condition)
+        known = self._plans.get(key)
+        if known is None:
+            try:
+                where = read_filter(snapshot, condition)
+            except FilterError as error:
+                raise HiveFailure(
+                    f"Filter {shorten(condition)!r} on {snapshot.label} cannot be read: {error}"
+                ) from None
+            known = cheapest_plan(snapshot, where, examined), where
+            if len(condition) <= _MAX_CACHED_FILTER_CHARACTERS:
+                if len(self._plans) >= _MAX_CACHED_PLANS:
+                    self._plans.clear()
+                self._plans[key] = known
+        return known
 
     def records(self, selection: SelectedPartitions) -> Iterator[Encoded]:
         """Yield the records of selected partitions.

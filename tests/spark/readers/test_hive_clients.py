@@ -13,6 +13,8 @@ from tests.support.hive import metastore_clients
 from tests.support.hive.metastore_clients import ATTACKS, RESULT
 from tests.support.processes import ROOT, run
 
+pytestmark = pytest.mark.core
+
 REFUSED = {"swapped": "column x is called a in the files, as another column is now"}
 """Tables that are not read, each with its reason."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tests.support.clients.hive import served
+from tests.support.clients.hive import client, served
 from tests.support.jars import fetched, java, pyspark_jars
 from tests.support.processes import ROOT
 from tests.support.readers.python_tables import PythonLake
@@ -47,6 +47,7 @@ ANSWERS = {
     "by name": "[1, x/y]",
     "by expression": "6 true",
     "event": "true",
+    "message": "ALTER_TABLE t 2",
     "setting": "false",
     "exists": "true false",
     "still": "[default]",
@@ -70,7 +71,9 @@ def test_hives_own_client(tmp_path: Path, version: str) -> None:
     path = os.pathsep.join(
         map(str, [*hive, *(jar for each in NEEDED for jar in pyspark_jars().glob(f"{each}.jar"))])
     )
-    with served(lake.folder) as port:
+    with served(lake.folder) as port, client(port) as hms:
+        event = hms.get_current_notificationEventId().eventId
+        lake.alter("t", comment="changed")
         command = [
             java(),
             "-Xmx400m",
@@ -79,6 +82,7 @@ def test_hives_own_client(tmp_path: Path, version: str) -> None:
             path,
             str(ROOT / "tests/support/hive/HiveClientMain.java"),
             str(port),
+            str(event),
         ]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
     answers = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)

@@ -10,20 +10,7 @@ import parquetry
 from parquetry.catalog import Scan
 from parquetry.errors import ParquetryError
 from tests.support.readers.values import comparable
-from tests.support.s3.launcher import ACCESS_KEY, REGION, SECRET_KEY, shared_server
 from tests.support.spark.storages import Storage
-
-
-def _options(storage: Storage, secret: str = SECRET_KEY) -> dict[str, str] | None:
-    """Return the options that reach a storage; HDFS and local disks need none."""
-    if not storage.base.startswith("s3a:"):
-        return None
-    return {
-        "aws_access_key_id": ACCESS_KEY,
-        "aws_secret_access_key": secret,
-        "aws_endpoint_url": shared_server().endpoint,
-        "aws_region": REGION,
-    }
 
 
 def _by_duckdb(scan: Scan) -> pa.Table:
@@ -41,7 +28,7 @@ def test_each_library_has_sparks_rows(storage: Storage) -> None:
         storage.spark.sql(f"INSERT INTO {table} SELECT id, concat('é', id), id % 3 FROM range(30)")
         storage.spark.sql(f"ALTER TABLE {table} RENAME COLUMN s TO word")
         expected = comparable(storage.spark.table(table).where("p < 2").toArrow().to_pylist())
-        with parquetry.open(storage.warehouse, storage.store, _options(storage)) as catalog:
+        with parquetry.open(storage.warehouse, storage.store, storage.options()) as catalog:
             scan = catalog.scan(f"db.{format}", "p < 2")
             rows = {
                 "arrow": scan.to_arrow(),
@@ -61,7 +48,7 @@ def test_each_library_has_sparks_rows(storage: Storage) -> None:
 def test_other_credentials_read_nothing(s3: Storage) -> None:
     """With wrong credentials no row is read, and the file is named."""
     s3.spark.sql(f"CREATE TABLE {s3.database}.t USING parquet AS SELECT 1 AS id")
-    with parquetry.open(s3.warehouse, s3.store, _options(s3, "another-secret")) as catalog:
+    with parquetry.open(s3.warehouse, s3.store, s3.options("another-secret")) as catalog:
         with pytest.raises(ParquetryError, match=r"\.parquet") as caught:
             catalog.scan("db.t").to_arrow()
         assert "another-secret" not in str(caught.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import socket
 import threading
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from thrift.transport import TSocket, TTransport  # type: ignore[import-untyped]
 
 from parquetry.hive import Choices, ServedMetastore
 from parquetry.hive.listener import listen
+from parquetry.locations import current_file_systems, use_file_systems
 
 
 @contextlib.contextmanager
@@ -22,12 +24,22 @@ def served(
     folder: Path, password: str | None = None, certificate: str | None = None, **choices: Any
 ) -> Iterator[int]:
     """Serve a warehouse within a block; yield the port."""
-    listening = listen("127.0.0.1", 0)
     metastore = ServedMetastore(
         str(folder), choices=Choices(**choices), password=password, certificate=certificate
     )
-    listener = metastore.open(listening)
-    thread = threading.Thread(target=listener.serve, daemon=True)
+    with serving(metastore) as port:
+        yield port
+
+
+@contextlib.contextmanager
+def serving(metastore: ServedMetastore) -> Iterator[int]:
+    """Serve what was described within a block; yield the port."""
+    metastore.location()
+    listening = listen("127.0.0.1", 0)
+    with use_file_systems(current_file_systems()):  # the server replaces them
+        listener = metastore.open(listening)
+        context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(listener.serve,), daemon=True)
     thread.start()
     try:
         yield listening.getsockname()[1]

@@ -4,10 +4,12 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import org.apache.hadoop.hive.conf.HiveConf;
 import org.apache.hadoop.hive.metastore.HiveMetaStoreClient;
+import org.apache.hadoop.hive.metastore.api.NotificationEvent;
 import org.apache.hadoop.hive.metastore.api.Partition;
 import org.apache.hadoop.hive.metastore.api.Table;
+import org.apache.hadoop.hive.metastore.messaging.json.JSONMessageDeserializer;
 
-/** Asks a metastore by Hive's own client: `PORT`. Each line is a name, and the answer or the error's class. */
+/** Asks a metastore by Hive's own client: `PORT EVENT`, with an event that an alteration of `t` follows. Each line is a name, and the answer or the error's class. */
 public class HiveClientMain {
   private static void ask(String name, Callable<Object> act) {
     try {
@@ -42,6 +44,11 @@ public class HiveClientMain {
       return found.size() + " " + unknown;
     });
     ask("event", () -> client.getCurrentNotificationEventId().getEventId() > 0);
+    ask("message", () -> {
+      NotificationEvent event = client.getNextNotification(Long.parseLong(arguments[1]), 1, null).getEvents().get(0);
+      Table after = new JSONMessageDeserializer().getAlterTableMessage(event.getMessage()).getTableObjAfter();
+      return event.getEventType() + " " + after.getTableName() + " " + after.getPartitionKeysSize();
+    });
     ask("setting", () -> client.getConfigValue("hive.metastore.try.direct.sql", "none"));
     ask("exists", () -> client.tableExists("default", "t") + " " + client.tableExists("default", "none"));
     ask("create", () -> {

@@ -7,8 +7,10 @@ session with Hive long to start.
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,8 @@ from pyspark.sql import SparkSession
 import parquetry
 from parquetry.metastore import open_metastore
 from tests.support.clients.hive import served
+from tests.support.hive import plain_client
+from tests.support.spark.series import has
 
 RESULT = "RESULT"
 """The beginning of the line with the results."""
@@ -65,6 +69,7 @@ CREATE TABLE lake.h.b2 (id BIGINT, w INT) CLUSTERED BY (id) INTO 4 BUCKETS TBLPR
 INSERT INTO lake.h.b2 SELECT id, id % 7 FROM range(50);
 CREATE VIEW lake.h.v AS SELECT id + 1 AS n FROM lake.h.plain
 """
+"""The tables of the tests. The view is the last statement: Spark before 4.2 has no views in our catalogs."""
 _DAYS = """
 day = '2026-02-28' AND hour = 1|day = DATE '2026-02-28'|day >= DATE '2026-03-01'|day > '2026-03-01'|day < DATE '2026-02-28'|
 day <= DATE '2026-02-27'|day IN (DATE '2026-02-26', DATE '2026-03-03') AND hour < 2|day NOT IN (DATE '2026-02-26')|
@@ -164,6 +169,33 @@ class Clients:
 
         return {"ours": read("lake.h"), "theirs": read(_THEIRS)}
 
+    def ask_another(self, pyspark: str, port: int) -> dict[str, Any]:
+        """Return what the Hive client of another PySpark reads, and what it gets when it writes."""
+        load = self._work / f"load-{Path(pyspark).name}"
+        self.spark.range(3).toDF("id").write.parquet(str(load))
+        asked = {
+            "port": port,
+            "work": str(self._work),
+            "tables": [row.tableName for row in self.spark.sql("SHOW TABLES IN lake.h").collect()],
+            "filters": [("days", each) for each in _filters(_DAYS)]
+            + [("odd", each) for each in _filters(_ODD)],
+            "join": "SELECT count(*) FROM h.b1 x JOIN h.b2 y ON x.id = y.id",
+            "attacks": [attack.format(c="h", folder=load) for attack in ATTACKS],
+        }
+        done = subprocess.run(
+            [sys.executable, plain_client.__file__],
+            input=json.dumps(asked),
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self._work,
+            env={**os.environ, "PYTHONPATH": pyspark},
+        )
+        lines = [line for line in done.stdout.splitlines() if line.startswith(plain_client.RESULT)]
+        assert lines, done.stderr[-3000:]
+        found: dict[str, Any] = json.loads(lines[0].removeprefix(plain_client.RESULT))
+        return found
+
     def attack(self) -> dict[str, Any]:
         """Write by Spark's Hive client, and return what became of each statement and of the rows."""
         names = ("overwritten", "whole")
@@ -194,16 +226,26 @@ def _filters(text: str) -> list[str]:
     return [each.strip() for each in text.split("|")]
 
 
-def main(work: Path) -> dict[str, Any]:
-    """Make tables, read them by both catalogs, write by Spark's Hive client, and return what happened."""
+def main(work: Path, pysparks: Sequence[str] = ()) -> dict[str, Any]:
+    """Make tables, read them by both catalogs, write by Spark's Hive client, and return what happened.
+
+    With folders of other PySparks, these read and write instead.
+    """
     open_metastore(str(work / "lake"), create=True).close()
     with served(work / "lake", spark_alone=True, utc=True, catalog="lake") as port:
         clients = Clients(work, port)
         sql = clients.spark.sql
         sql("CREATE NAMESPACE lake.h")
-        for statement in TABLES.split(";\n"):
+        *tables, view = TABLES.split(";\n")
+        for statement in tables:
             sql(statement)
+        if has("views"):
+            sql(view)
         out: dict[str, Any] = {"tables": clients.tables(), "filters": clients.filters()}
+        if pysparks:
+            out["others"] = {each: clients.ask_another(each, port) for each in pysparks}
+            out["untouched"] = clients.tables() == out["tables"]
+            return out
         out["names"] = [row.tableName for row in sql(f"SHOW TABLES IN {_THEIRS}").collect()]
         out["partitions"] = clients.rows(f"SHOW PARTITIONS {_THEIRS}.days PARTITION (day = '2026-03-01')")
         out["odd names"] = clients.rows(f"SHOW PARTITIONS {_THEIRS}.odd")
@@ -216,4 +258,4 @@ def main(work: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(RESULT, json.dumps(main(Path(sys.argv[1]))))
+    print(RESULT, json.dumps(main(Path(sys.argv[1]), sys.argv[2:])))

@@ -39,6 +39,17 @@ class Storage(NamedTuple):
     warehouse: str
     store: str
 
+    def options(self, secret: str = s3.SECRET_KEY) -> dict[str, str] | None:
+        """Return PyArrow's options for this storage; HDFS and local disks need none."""
+        if not self.base.startswith("s3a:"):
+            return None
+        return {
+            "aws_access_key_id": s3.ACCESS_KEY,
+            "aws_secret_access_key": secret,
+            "aws_endpoint_url": s3.shared_server().endpoint,
+            "aws_region": s3.REGION,
+        }
+
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Run SQL and return its rows as tuples."""
         return [tuple(row) for row in self.spark.sql(sql).collect()]

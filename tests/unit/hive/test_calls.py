@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import decimal
 import inspect
+import json
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hive_metastore import ThriftHiveMetastore, ttypes
+from thrift.protocol.TJSONProtocol import TJSONProtocol
 from thrift.Thrift import TException
+from thrift.transport.TTransport import TMemoryBuffer
 
 from parquetry.data_files import PHYSICAL_NAME, TableColumn
 from parquetry.hive.calls.registry import answered_calls
@@ -246,6 +250,33 @@ def test_a_commit_is_visible_to_the_next_call(hms: Any, lake: PythonLake) -> Non
         hms.get_table(DB, f"{T}@v99")
 
 
+def test_notifications_have_tables(hms: Any, lake: PythonLake) -> None:
+    """A change has the table's record, as clients read it: its columns, and no folder to write to."""
+    first = hms.get_current_notificationEventId().eventId
+    lake.alter("t", comment="changed")
+    lake.create("new", {"a": "long"})
+    lake.metastore.drop_table("default", "e")
+    found = {}
+    for event in hms.get_next_notification(ttypes.NotificationEventRequest(first)).events:
+        message = json.loads(event.message)
+        for field in ("tableObjJson", "tableObjBeforeJson", "tableObjAfterJson"):
+            if field in message:
+                table = ttypes.Table()
+                table.read(TJSONProtocol(TMemoryBuffer(message[field].encode())))
+                found[event.eventType, event.tableName, field] = table
+    assert sorted(found) == [
+        ("ALTER_TABLE", "t", "tableObjAfterJson"),
+        ("ALTER_TABLE", "t", "tableObjBeforeJson"),
+        ("CREATE_TABLE", "new", "tableObjJson"),
+        ("DROP_TABLE", "e", "tableObjJson"),
+    ]
+    after = found["ALTER_TABLE", "t", "tableObjAfterJson"]
+    assert [each.name for each in after.partitionKeys] == ["p", "s"]
+    assert after.parameters["comment"] == "changed"
+    assert after.sd.location.endswith("/read-the-partitions")
+    assert found["DROP_TABLE", "e", "tableObjJson"].tableName == "e"
+
+
 def test_notifications_follow_commits(hms: Any, lake: PythonLake) -> None:
     """The number grows by one with each change of a table, and the changes say what happened."""
     first = hms.get_current_notificationEventId().eventId
@@ -395,7 +426,7 @@ def test_the_log_has_plans(lake: PythonLake, caplog: pytest.LogCaptureFixture) -
 
 
 def test_statistics_of_columns(lake: PythonLake) -> None:
-    """Columns that ANALYZE counted have statistics; others, and partitions, have none."""
+    """Columns of tables have the statistics that ANALYZE counted, and others have none."""
     lake.alter("t", counted=(CountedColumn("a", 3, 8),))
     with served(lake.folder) as port, client(port) as hms:
         (found,) = hms.get_table_statistics_req(ttypes.TableStatsRequest(DB, T, ["A", "s"])).tableStats
@@ -404,9 +435,67 @@ def test_statistics_of_columns(lake: PythonLake) -> None:
         assert hms.get_table_column_statistics(DB, T, "a").statsObj == [found]
         with pytest.raises(ttypes.NoSuchObjectException, match="has no statistics"):
             hms.get_table_column_statistics(DB, T, "s")
-        request = ttypes.PartitionsStatsRequest(DB, T, ["a"], NAMES)
-        assert hms.get_aggr_stats_for(request).colStats == []
-        assert hms.get_partitions_statistics_req(request).partStats == {}
+
+
+def test_statistics_of_partitions(tmp_path: Path) -> None:
+    """Partitions have NULLs and values out of their files; a column that files do not know is left out."""
+    lake = PythonLake(tmp_path / "lake")
+    lake.create("t", {"p": "integer", "a": "long", "s": "string", "n": "decimal(9,2)", "b": "boolean"}, ["p"])
+
+    def rows(*values: int | None) -> pa.Table:
+        price = pa.array([decimal.Decimal("-1.50")] * len(values), pa.decimal128(9, 2))
+        return pa.table(
+            {
+                "a": pa.array(values, pa.int64()),
+                "s": ["x"] * len(values),
+                "n": price,
+                "b": [True] * len(values),
+            }
+        )
+
+    for name, written in {"p=1/f": rows(1, 5, None), "p=1/g": rows(7, 7), "p=2/f": rows(9)}.items():
+        lake.put("t", f"{name}.parquet", written)
+    lake.sync("t")
+    names = ["p=1", "p=2", "p=3"]
+    with served(lake.folder) as port, client(port) as hms:
+        request = ttypes.PartitionsStatsRequest(DB, T, ["a", "s", "n", "b"], names)
+        found = hms.get_partitions_statistics_req(request)
+        assert sorted(found.partStats) == names[:2]
+        whole, price, flag = found.partStats["p=1"]
+        longs = whole.statsData.longStats
+        assert (longs.lowValue, longs.highValue, longs.numNulls, longs.numDVs) == (1, 7, 1, 2)
+        decimals = price.statsData.decimalStats
+        assert (int.from_bytes(decimals.lowValue.unscaled, "big", signed=True), decimals.lowValue.scale) == (
+            -150,
+            2,
+        )
+        assert (decimals.numDVs, flag.statsData.booleanStats.numTrues) == (1, 5)
+        together = hms.get_aggr_stats_for(request)
+        longs = together.colStats[0].statsData.longStats
+        assert (longs.lowValue, longs.highValue, longs.numNulls, together.partsFound) == (1, 9, 1, 2)
+        one = hms.get_partition_column_statistics(DB, T, "p=2", "A")
+        assert (one.statsDesc.partName, one.statsObj[0].statsData.longStats.highValue) == ("p=2", 9)
+        assert [each.isStatsCompliant for each in (found, together, one)] == [False] * 3
+        with pytest.raises(ttypes.NoSuchObjectException, match="has no partition p=3"):
+            hms.get_partition_column_statistics(DB, T, "p=3", "a")
+
+
+def test_names_are_those_of_the_newest_version(tmp_path: Path) -> None:
+    """Remembered names are of their version, and a later version has its own."""
+    lake = PythonLake(tmp_path / "lake")
+    lake.create("t", {"p": "integer", "a": "long"}, ["p"])
+    lake.put("t", "p=1/f.parquet", pa.table({"a": [1]}))
+    lake.sync("t")
+    with served(lake.folder) as port, client(port) as hms:
+        for _ in range(2):
+            assert (
+                hms.get_partition_names(DB, T, -1) == hms.get_partition_names_ps(DB, T, ["1"], -1) == ["p=1"]
+            )
+            assert hms.get_partition_names_ps(DB, T, ["2"], -1) == hms.get_partition_names(DB, T, 0) == []
+        lake.put("t", "p=2/f.parquet", pa.table({"a": [1]}))
+        lake.sync("t")
+        assert hms.get_partition_names(DB, T, -1) == ["p=1", "p=2"]
+        assert hms.get_partition_names_ps(DB, T, ["2"], -1) == ["p=2"]
 
 
 def test_constraints(lake: PythonLake) -> None:

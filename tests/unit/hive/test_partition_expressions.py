@@ -43,3 +43,29 @@ def test_recorded_expressions(tmp_path: Path, version: str) -> None:
         request = ttypes.PartitionsByExprRequest("default", "t", NOT_READ, None, -1)
         answer = hms.get_partitions_by_expr(request)
         assert (len(answer.partitions), answer.hasUnknownPartitions) == (len(DAYS), True)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_texts_compared_with_numbers(tmp_path: Path, version: str) -> None:
+    """A text column that is compared with a number selects what Hive does, and all texts that may be one."""
+    lake = PythonLake(tmp_path / "lake")
+    lake.create("t", {"s": "string", "v": "long"}, ["s"])
+    for text in ("10", "010", "10.0", "9", "x", "2024-01-01", "__HIVE_DEFAULT_PARTITION__"):
+        lake.put("t", f"s={text}/f.parquet", pa.table({"v": [1]}))
+    lake.sync("t")
+    (found,) = (
+        each for each in recorded() if (each.hive, each.text) == (version, "s >= 10") and not each.folded
+    )
+
+    def selected(most: int = -1) -> tuple[list[str], bool]:
+        answer = hms.get_partitions_by_expr(
+            ttypes.PartitionsByExprRequest("default", "t", found.data, None, most)
+        )
+        return [each.values[0] for each in answer.partitions], answer.hasUnknownPartitions
+
+    with served(lake.folder) as port, client(port) as hms:
+        assert selected() == (["010", "10", "10.0"], False)
+        assert selected(2) == (["010", "10"], False)
+        lake.put("t", "s=1e1/f.parquet", pa.table({"v": [1]}))
+        lake.sync("t")
+        assert selected() == (["010", "10", "10.0", "1e1"], True)

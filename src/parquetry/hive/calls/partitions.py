@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from parquetry.errors import ParquetryError
 from parquetry.hive.calls.registry import Arguments, answers
-from parquetry.hive.failures import HiveFailure, no_such_object
+from parquetry.hive.expressions.conditions import PartitionExpression
+from parquetry.hive.failures import HiveFailure
 from parquetry.hive.names import values_from_name
 from parquetry.hive.partition_expressions import read_expression
-from parquetry.hive.records.partitions import partition_names
 from parquetry.hive.warehouse import LOG, HiveWarehouse, SelectedPartitions
-from parquetry.hive.wire.encoding import Encoded, Stream
+from parquetry.hive.wire.encoding import Encoded, Later, Stream
 from parquetry.locations import DEFAULT_PARTITION, stored_value
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
 from parquetry.predicate import FALSE, Filter, IsNull, Predicate, all_of, equal
-from parquetry.publishing import hive_values
 from parquetry.texts import shorten
 from parquetry.types import value_from_text
 
-_Names = tuple[str | None, str | None]
+QualifiedName = tuple[str | None, str | None]
 
 
 def _records(warehouse: HiveWarehouse, selection: SelectedPartitions) -> Stream:
@@ -126,65 +126,82 @@ def partitions_with_specs(warehouse: HiveWarehouse, arguments: Arguments) -> dic
 # --- expressions
 
 
-def _by_expression(warehouse: HiveWarehouse, request: Arguments) -> tuple[SelectedPartitions, bool]:
-    """Return the partitions of an expression, and whether some of them may not match."""
+@dataclass(slots=True)
+class ChosenPartitions:
+    """The partitions of an expression.
+
+    Attributes:
+        selection: the partitions.
+        unknown: whether some of them may not match; it is known once they are read.
+    """
+
+    selection: SelectedPartitions
+    unknown: bool
+
+    def test(self, read: PartitionExpression, limit: int | None) -> None:
+        """Leave out the partitions that an expression does not select, as each one's values say."""
+        self.unknown = False
+        self.selection.partitions = self._tested(self.selection.partitions, read, limit)
+
+    def _tested(
+        self, partitions: Iterator[PartitionSnapshot], read: PartitionExpression, limit: int | None
+    ) -> Iterator[PartitionSnapshot]:
+        names = [column.name for column in self.selection.snapshot.metadata.partition_columns]
+        count = 0
+        for partition in partitions:
+            truths = read.truths(dict(zip(names, partition.values, strict=True)))
+            if True in truths:
+                if limit is not None and 0 <= limit <= count:
+                    return
+                count += 1
+                self.unknown = self.unknown or len(truths) > 1
+                yield partition
+
+
+def select_by_expression(warehouse: HiveWarehouse, request: Arguments) -> ChosenPartitions:
+    """Return the partitions of an expression."""
     names = request.get("dbName"), request.get("tblName")
     snapshot = warehouse.table(*names)
-    expression = request.get("expr") or b""
+    expression, limit = request.get("expr") or b"", request.get("maxParts")
     read = read_expression(snapshot, expression, request.get("defaultPartitionName") or DEFAULT_PARTITION)
     if read is None:
         LOG.info("%s: an expression of %d bytes is not read: all partitions", snapshot.label, len(expression))
-        return warehouse.select(*names, limit=request.get("maxParts")), True
-    selection = warehouse.select(*names, read.filter, request.get("maxParts"))
-    selection.condition = shorten(read.text)
-    return selection, not read.exact
+        return ChosenPartitions(warehouse.select(*names, limit=limit), True)
+    chosen = ChosenPartitions(
+        warehouse.select(*names, read.filter, None if read.is_tested else limit), not read.exact
+    )
+    chosen.selection.condition = shorten("; ".join((read.text, *read.reasons)))
+    if read.is_tested:
+        chosen.test(read, limit)
+    return chosen
 
 
 @answers("get_partitions_by_expr")
 def partitions_by_expr(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
     """Return the partitions of an expression, or all, and say so."""
-    selection, unknown = _by_expression(warehouse, arguments["req"] or {})
-    return {"partitions": _records(warehouse, selection), "hasUnknownPartitions": unknown}
+    chosen = select_by_expression(warehouse, arguments["req"] or {})
+    return {
+        "partitions": _records(warehouse, chosen.selection),
+        "hasUnknownPartitions": Later(lambda: chosen.unknown),
+    }
 
 
 @answers("get_partitions_spec_by_expr")
 def partitions_spec_by_expr(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
     """Return the partitions of an expression, or all, as one specification."""
-    selection, unknown = _by_expression(warehouse, arguments["req"] or {})
-    return {"partitionsSpec": _specification(warehouse, selection), "hasUnknownPartitions": unknown}
-
-
-@answers("get_partition_names_req")
-def partition_names_req(warehouse: HiveWarehouse, arguments: Arguments) -> Stream:
-    """Return the names of the partitions of an expression, or of all."""
-    selection, _ = _by_expression(warehouse, arguments["req"] or {})
-    return _names(selection)
+    chosen = select_by_expression(warehouse, arguments["req"] or {})
+    return {
+        "partitionsSpec": _specification(warehouse, chosen.selection),
+        "hasUnknownPartitions": Later(lambda: chosen.unknown),
+    }
 
 
 # --- names
 
 
-def _columns(snapshot: TableSnapshot) -> list[str]:
+def column_names(snapshot: TableSnapshot) -> list[str]:
+    """Return the names of partition columns, as Hive has them."""
     return [column.physical.lower() for column in snapshot.metadata.partition_columns]
-
-
-def _names(selection: SelectedPartitions) -> Stream:
-    return Stream(partition_names(selection.snapshot, _columns(selection.snapshot), selection.partitions))
-
-
-@answers("get_partition_names")
-def all_names(warehouse: HiveWarehouse, arguments: Arguments) -> Stream:
-    """Return the names of all partitions, or of the first ones."""
-    return _names(warehouse.select(arguments["db_name"], arguments["tbl_name"], limit=arguments["max_parts"]))
-
-
-@answers("fetch_partition_names_req")
-def all_names_req(warehouse: HiveWarehouse, arguments: Arguments) -> Stream:
-    """Return the names of all partitions, or of the first ones."""
-    request = arguments["partitionReq"] or {}
-    return _names(
-        warehouse.select(request.get("dbName"), request.get("tblName"), limit=request.get("maxParts"))
-    )
 
 
 def _with_values(snapshot: TableSnapshot, texts: Sequence[str]) -> PartitionSnapshot | None:
@@ -202,9 +219,10 @@ def _with_values(snapshot: TableSnapshot, texts: Sequence[str]) -> PartitionSnap
     return snapshot.partition(values)
 
 
-def _with_name(snapshot: TableSnapshot, name: str) -> PartitionSnapshot | None:
+def partition_with_name(snapshot: TableSnapshot, name: str) -> PartitionSnapshot | None:
+    """Return the partition of a name such as `day=2026-11-27/hour=7`, or None."""
     values = dict(values_from_name(name))
-    columns = _columns(snapshot)
+    columns = column_names(snapshot)
     return (
         _with_values(snapshot, [values[each] for each in columns]) if values.keys() == set(columns) else None
     )
@@ -217,7 +235,7 @@ def _by_names(
     snapshot = selection.snapshot
     selection.condition = "partitions by their names"
     selection.partitions = (
-        partition for each in names if (partition := _with_name(snapshot, each)) is not None
+        partition for each in names if (partition := partition_with_name(snapshot, each)) is not None
     )
     return _records(warehouse, selection)
 
@@ -240,7 +258,9 @@ def by_names_req(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, An
 def by_name(warehouse: HiveWarehouse, arguments: Arguments) -> Encoded:
     """Return a partition by its name."""
     name = arguments["part_name"] or ""
-    return warehouse.find(arguments["db_name"], arguments["tbl_name"], lambda table: _with_name(table, name))
+    return warehouse.find(
+        arguments["db_name"], arguments["tbl_name"], lambda table: partition_with_name(table, name)
+    )
 
 
 @answers("get_partition", "get_partition_with_auth")
@@ -266,8 +286,8 @@ def by_values_req(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, A
 # --- some of the values
 
 
-def _partial(
-    warehouse: HiveWarehouse, names: _Names, texts: Sequence[str], limit: int | None
+def select_by_values(
+    warehouse: HiveWarehouse, names: QualifiedName, texts: Sequence[str], limit: int | None
 ) -> SelectedPartitions:
     """Return the partitions with some values; an empty or missing text is any value."""
     snapshot = warehouse.table(*names)
@@ -296,7 +316,7 @@ def partial(warehouse: HiveWarehouse, arguments: Arguments) -> Stream:
     """Return the partitions with some values."""
     names = arguments["db_name"], arguments["tbl_name"]
     return _records(
-        warehouse, _partial(warehouse, names, arguments["part_vals"] or (), arguments["max_parts"])
+        warehouse, select_by_values(warehouse, names, arguments["part_vals"] or (), arguments["max_parts"])
     )
 
 
@@ -305,76 +325,5 @@ def partial_req(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any
     """Return the partitions with some values."""
     request = arguments["req"] or {}
     names = request.get("dbName"), request.get("tblName")
-    selection = _partial(warehouse, names, request.get("partVals") or (), request.get("maxParts"))
+    selection = select_by_values(warehouse, names, request.get("partVals") or (), request.get("maxParts"))
     return {"partitions": _records(warehouse, selection)}
-
-
-@answers("get_partition_names_ps")
-def partial_names(warehouse: HiveWarehouse, arguments: Arguments) -> Stream:
-    """Return the names of the partitions with some values."""
-    names = arguments["db_name"], arguments["tbl_name"]
-    return _names(_partial(warehouse, names, arguments["part_vals"] or (), arguments["max_parts"]))
-
-
-@answers("get_partition_names_ps_req")
-def partial_names_req(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
-    """Return the names of the partitions with some values."""
-    request = arguments["req"] or {}
-    names = request.get("dbName"), request.get("tblName")
-    return {
-        "names": _names(_partial(warehouse, names, request.get("partValues") or (), request.get("maxParts")))
-    }
-
-
-@answers("get_partition_values")
-def partition_values(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
-    """Return the values of some partition columns, in the order of the partitions' keys."""
-    request = arguments["request"] or {}
-    limit = request.get("maxParts")
-    selection = warehouse.select(
-        request.get("dbName"), request.get("tblName"), request.get("filter") or "", limit
-    )
-    columns = _columns(selection.snapshot)
-    keys = [each["name"].lower() for each in request.get("partitionKeys") or () if each["name"]]
-    if not set(keys) <= set(columns):
-        raise no_such_object(
-            f"Table {selection.snapshot.label} has the partition columns {', '.join(columns)}."
-        )
-    positions = [columns.index(key) for key in keys]
-
-    def rows() -> Iterator[tuple[str, ...]]:
-        for partition in selection.partitions:
-            texts = hive_values(selection.snapshot.partition_types, partition.values)
-            yield tuple(texts[position] for position in positions)
-
-    listed: Iterable[tuple[str, ...]] = dict.fromkeys(rows()) if request.get("applyDistinct") else rows()
-    return {"partitionValues": Stream({"row": list(row)} for row in listed)}
-
-
-# --- names, without a table
-
-
-@answers("partition_name_to_vals")
-def name_to_values(warehouse: HiveWarehouse, arguments: Arguments) -> list[str]:
-    """Return the values in a partition's name."""
-    name = arguments["part_name"] or ""
-    return [value for _, value in values_from_name(name)] if name else []
-
-
-@answers("partition_name_to_spec")
-def name_to_spec(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, str]:
-    """Return the values in a partition's name, by the columns."""
-    name = arguments["part_name"] or ""
-    return dict(values_from_name(name)) if name else {}
-
-
-@answers("partition_name_has_valid_characters")
-def has_valid_characters(warehouse: HiveWarehouse, arguments: Arguments) -> bool:
-    """Return that values may have any characters: names escape them."""
-    return True
-
-
-@answers("isPartitionMarkedForEvent")
-def is_marked(warehouse: HiveWarehouse, arguments: Arguments) -> bool:
-    """Return that no partition is marked."""
-    return False

@@ -15,7 +15,10 @@ from parquetry.hive.warehouse import HiveWarehouse
 Arguments: TypeAlias = Mapping[str, Any]
 CallFunction: TypeAlias = Callable[[HiveWarehouse, Arguments], Any]
 
-_SUBJECTS = ("harmless", "names", "notifications", "partitions", "statistics", "tables", "transactions")
+_SUBJECTS = (
+    *("harmless", "names", "notifications", "partition_names", "partitions", "statistics", "tables"),
+    "transactions",
+)
 _calls: dict[str, CallFunction] = {}
 
 

@@ -1,68 +1,44 @@
-"""The calls about statistics of columns: what ANALYZE TABLE counted.
+"""The calls about statistics of columns: of tables, of partitions, and of partitions together.
 
-Hive has the number of distinct values in all of its statistics. So only columns that ANALYZE counted have
-some, and partitions have none of their own.
+None of them is `compliant`: then Hive plans by them, and answers no query out of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
+from parquetry.data_files import FileRecord
+from parquetry.hive.calls.partitions import partition_with_name
 from parquetry.hive.calls.registry import Arguments, answers
 from parquetry.hive.failures import no_such_object
 from parquetry.hive.names import CATALOG
+from parquetry.hive.records.column_statistics import column_statistics
 from parquetry.hive.records.tables import seconds
 from parquetry.hive.warehouse import HiveWarehouse
-from parquetry.metastore import CountedColumn, TableSnapshot
-from parquetry.types import ColumnType, type_text
+from parquetry.metastore import TableSnapshot
 
-_KINDS = {
-    **dict.fromkeys(("byte", "short", "integer", "long"), "longStats"),
-    **dict.fromkeys(("float", "double"), "doubleStats"),
-    **dict.fromkeys(("string", "char", "varchar"), "stringStats"),
-    "decimal": "decimalStats",
-    "date": "dateStats",
-    "timestamp": "timestampStats",
-    "binary": "binaryStats",
-}
-"""The field of Hive's statistics for each type. Booleans have none: how many are true was not counted."""
+_MAX_PARTITIONS = 2_000
+"""Partitions whose statistics one call gets. Hive estimates by the rows of others."""
 
 
-def _statistics(snapshot: TableSnapshot, names: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the statistics of columns, named in any case, that were counted."""
-    wanted = {name.lower() for name in names}
-    columns = {column.physical: column for column in snapshot.metadata.data_columns}
-    found = []
-    for counted in snapshot.metadata.counted:
-        column = columns.get(counted.column)
-        if column is None or counted.column.lower() not in wanted:
-            continue
-        kind = _KINDS.get(_name_of(column.column_type))
-        if kind is not None:
-            data = _data(kind, counted, snapshot.totals.rows)
-            found.append(
-                {
-                    "colName": counted.column.lower(),
-                    "colType": type_text(column.type),
-                    "statsData": {kind: data},
-                }
-            )
-    return found
+def _of_table(snapshot: TableSnapshot, names: Iterable[str]) -> list[dict[str, Any]]:
+    files: list[FileRecord] | None = None
+    if not snapshot.metadata.partition_by:
+        files = [file for partition in snapshot.partitions() for file in partition.each_file()]
+    found = {each["colName"]: each for each in column_statistics(snapshot, names, None)}
+    if files:
+        found |= {each["colName"]: each for each in column_statistics(snapshot, names, files)}
+    return list(found.values())
 
 
-def _name_of(kind: ColumnType) -> str:
-    return {"int": "integer", "bigint": "long", "smallint": "short", "tinyint": "byte"}.get(
-        kind.name, kind.name
-    )
-
-
-def _data(kind: str, counted: CountedColumn, rows: int | None) -> dict[str, Any]:
-    nulls = max(0, (rows or counted.rows) - counted.rows)
-    data: dict[str, Any] = {"numNulls": nulls}
-    if kind in ("stringStats", "binaryStats"):
-        data |= {"maxColLen": counted.length or 0, "avgColLen": float(counted.length or 0)}
-    return data if kind == "binaryStats" else {**data, "numDVs": counted.distinct}
+def _files_by_name(snapshot: TableSnapshot, names: Iterable[str]) -> Iterator[tuple[str, list[FileRecord]]]:
+    """Yield the names of partitions, and their files. Names that no partition has are left out."""
+    for name in islice(dict.fromkeys(names), _MAX_PARTITIONS):
+        partition = partition_with_name(snapshot, name)
+        if partition is not None:
+            yield name, list(partition.each_file())
 
 
 @answers("get_table_statistics_req")
@@ -70,49 +46,65 @@ def table_statistics(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str
     """Return the statistics of columns."""
     request = arguments["request"] or {}
     snapshot = warehouse.table(request.get("dbName"), request.get("tblName"))
-    return {"tableStats": _statistics(snapshot, request.get("colNames") or ()), "isStatsCompliant": False}
+    return {"tableStats": _of_table(snapshot, request.get("colNames") or ()), "isStatsCompliant": False}
 
 
 @answers("get_table_column_statistics")
-def column_statistics(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
+def table_column_statistics(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
     """Return the statistics of a column."""
     snapshot = warehouse.table(arguments["db_name"], arguments["tbl_name"])
-    found = _statistics(snapshot, [arguments["col_name"] or ""])
+    found = _of_table(snapshot, [arguments["col_name"] or ""])
+    return _described(snapshot, arguments["col_name"], found, None)
+
+
+@answers("get_partition_column_statistics")
+def partition_column_statistics(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
+    """Return the statistics of a column in a partition."""
+    snapshot = warehouse.table(arguments["db_name"], arguments["tbl_name"])
+    name, column = arguments["part_name"] or "", arguments["col_name"] or ""
+    files = dict(_files_by_name(snapshot, [name])).get(name)
+    if files is None:
+        raise no_such_object(f"Table {snapshot.label} has no partition {name}.")
+    return _described(snapshot, column, column_statistics(snapshot, [column], files), name)
+
+
+def _described(
+    snapshot: TableSnapshot, column: str | None, found: list[dict[str, Any]], partition: str | None
+) -> dict[str, Any]:
     if not found:
         raise no_such_object(
-            f"Column {arguments['col_name']} of table {snapshot.label} has no statistics: ANALYZE TABLE … COMPUTE STATISTICS FOR "
+            f"Column {column} of table {snapshot.label} has no statistics: ANALYZE TABLE … COMPUTE STATISTICS FOR "
             "COLUMNS in Spark counts them."
         )
     described = {
-        "isTblLevel": True,
+        "isTblLevel": partition is None,
         "dbName": snapshot.database,
         "tableName": snapshot.name,
+        **({} if partition is None else {"partName": partition}),
         "lastAnalyzed": seconds(snapshot.committed_at),
         "catName": CATALOG,
     }
     return {"statsDesc": described, "statsObj": found, "isStatsCompliant": False, "engine": "hive"}
 
 
-@answers("get_partition_column_statistics")
-def partition_column_statistics(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
-    """Return no statistics of a partition's column."""
-    snapshot = warehouse.table(arguments["db_name"], arguments["tbl_name"])
-    raise no_such_object(
-        f"Partitions of table {snapshot.label} have no statistics of their own: ask for the table's."
-    )
-
-
 @answers("get_partitions_statistics_req")
 def partitions_statistics(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
-    """Return no statistics of partitions."""
+    """Return the statistics of columns in partitions."""
     request = arguments["request"] or {}
-    warehouse.table(request.get("dbName"), request.get("tblName"))
-    return {"partStats": {}, "isStatsCompliant": False}
+    snapshot = warehouse.table(request.get("dbName"), request.get("tblName"))
+    columns = request.get("colNames") or ()
+    partitions = _files_by_name(snapshot, request.get("partNames") or ())
+    found = {name: column_statistics(snapshot, columns, files) for name, files in partitions}
+    return {"partStats": {name: some for name, some in found.items() if some}, "isStatsCompliant": False}
 
 
 @answers("get_aggr_stats_for")
 def aggregated_statistics(warehouse: HiveWarehouse, arguments: Arguments) -> dict[str, Any]:
-    """Return no statistics of partitions together."""
+    """Return the statistics of columns in several partitions together."""
     request = arguments["request"] or {}
-    warehouse.table(request.get("dbName"), request.get("tblName"))
-    return {"colStats": [], "partsFound": 0, "isStatsCompliant": False}
+    snapshot = warehouse.table(request.get("dbName"), request.get("tblName"))
+    columns = request.get("colNames") or ()
+    partitions = dict(_files_by_name(snapshot, request.get("partNames") or ()))
+    files = [file for some in partitions.values() for file in some]
+    found = column_statistics(snapshot, columns, files) if files else []
+    return {"colStats": found, "partsFound": len(partitions) if found else 0, "isStatsCompliant": False}

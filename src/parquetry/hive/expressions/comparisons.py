@@ -1,18 +1,20 @@
 """Compare a column with a constant as Hive does, or not at all.
 
 Hive converts both sides to one type: a text and a number are compared as doubles, a date and a timestamp as
-timestamps. A comparison here means the same for every value that the column may have. Where Hive would round
-values, or parse texts, there is none.
+timestamps. A comparison here means the same for every value that the column may have. Where Hive would parse
+texts, partitions are tested one by one (`texts`). Where it would round values, there is no comparison.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 from parquetry import temporal
 from parquetry.hive.expressions.constants import ConstantValue, as_float, date_from_text, timestamp_from_text
 from parquetry.hive.expressions.operands import Operand, decimal_holds
 from parquetry.hive.expressions.stream import UnreadExpressionError
+from parquetry.hive.expressions.texts import TextComparison
 from parquetry.predicate import (
     NULL,
     NUMBER_TYPE,
@@ -26,7 +28,7 @@ from parquetry.predicate import (
     any_of,
     starts_with,
 )
-from parquetry.types import STRING, ColumnType
+from parquetry.types import STRING, ColumnType, Value
 
 OPERATORS = {
     "OPEqual": "=",
@@ -42,8 +44,50 @@ _EQUALITIES = ("=", "!=", "<=>")
 _BIGINT, _DOUBLE = ColumnType("bigint"), ColumnType("double")
 _DATE = ColumnType("date")
 _CLOCK = ColumnType("timestamp_ntz")
+_MOST_DIGITS = 38
+"""Digits of a decimal."""
 _EXACT_DIGITS = 15
 """Digits of decimals that are different doubles, each with a text of its own."""
+
+
+def compared_type(left: ColumnType, right: ColumnType) -> ColumnType | None:
+    """Return the type that Hive converts both sides of a comparison to, or None if it converts neither.
+
+    >>> print(compared_type(STRING, ColumnType("int")), compared_type(ColumnType("date"), STRING))
+    double date
+
+    Raises:
+        UnreadExpressionError: it is not certain.
+    """
+    names = {left.name, right.name}
+    if len(names) == 1 or "void" in names:
+        return None
+    if left.textual and right.textual:
+        return STRING
+    if left.integral and right.integral:
+        return _BIGINT
+    exact = all(each.integral or each.name == "decimal" for each in (left, right))
+    if exact:
+        return _common_decimal(left, right)
+    numbers = all(each.integral or each.floating or each.name == "decimal" for each in (left, right))
+    if numbers:
+        return _DOUBLE if "double" in names else ColumnType("float")
+    if names in ({"date", "string"}, {"timestamp", "string"}, {"timestamp", "date"}):
+        return ColumnType("timestamp" if "timestamp" in names else "date")
+    if "string" in names and any(each.integral or each.name == "decimal" for each in (left, right)):
+        return _DOUBLE
+    raise UnreadExpressionError(f"{left} and {right} are compared without a conversion")
+
+
+def _common_decimal(left: ColumnType, right: ColumnType) -> ColumnType:
+    sides = [
+        (each.facts.digits, 0) if each.integral else (each.precision - each.scale, each.scale)
+        for each in (left, right)
+    ]
+    whole, scale = max(side[0] for side in sides), max(side[1] for side in sides)
+    if whole + scale > _MOST_DIGITS:
+        raise UnreadExpressionError(f"{left} and {right} are rounded to a common type")
+    return ColumnType("decimal", whole + scale, scale)
 
 
 def compare(
@@ -65,7 +109,8 @@ def compare(
         return IsNull(operand.name) if op == "<=>" else NULL
     if operand.year:
         return _year(op, operand, constant)
-    if operand.beginning and constant.type.name != "string":
+    numbers = converted is not None and converted.name == "double"
+    if operand.beginning and constant.type.name != "string" and not numbers:
         raise UnreadExpressionError("the beginning of a text is compared with another type")
     if converted is None and operand.type.name != constant.type.name:
         raise UnreadExpressionError(f"{operand.type} and {constant.type} are compared without a conversion")
@@ -78,6 +123,8 @@ def compare(
         return _floats(op, operand, constant, type)
     if type.textual:
         return _texts(op, operand, constant, type)
+    if type.name == "date" and operand.column.textual and operand.whole:
+        return _text_comparison(op, operand, _day(constant), "date")
     if type.name == operand.type.name == "date":
         return Compare(op, operand.name, _day(constant), _DATE)
     if type.name == "timestamp" and operand.type.temporal:
@@ -135,9 +182,11 @@ def _holds(wide: ColumnType, number: Decimal) -> bool:
 
 
 def _floats(op: str, operand: Operand, constant: ConstantValue, type: ColumnType) -> Predicate:
-    if operand.type.textual:
-        raise UnreadExpressionError("a text is compared as a number")
     value, column = as_float(constant.value, type), operand.column
+    if operand.parsed or operand.type.textual:
+        if type.name != "double" or not column.unpadded:
+            raise UnreadExpressionError(f"a {column} is compared as a {type}")
+        return _text_comparison(op, operand, value, "number")
     bits = min(operand.bits, type.facts.exact_bits)
     if column.integral:
         if column.facts.bits > bits and abs(value) >= 1 << bits:
@@ -149,6 +198,20 @@ def _floats(op: str, operand: Operand, constant: ConstantValue, type: ColumnType
         # Hive's versions differ in whether -0.0 is 0.0
         raise UnreadExpressionError(f"{column} is compared with {value} as a {type}")
     return Compare(op, operand.name, value, _DOUBLE)
+
+
+def _text_comparison(op: str, operand: Operand, value: Value, kind: str) -> TextComparison:
+    """Return a comparison that is tested for each partition."""
+    subject = f"substr({operand.name}, 1, {operand.beginning})" if operand.beginning else operand.name
+    return TextComparison(
+        f"{subject} {op} {value!r}",
+        (operand.name,),
+        f"a text is compared as a {kind}",
+        op=op,
+        value=value,
+        kind=kind,
+        beginning=operand.beginning,
+    )
 
 
 def _texts(op: str, operand: Operand, constant: ConstantValue, type: ColumnType) -> Predicate:
@@ -197,7 +260,7 @@ def _beginning(op: str, operand: Operand, text: str) -> Predicate:
     implied: Predicate = Compare(op[0] + "=", name, text[:count], STRING)
     if shared:
         implied = any_of((implied, starts_with(name, shared)))
-        return Opaque(f"{name}[:{count}] {op} {text!r}", (name,), "the order of a text's beginning", implied)
+        return replace(_text_comparison(op, operand, text, "text"), implied=implied)
     raise UnreadExpressionError("the order of a text's beginning")
 
 

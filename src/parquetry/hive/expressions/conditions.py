@@ -12,11 +12,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from parquetry.errors import ParquetryError
-from parquetry.hive.expressions.comparisons import OPERATORS, compare, equals_default_partition
+from parquetry.hive.expressions.comparisons import OPERATORS, compare, compared_type, equals_default_partition
 from parquetry.hive.expressions.constants import ConstantValue, constant_value, untyped_constant
 from parquetry.hive.expressions.objects import Boxed
 from parquetry.hive.expressions.operands import Operand, find_column, read_operand
 from parquetry.hive.expressions.stream import UnreadExpressionError
+from parquetry.hive.expressions.texts import TextComparison, Truths, possible_truths
 from parquetry.hive.expressions.tree import (
     MAX_NODES,
     CallNode,
@@ -46,7 +47,7 @@ from parquetry.predicate import (
     opaque_parts,
     parts_of,
 )
-from parquetry.types import BOOLEAN, STRING, ColumnType, parse_type
+from parquetry.types import BOOLEAN, STRING, ColumnType, Value, parse_type
 
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _BIGINT, _DOUBLE = ColumnType("bigint"), ColumnType("double")
@@ -76,6 +77,15 @@ class PartitionExpression:
     filter: Filter
     exact: bool
     text: str
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether partitions are to be tested one by one, with `possible_truths`, beside the filter."""
+        return any(isinstance(part, TextComparison) for part in opaque_parts(self.filter.node))
+
+    def truths(self, row: Mapping[str, Value]) -> Truths:
+        """Return which truths the expression may have for a partition, by its values."""
+        return possible_truths(self.filter.node, row)
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -191,7 +201,10 @@ class _Conditions:
         )
 
     def _is_null(self, call: CallNode) -> Predicate:
-        return IsNull(read_operand(call.args[0], self.columns).name)
+        found = read_operand(call.args[0], self.columns)
+        if found.parsed:
+            raise UnreadExpressionError("texts that are no numbers are NULL")
+        return IsNull(found.name)
 
     def _is_not_null(self, call: CallNode) -> Predicate:
         return Not(self._is_null(call))
@@ -220,7 +233,7 @@ class _Conditions:
             if op not in ("=", "!=", "<=>") or not isinstance(left, ColumnNode):
                 raise UnreadExpressionError("a comparison with the name of partitions of NULL")
             return self._default_partition(op, found, call)
-        return compare(op, found, value, _converted(call, 0), self.zone)
+        return compare(op, found, value, _converted(call, 0, *call.args), self.zone)
 
     def _default_partition(self, op: str, found: Operand, call: CallNode) -> Predicate:
         """Compare a column with the name of partitions of NULL: since Hive 3, it means NULL."""
@@ -283,7 +296,7 @@ class _Conditions:
         if any(each.value is None or equals_default_partition(each, self.default_partition) for each in ends):
             raise UnreadExpressionError("BETWEEN with NULL")
         within = all_of(
-            compare(op, found, each, _converted(call, place), self.zone)
+            compare(op, found, each, _converted(call, place, middle, call.args[2 + place]), self.zone)
             for place, (op, each) in enumerate(zip((">=", "<="), ends, strict=True))
         )
         match inverted.value:
@@ -342,12 +355,16 @@ def _like_pattern(pattern: str) -> str:
     )
 
 
-def _converted(call: CallNode, place: int) -> ColumnType | None:
-    """Return the common type of a comparison, or None if Hive converts neither side."""
+def _converted(call: CallNode, place: int, left: ExpressionNode, right: ExpressionNode) -> ColumnType | None:
+    """Return the common type of a comparison, or None if Hive converts neither side.
+
+    Hive's planner sends copies of its functions, which do not say their common type. Hive finds it again from
+    the types of both sides before it evaluates them.
+    """
     if place >= len(call.compared):
         raise UnreadExpressionError(f"{call.function} is no comparison")
     name = call.compared[place]
-    return parse_type(name) if name else None
+    return parse_type(name) if name else compared_type(parse_type(left.type), parse_type(right.type))
 
 
 def _common_type(found: Operand, value: ConstantValue) -> ColumnType | None:

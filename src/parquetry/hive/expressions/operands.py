@@ -29,6 +29,7 @@ class Operand:
         type: the type that Hive sees after all casts.
         bits: the fewest bits of whole numbers that a cast to a float kept, or 64.
         year: whether it is the year of a date.
+        parsed: whether it is a text that a cast reads as a double: many texts are NULL then.
         beginning: if it is the beginning of a text, how many characters that has at most; else 0.
     """
 
@@ -37,12 +38,13 @@ class Operand:
     type: ColumnType
     bits: int = 64
     year: bool = False
+    parsed: bool = False
     beginning: int = 0
 
     @property
     def whole(self) -> bool:
         """Whether it is the column's value, and no part of it."""
-        return not self.year and not self.beginning
+        return not self.year and not self.parsed and not self.beginning
 
 
 def find_column(node: ColumnNode, columns: Mapping[str, ColumnType]) -> tuple[str, ColumnType]:
@@ -86,6 +88,8 @@ def _cast(inner: Operand, function: str, type: ColumnType) -> Operand:
         raise UnreadExpressionError("a function of a part of a column")
     if function == "UDFYear" and seen.name == "date":
         return replace(inner, type=_INT, year=True)
+    if function == "UDFToDouble" and seen == STRING:
+        return replace(inner, type=type, parsed=True)
     if function in INTEGER_CASTS:
         keeps = seen.integral and type.integral and seen.facts.bits <= type.facts.bits
     elif function in FLOAT_CASTS:

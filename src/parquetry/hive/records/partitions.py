@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from parquetry.hive.names import CATALOG
 from parquetry.hive.records.tables import TableRecord, require_files, seconds, storage_record
-from parquetry.hive.wire.encoding import Encoded, encode
-from parquetry.hive.wire.idl import definitions
+from parquetry.hive.wire.encoding import Encoded, encode, encode_value
+from parquetry.hive.wire.idl import Container, definitions
 from parquetry.locations import partition_paths
 from parquetry.metastore import Metastore, PartitionSnapshot, TableSnapshot
 from parquetry.publishing import flat_files, hive_storage, hive_values, statistics
@@ -20,6 +20,8 @@ PARTITIONS_PER_BATCH = 500
 """Partitions that are decoded together."""
 _CACHED_BYTES = 64 << 20
 """Length of all remembered records."""
+_LIST_BYTES, _CACHED_LISTS_BYTES = 1 << 20, 16 << 20
+"""Lengths of a list of names that is remembered, and of all such lists."""
 
 
 class Folders(Protocol):
@@ -138,3 +140,41 @@ def partition_names(
     waiting = iter(partitions)
     while batch := list(islice(waiting, PARTITIONS_PER_BATCH)):
         yield from partition_paths(names, snapshot.partition_types, PartitionSnapshot.all_values(batch))
+
+
+class RememberedNames:
+    """Written lists of names, by what a client wanted: a version's names never change.
+
+    Clients ask for the same names again and again. Several threads may ask at once.
+    """
+
+    def __init__(self) -> None:
+        self._cached: OrderedDict[tuple[Any, ...], Encoded] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def get(self, asked: tuple[Any, ...]) -> Encoded | None:
+        """Return a list by what a client wanted, or None if it is not remembered."""
+        return self._cached.get(asked)
+
+    def remember(self, asked: tuple[Any, ...], names: Iterable[str]) -> Iterator[str]:
+        """Yield names, and remember their list once it is whole, unless it is long."""
+        kept, length = [], 0
+        for name in names:
+            length += len(name)
+            if length <= _LIST_BYTES:
+                kept.append(name)
+            yield name
+        if length <= _LIST_BYTES:
+            written = encode_value(Container("list", "string"), kept)
+            with self._lock:
+                self._bytes += len(written) - len(self._cached.pop(asked, b""))
+                self._cached[asked] = written
+                while self._bytes > _CACHED_LISTS_BYTES:
+                    self._bytes -= len(self._cached.popitem(last=False)[1])
+
+    def forget(self) -> None:
+        """Forget all lists."""
+        with self._lock:
+            self._cached.clear()
+            self._bytes = 0

@@ -180,3 +180,23 @@ class Decoder:
 def _require_shallow(depth: int) -> None:
     if depth > MAX_DEPTH:
         raise ProtocolError(f"Records are nested more than {MAX_DEPTH} deep.")
+
+
+class _OwnBytes:
+    """Bytes that this process wrote."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._position = data, 0
+
+    def take(self, count: int) -> bytes:
+        """Return the next bytes."""
+        self._position += count
+        return self._data[self._position - count : self._position]
+
+    def reserve(self, count: int) -> None:
+        """Do nothing: the record is in memory."""
+
+
+def read_record(record: Struct, data: bytes) -> dict[str, Any]:
+    """Return the fields of a record that this process wrote."""
+    return Decoder(_OwnBytes(data)).record(record)

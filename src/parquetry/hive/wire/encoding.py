@@ -44,6 +44,17 @@ class Stream:
         self.elements = elements
 
 
+class Later:
+    """A value that is known once the fields before it are written, such as a `Stream`.
+
+    Args:
+        value: returns it.
+    """
+
+    def __init__(self, value: Callable[[], Any]) -> None:
+        self.value = value
+
+
 class Reply(bytearray):
     """An answer that is being written, and then sent. Its beginning may be in a file."""
 
@@ -214,7 +225,7 @@ def _record_writer(record: Struct) -> _Write:
                 if value.__class__ is Encoded:
                     answer += value
                 else:
-                    write(value, answer)
+                    write(value.value() if value.__class__ is Later else value, answer)
         answer.append(STOP)
 
     return write_record
@@ -228,6 +239,9 @@ def _list_writer(type: Container) -> _Write:
     write, code = writer(type.element), code_of(type.element)
 
     def write_list(value: Any, answer: Reply) -> None:
+        if value.__class__ is Encoded:
+            answer += value
+            return
         answer.append(code)
         if isinstance(value, Stream):
             answer.stream(value.elements, write)

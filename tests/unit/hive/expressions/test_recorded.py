@@ -6,10 +6,14 @@ Hive's classes wrote the expressions and applied them: see `tests/support/hive/e
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from parquetry.hive import PartitionExpression, read_partition_expression
+from parquetry.hive.expressions import conditions
+from parquetry.hive.expressions.tree import CallNode, ExpressionNode, read_tree
 from parquetry.predicate import TRUE, And, Not, Opaque, Or, Predicate
 from parquetry.predicate.evaluate import evaluate
 from tests.support.goldens import GOLDENS, check_golden
@@ -94,3 +98,40 @@ def test_conditions() -> None:
                 versions[line].append(each.hive[0])
     lines = [f"{''.join(found)} | {text} ⇒ {answer}\n" for (text, answer), found in versions.items()]
     check_golden(GOLDENS / "hive-expressions.txt", "".join(lines))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_partitions_are_tested_as_hive_tests_them(version: str) -> None:
+    """Where texts are compared as numbers or dates, each partition has the truth that Hive finds."""
+    tested = [
+        each
+        for each in recorded()
+        if each.hive == version and each.text not in UNREAD and read(each).is_tested
+    ]
+    assert len(tested) > 20
+    for each in tested:
+        condition = read(each)
+        for truth, values in zip(each.truths, partition_values(), strict=True):
+            truths = condition.truths(values)
+            assert len(truths) > 1 or (True in truths) == (truth == "T"), (each.id, values)
+
+
+def without_types(node: ExpressionNode) -> ExpressionNode:
+    """Return an expression as Hive's planner sends it: copies of comparisons do not say their common type."""
+    if not isinstance(node, CallNode):
+        return node
+    return replace(node, args=tuple(map(without_types, node.args)), compared=("",) * len(node.compared))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_comparisons_without_a_type(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A comparison that does not say its common type selects what it would select if it did."""
+
+    def read_copies(data: bytes) -> tuple[ExpressionNode, Any]:
+        tree, dialect = read_tree(data)
+        return without_types(tree), dialect
+
+    of_version = [each for each in recorded() if each.hive == version and each.text not in UNREAD]
+    saying = {each.id: read(each).filter for each in of_version}
+    monkeypatch.setattr(conditions, "read_tree", read_copies)
+    assert {each.id: read(each).filter for each in of_version} == saying
