@@ -18,7 +18,7 @@ FLOORS = {
         {"spark"},
         {"catalog", "planner"},
         {"hive", "iceberg", "joins", "metrics", "operations"},
-        {"cardinality"},
+        {"adviser", "cardinality"},
         {"adoption", "prune"},
         {"verification"},
         {"compaction", "publishing"},
@@ -47,6 +47,7 @@ FLOORS = {
     ),
     "catalog": (
         {"catalog"},
+        {"advising"},
         {"reader", "upkeep"},
         {"listing", "lookup", "scans"},
         {"views"},
@@ -56,7 +57,7 @@ FLOORS = {
     "cli": (
         {"reference"},
         {"main"},
-        {"audit", "conf", "erase", "metrics", "operations", "publish", "rows", "servers", "show", "system"},
+        {"advise", "audit", "conf", "erase", "metrics", "operations", "publish", "rows", "servers", "show", "system"},
         {"app", "doctor"},
         {"commands", "options", "output"},
     ),
@@ -112,7 +113,7 @@ FLOORS = {
     ),
     "operations": (
         {"registry"},
-        {"erase", "maintenance"},
+        {"advise", "erase", "maintenance"},
         {"upkeep"},
         {
             *(
@@ -158,7 +159,7 @@ FLOORS = {
         {"condition", "needed_rows", "reader_filters"},
     ),
     "spark": (
-        {"audits", "publishing", "report", "serve"},
+        {"audits", "publishing", "report", "serve", "stock_tables"},
         {"session"},
         {"connect", "serving"},
         {"engine"},
@@ -188,6 +189,7 @@ PART_KINDS = {"SkewMap", "BucketSpec"}
 PART_FIELDS = {"skew", "buckets"}
 """Fields of an arrangement that have a part."""
 NAMING_PARTS = {
+    "adviser": 1,  # buckets of the present layout
     "definition": 6,  # clauses of SQL
     "prune": 5,  # the rules that skip directories and buckets
     "adoption": 2,  # what names of foreign files say

@@ -15,12 +15,15 @@ if FOR_TYPE_CHECKERS:
         advise_on as advise_on,
     )
     from parquetry.adviser.layouts import Grain as Grain, HeavyValues as HeavyValues, Layout as Layout
-    from parquetry.adviser.query_files import read_queries as read_queries
+    from parquetry.adviser.query_files import Queries as Queries, queries_from as queries_from
+    from parquetry.adviser.questions import Others as Others
+    from parquetry.adviser.sampling import SamplePlan as SamplePlan
     from parquetry.adviser.sources import (
         TableSource as TableSource,
         folder_source as folder_source,
         lake_source as lake_source,
     )
+    from parquetry.adviser.statements import bucket_clause as bucket_clause
     from parquetry.adviser.words import advice_text as advice_text
 
 lazy_exports(__name__)

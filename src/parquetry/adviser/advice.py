@@ -12,28 +12,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from parquetry.adviser.candidates import CandidateSearch, file_bytes
+from parquetry.adviser.candidates import CandidateSearch
 from parquetry.adviser.forecast import Forecaster, LayoutForecast, QueryCost
 from parquetry.adviser.layouts import Layout
-from parquetry.adviser.questions import (
-    Others,
-    Question,
-    QuestionSet,
-    bind_questions,
-    columns_asked,
-    reads_of,
-)
+from parquetry.adviser.questions import Others, Question, QuestionSet, bind_questions, columns_asked, reads_of
 from parquetry.adviser.sampling import SAMPLE_BYTES, SAMPLE_ROWS, SamplePlan, draw_sample, plan_sample
 from parquetry.adviser.sources import TableSource, require_rows
-from parquetry.adviser.statements import statements
+from parquetry.adviser.statements import is_change, statements
 from parquetry.errors import UnsupportedError
 from parquetry.progress import Progress, silent
 from parquetry.workload import QueryRecord, TableRead
 
 MIN_GAIN = 0.1
 """The least part of the present cost that a layout has to save, at the bad end of its forecast."""
-TIE = 0.03
-"""Layouts whose costs differ by less are equal: their forecasts err by more."""
 MAX_ALTERNATIVES = 5
 """Layouts that are shown."""
 WORSE = 1.1
@@ -110,6 +101,8 @@ class Alternative:
         queries: each query now and then.
         statements: what to type.
         spec: the layout itself.
+        is_change: whether a table of ours can get it without being made anew.
+        file_bytes: the size of files to set, or None to keep it.
     """
 
     layout: str
@@ -125,6 +118,8 @@ class Alternative:
     queries: tuple[QueryForecast, ...] = field(repr=False)
     statements: tuple[str, ...] = ()
     spec: Layout | None = field(default=None, repr=False)
+    is_change: bool = False
+    file_bytes: int | None = None
 
     @property
     def worse(self) -> tuple[QueryForecast, ...]:
@@ -172,9 +167,7 @@ class Advice:
         result = {name: getattr(self, name) for name in self.__dataclass_fields__}
         result["best"] = None if self.best is None else _alternative_dict(self.best)
         result["alternatives"] = [_alternative_dict(each) for each in self.alternatives]
-        return {
-            name: list(value) if isinstance(value, tuple) else value for name, value in result.items()
-        }
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in result.items()}
 
     def __str__(self) -> str:
         from parquetry.adviser.words import advice_text
@@ -238,9 +231,7 @@ def _other_tables(
 ) -> dict[str, tuple[int, tuple[str, ...]]]:
     names = {join.other_table for _, read in reads for join in read.joins if join.other_table is not None}
     known = {name: others(name) for name in names}
-    return {
-        name: (other.bytes, other.layout.bucket_by) for name, other in known.items() if other is not None
-    }
+    return {name: (other.bytes, other.layout.bucket_by) for name, other in known.items() if other is not None}
 
 
 def _candidates(
@@ -267,10 +258,13 @@ def _choose(
     best = ranked[0]
     if best.pessimistic_cost > (1 - MIN_GAIN) * now.mean("cost"):
         return None, []
-    equal = [each for each in ranked if each.mean("cost") <= best.mean("cost") * (1 + TIE)]
+    equal = [each for each in ranked if each.mean("cost") <= best.mean("cost") + best.spread]
     named = min(
         equal,
-        key=lambda each: (each.layout.parts + (each.layout.file_bytes != best.layout.file_bytes), each.mean("cost")),
+        key=lambda each: (
+            each.layout.parts + (each.layout.file_bytes != best.layout.file_bytes),
+            each.mean("cost"),
+        ),
     )
     if named.pessimistic_cost > (1 - MIN_GAIN) * now.mean("cost"):
         named = best
@@ -321,8 +315,7 @@ def _alternative(
     saved = now.mean("cost") - then.pessimistic_cost
     moved = _REWRITE_FACTOR * source.bytes
     pairs = zip(questions, now.costs, then.costs, then.spreads, strict=True)
-    wanted = file_bytes(source)
-    resized = then.layout.file_bytes != source.layout.file_bytes and then.layout.file_bytes <= wanted * 4
+    resized = not source.is_ours or then.layout.file_bytes != source.layout.file_bytes
     return Alternative(
         layout=str(then.layout),
         bytes=round(then.mean("bytes")),
@@ -335,10 +328,10 @@ def _alternative(
         pays_after=math.ceil(moved / saved) if saved > 0 else None,
         gain=round(now.mean("cost") / max(then.pessimistic_cost, 1.0), 2),
         queries=tuple(_query(question, before, after, spread) for question, before, after, spread in pairs),
-        statements=tuple(
-            statements(source, then.layout, request.catalog, is_resized=resized or not source.is_ours)
-        ),
+        statements=tuple(statements(source, then.layout, request.catalog, is_resized=resized)),
         spec=then.layout,
+        is_change=source.is_ours and is_change(source.layout, then.layout),
+        file_bytes=then.layout.file_bytes if resized else None,
     )
 
 
@@ -361,7 +354,9 @@ def _notes(questions: QuestionSet, plan: SamplePlan) -> list[str]:
     if questions.dropped:
         notes.append(f"{questions.dropped} of the different queries, the rarest, were left out.")
     if questions.drawn:
-        notes.append("Values of conditions were not kept: values with the recorded share of rows stand for them.")
+        notes.append(
+            "Values of conditions were not kept: values with the recorded share of rows stand for them."
+        )
     refused: Mapping[str, str] = questions.not_understood
     notes += [f"The condition {text} counts as reading everything: {why}" for text, why in refused.items()]
     if plan.of_rows and plan.share < 1:

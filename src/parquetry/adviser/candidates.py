@@ -80,7 +80,7 @@ class CandidateSearch:
             replace(base, sort=order)
             for base in [*bases, *heavy]
             for order in orders
-            if not {grain.column for grain in base.partition if grain.unit == VALUE} & set(order)
+            if not {grain.column for grain in base.partition if grain.unit in (VALUE, RANGE)} & set(order)
         )
         tops = [each.layout for each in ordered[:3]]
         buckets = rank(
@@ -100,9 +100,7 @@ class CandidateSearch:
                 yield layout.resized(size)
 
     def _present(self) -> tuple[Grain, ...]:
-        return tuple(
-            grain for grain in self._source.layout.partition if grain.column in self._sample.columns
-        )
+        return tuple(grain for grain in self._source.layout.partition if grain.column in self._sample.columns)
 
     def _grains(self) -> Iterator[Grain]:
         """Yield partition columns with few enough partitions that are large enough."""
@@ -127,7 +125,7 @@ class CandidateSearch:
             heavy = np.flatnonzero(counts >= _HEAVY_SHARE * self._sample.count)
             if not 0 < len(heavy) <= _MAX_HEAVY or len(heavy) == column.distinct:
                 continue
-            values = tuple(column.value(code) for code in heavy)
+            values = tuple(column.value(code) for code in heavy.tolist())
             yield HeavyValues(name, values, tuple(sql_literal(column.type, value) for value in values))
 
     def _bucket_columns(self) -> list[tuple[str, ...]]:
@@ -183,7 +181,7 @@ def _grains_of(name: str, column: CodedColumn) -> Iterator[Grain]:
     if 1 < column.distinct <= MAX_PARTITIONS:
         yield Grain(name, is_date=is_date)
     if column.type.temporal and column.distinct:
-        for unit in ((MONTH, YEAR) if is_date else (DAY, MONTH, YEAR)):
+        for unit in (MONTH, YEAR) if is_date else (DAY, MONTH, YEAR):
             yield Grain(name, unit, is_date=is_date)
     elif column.type.integral and column.distinct > max(_RANGES):
         low, high = (int(column.values[code]) for code in (0, -1))
@@ -200,7 +198,7 @@ def _round_width(width: float) -> int:
     if width <= 10:
         return max(1, math.ceil(width))
     unit = 10 ** (math.floor(math.log10(width)) - 1)
-    return math.ceil(width / unit) * unit if width / unit < 95 else 100 * unit
+    return int(math.ceil(width / unit) * unit if width / unit < 95 else 100 * unit)
 
 
 def _compares(node: Predicate, name: str) -> bool:

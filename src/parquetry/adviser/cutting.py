@@ -11,20 +11,15 @@ from numpy.typing import NDArray
 
 from parquetry.adviser.layouts import DAY, MONTH, RANGE, VALUE, YEAR, Grain, Layout
 from parquetry.adviser.sampling import CodedColumn, Sample
-from parquetry.predicate import (
-    NO_NULL,
-    ONLY_NULL,
-    SOME_NULL,
-    Bounds,
-    Knowledge,
-    Row,
-)
+from parquetry.predicate import NO_NULL, ONLY_NULL, SOME_NULL, Bounds, Knowledge, Row
 from parquetry.types import Value
 
 MICROS_PER_DAY = 86_400_000_000
 INTERLEAVED_BITS = 16
 """Bits of each column in a Z-order."""
 _REST = -1
+_MIN_REST = 0.02
+"""The least rest of rows that makes another file; the writer's estimate of sizes is not better."""
 
 
 class FileSlots(NamedTuple):
@@ -154,7 +149,9 @@ def cut_files(sample: Sample, layout: Layout, row_bytes: float) -> CutFiles:
         row_bytes: bytes of a row in files.
     """
     count = sample.count
-    keys: list[NDArray[np.int64]] = [grain_codes(sample.columns[grain.column], grain) for grain in layout.partition]
+    keys: list[NDArray[np.int64]] = [
+        grain_codes(sample.columns[grain.column], grain) for grain in layout.partition
+    ]
     part = _group_numbers(keys, count)
     cell = None
     if layout.heavy is not None:
@@ -220,21 +217,22 @@ def _dense(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
 def _file_starts(group: NDArray[np.int64], row_bytes: float, layout: Layout) -> NDArray[np.int64]:
     """Return where files begin, among rows that are sorted by their group.
 
-    A group's rows are divided evenly into files of the wanted size. A bucket is one file.
+    A writer begins another file of the group when one has the wanted size. A bucket is one file, unless it is
+    far larger.
     """
     if not len(group):
         return np.zeros(0, np.int64)
     firsts = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
     sizes = np.diff(np.append(firsts, len(group)))
-    numbers = np.maximum(1, np.round(sizes * row_bytes / layout.file_bytes)).astype(np.int64)
+    full = max(layout.file_bytes / max(row_bytes, 1e-9), 1.0)
+    numbers = np.maximum(1, np.ceil(sizes / full - _MIN_REST)).astype(np.int64)
     if layout.buckets:
-        numbers = np.where(sizes * row_bytes > 2 * layout.file_bytes, numbers, 1)
-    numbers = np.minimum(numbers, sizes)
+        numbers = np.where(sizes > 2 * full, numbers, 1)
     if (numbers == 1).all():
         return firsts
     within = np.concatenate([np.arange(number) for number in numbers])
-    first, size, number = (np.repeat(each, numbers) for each in (firsts, sizes, numbers))
-    return first + within * size // number
+    starts = np.repeat(firsts, numbers) + (within * full).astype(np.int64)
+    return np.unique(np.minimum(starts, np.repeat(firsts + sizes - 1, numbers)))
 
 
 def _cells(column: CodedColumn, heavy: Sequence[object]) -> NDArray[np.int64]:
@@ -246,8 +244,8 @@ def _cells(column: CodedColumn, heavy: Sequence[object]) -> NDArray[np.int64]:
 def _buckets(columns: Sequence[CodedColumn], count: int) -> NDArray[np.int64]:
     if len(columns) == 1:
         (column,) = columns
-        values: list[Row] = [(column.value(code),) for code in range(column.distinct)] + [(None,)]
-        return np.array([bucket_of(row, count) for row in values], np.int64)[column.codes]
+        values: list[Value] = [*(column.value(code) for code in range(column.distinct)), None]
+        return np.array([bucket_of((value,), count) for value in values], np.int64)[column.codes]
     combined = np.stack([column.codes for column in columns], axis=1)
     unique, inverse = np.unique(combined, axis=0, return_inverse=True)
     rows: list[Row] = [
@@ -281,5 +279,7 @@ def grain_codes(column: CodedColumn, grain: Grain) -> NDArray[np.int64]:
 
 def partition_counts(sample: Sample, grains: Sequence[Grain]) -> Mapping[int, int]:
     """Return the sample's rows of each partition, by its number."""
-    numbers = _group_numbers([grain_codes(sample.columns[each.column], each) for each in grains], sample.count)
+    numbers = _group_numbers(
+        [grain_codes(sample.columns[each.column], each) for each in grains], sample.count
+    )
     return dict(enumerate(np.bincount(numbers).tolist()))

@@ -85,8 +85,9 @@ class LayoutForecast:
 
     def mean(self, name: str) -> float:
         """Return the mean of a field of `QueryCost` over all queries."""
+        values = [float(getattr(cost, name)) for cost in self.costs]
         total = sum(self.weights) or 1.0
-        return sum(getattr(cost, name) * weight for cost, weight in zip(self.costs, self.weights, strict=True)) / total
+        return sum(value * weight for value, weight in zip(values, self.weights, strict=True)) / total
 
     @property
     def spread(self) -> float:

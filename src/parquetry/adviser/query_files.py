@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from parquetry.errors import UnsupportedError
 from parquetry.workload import QueryCondition, QueryRecord, TableRead
 
+Queries: TypeAlias = str | os.PathLike[str] | Iterable[QueryRecord | str]
+"""Records of queries, conditions as texts, or the path of a file."""
 _COMMENT = ("--", "#")
 
 
-def read_queries(
-    queries: str | os.PathLike[str] | Iterable[QueryRecord | str], table: str
-) -> list[QueryRecord]:
+def queries_from(queries: Queries, table: str) -> list[QueryRecord]:
     """Return records of queries.
 
     Args:

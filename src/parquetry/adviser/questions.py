@@ -15,9 +15,9 @@ import numpy as np
 from parquetry.adviser.sampling import SEED, CodedColumn, Sample
 from parquetry.adviser.sources import TableSource
 from parquetry.errors import ParquetryError
-from parquetry.predicate import EVERY_ROW, Compare, Filter, In, Predicate, columns_of, parse_filter
+from parquetry.predicate import EVERY_ROW, And, Compare, Filter, In, Predicate, columns_of, parse_filter
 from parquetry.rows import FileRows, ReadRequest, matching_rows, read_file
-from parquetry.types import ColumnType, Value, sql_literal
+from parquetry.types import ColumnType, Value, order_key, sql_literal
 from parquetry.workload import QueryCondition, QueryJoin, QueryRecord, TableRead
 
 MAX_QUESTIONS = 300
@@ -135,9 +135,7 @@ def bind_questions(
 
 
 class _Binder:
-    def __init__(
-        self, source: TableSource, sample: Sample, others: Others, result: QuestionSet
-    ) -> None:
+    def __init__(self, source: TableSource, sample: Sample, others: Others, result: QuestionSet) -> None:
         self._source, self._sample, self._others, self._result = source, sample, others, result
         self._types: dict[str, ColumnType] = {
             name: column.column_type for name, column in source.columns.items()
@@ -282,11 +280,9 @@ class _Binder:
         if values is None:
             return None
         type = self._types[column]
-        ordered = sorted(values)
+        ordered = sorted(values, key=order_key)
         if len(ordered) <= MAX_JOIN_VALUES:
             return In(column, tuple(ordered), type)
-        from parquetry.predicate import And
-
         return And((Compare(">=", column, ordered[0], type), Compare("<=", column, ordered[-1], type)))
 
 
@@ -300,7 +296,10 @@ def _key_values(other: TableSource, name: str, conditions: Sequence[str]) -> set
     whole = Filter.all_of([parse_filter(text, types) for text in conditions])
     names = tuple(dict.fromkeys([key, *sorted(columns_of(whole.node))]))
     request = ReadRequest(
-        other.file_format, tuple(other.columns[each] for each in names), other.data_columns, other.partition_by
+        other.file_format,
+        tuple(other.columns[each] for each in names),
+        other.data_columns,
+        other.partition_by,
     )
     values: set[Value] = set()
     for file in other.files:

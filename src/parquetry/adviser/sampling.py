@@ -105,8 +105,9 @@ class CodedColumn:
 
     def value(self, code: int) -> Value:
         """Return a value by its position."""
-        value = self.values[code]
-        return value.item() if isinstance(value, np.generic) else value
+        value: Value | np.generic = self.values[code]
+        plain: Value = value.item() if isinstance(value, np.generic) else value
+        return plain
 
     def subset(self, rows: NDArray[np.int64]) -> CodedColumn:
         """Return the column of some rows, coded by the same values."""
@@ -118,6 +119,8 @@ class CodedColumn:
 
 def _code(array: pa.Array) -> tuple[NDArray[Any], NDArray[np.int32]]:
     kind = array.type
+    values: Any
+    codes: Any
     if pa.types.is_timestamp(kind):
         array = array.cast(pa.timestamp("us", kind.tz), safe=False).view(pa.int64())
     elif pa.types.is_date32(kind):
@@ -145,8 +148,7 @@ def _code(array: pa.Array) -> tuple[NDArray[Any], NDArray[np.int32]]:
         indices = coded.indices.fill_null(0).to_numpy(zero_copy_only=False)
         codes = positions[indices] if len(order) else np.zeros(len(array), np.int32)
         values = np.array([None, *coded.dictionary.take(pa.array(order)).to_pylist()], np.object_)[1:]
-    codes = np.where(missing, _NULL_CODE, codes).astype(np.int32)
-    return values, codes
+    return values, np.where(missing, _NULL_CODE, codes).astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -232,7 +234,7 @@ def _coded(source: TableSource, name: str, table: pa.Table) -> CodedColumn:
         bounds = [each for each in source.file_bounds(name) if each is not None]
         lows = [each.min for each in bounds if each.min is not None]
         highs = [each.max for each in bounds if each.max is not None]
-        ends = (min(lows, default=None), max(highs, default=None))  # type: ignore[type-var]
+        ends = (min(lows, default=None), max(highs, default=None))
     return CodedColumn(source.columns[name].column_type, array, ends)
 
 
@@ -276,7 +278,11 @@ class _Movers:
         old, new = self._bounds[name][donor], self._bounds[name][index]
         kind = array.type
         is_time = pa.types.is_temporal(kind)
-        if old is None or new is None or not (is_time or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        if (
+            old is None
+            or new is None
+            or not (is_time or pa.types.is_integer(kind) or pa.types.is_floating(kind))
+        ):
             return array
         if None in (old.min, old.max, new.min, new.max):
             return array

@@ -156,7 +156,7 @@ class TableSource:
     def kept(self, condition: Filter) -> NDArray[np.bool_]:
         """Return the files that a query with a condition opens now."""
         if self.snapshot is None:
-            return match(condition, _FilesKnowledge(self)) != Match.CANNOT
+            return np.asarray(match(condition, _FilesKnowledge(self)) != Match.CANNOT, np.bool_)
         paths = {selected.path for selected in each_file(self.snapshot, condition)}
         return np.array([file.path in paths for file in self.files], np.bool_)
 
@@ -235,8 +235,12 @@ def lake_source(snapshot: TableSnapshot, name: str, file_bytes: int) -> TableSou
     )
 
 
-def folder_source(location: str) -> TableSource:
+def folder_source(location: str, table: str | None = None) -> TableSource:
     """Return a folder of Parquet files as a table. Directories such as `day=2026-01-01` are partitions.
+
+    Args:
+        location: path or URI.
+        table: the table that has the folder, in SQL, if one has.
 
     Raises:
         WarehouseError: there is no Parquet file, or directories have different partition columns.
@@ -246,7 +250,9 @@ def folder_source(location: str) -> TableSource:
     found = [path for path in visible_files(filesystem, root) if path.lower().endswith(_ENDINGS)]
     paths = [path[len(root) :].lstrip("/") for path in found]
     if not paths:
-        raise WarehouseError(f"The folder '{location}' has no Parquet file: name a folder with some, or a table.")
+        raise WarehouseError(
+            f"The folder '{location}' has no Parquet file: name a folder with some, or a table."
+        )
     levels, texts = _directories(location, paths)
     partition_by = [_partition_column(level, [row[i] for row in texts]) for i, level in enumerate(levels)]
     records = ArrowFooters().data_files("parquet", location, paths)
@@ -264,8 +270,10 @@ def folder_source(location: str) -> TableSource:
     ]
     mean = sum(file.record.bytes for file in files) // len(files)
     layout = Layout(max(mean, 1), tuple(Grain(column.name) for column in partition_by))
-    origin = f"parquet.`{library_path(location)}`"
-    return TableSource(name, "parquet", tuple(columns), tuple(partition_by), tuple(files), layout, None, origin)
+    origin = table or f"parquet.`{library_path(location)}`"
+    return TableSource(
+        table or name, "parquet", tuple(columns), tuple(partition_by), tuple(files), layout, None, origin
+    )
 
 
 def _directories(location: str, paths: Sequence[str]) -> tuple[tuple[str, ...], list[list[str]]]:
@@ -274,9 +282,7 @@ def _directories(location: str, paths: Sequence[str]) -> tuple[tuple[str, ...], 
     Raises:
         WarehouseError: files have different partition columns.
     """
-    pairs = [
-        [part.partition("=") for part in path.split("/")[:-1] if "=" in part] for path in paths
-    ]
+    pairs = [[part.partition("=") for part in path.split("/")[:-1] if "=" in part] for path in paths]
     names = list(dict.fromkeys(tuple(name for name, _, _ in each) for each in pairs))
     if len(names) > 1:
         first, other = ("/".join(each) or "no partition" for each in names[:2])

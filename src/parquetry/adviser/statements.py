@@ -24,12 +24,12 @@ def statements(source: TableSource, layout: Layout, catalog: str, *, is_resized:
         is_resized: whether the size of files is a part of the advice.
     """
     properties = _properties(layout, is_resized=is_resized)
-    if source.is_ours and _is_change(source.layout, layout):
+    if source.is_ours and is_change(source.layout, layout):
         return _changes(source, layout, properties, catalog)
     return [_creation(source, layout, properties, catalog)]
 
 
-def _is_change(now: Layout, layout: Layout) -> bool:
+def is_change(now: Layout, layout: Layout) -> bool:
     """Return whether a table of ours can get the layout by ALTER TABLE, and its files by a rewrite."""
     same = tuple(grain.column for grain in layout.partition) == tuple(grain.column for grain in now.partition)
     plain = all(grain.unit == VALUE for grain in layout.partition)
@@ -41,7 +41,7 @@ def _changes(source: TableSource, layout: Layout, properties: dict[str, str], ca
     table = f"{catalog}.{source.name}"
     result = []
     if layout.buckets:
-        result.append(f"ALTER TABLE {table} {_bucket_clause(layout)}")
+        result.append(f"ALTER TABLE {table} {bucket_clause(layout)}")
     if properties:
         result.append(f"ALTER TABLE {table} SET TBLPROPERTIES ({_property_list(properties)})")
     if source.layout.sort and not layout.sort:
@@ -59,7 +59,7 @@ def _creation(source: TableSource, layout: Layout, properties: dict[str, str], c
     if layout.partition:
         lines.append(f"PARTITIONED BY ({', '.join(part_text(grain.name) for grain in layout.partition)})")
     if layout.buckets:
-        lines.append(_bucket_clause(layout))
+        lines.append(bucket_clause(layout))
     if layout.heavy is not None:
         heavy = layout.heavy
         lines.append(
@@ -106,6 +106,13 @@ def _property_list(properties: dict[str, str]) -> str:
     return ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
 
 
-def _bucket_clause(layout: Layout) -> str:
-    order = f" SORTED BY ({', '.join(map(part_text, layout.sort))})" if layout.sort and not layout.interleaved else ""
-    return f"CLUSTERED BY ({', '.join(map(part_text, layout.bucket_by))}){order} INTO {layout.buckets} BUCKETS"
+def bucket_clause(layout: Layout) -> str:
+    """Return the clause CLUSTERED BY of a layout."""
+    order = (
+        f" SORTED BY ({', '.join(map(part_text, layout.sort))})"
+        if layout.sort and not layout.interleaved
+        else ""
+    )
+    return (
+        f"CLUSTERED BY ({', '.join(map(part_text, layout.bucket_by))}){order} INTO {layout.buckets} BUCKETS"
+    )

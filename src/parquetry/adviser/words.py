@@ -67,7 +67,9 @@ def _promise(advice: Advice, best: Alternative) -> Iterator[str]:
     partitions = f", {quantity(best.table_partitions, 'partition')}" if best.table_partitions > 1 else ""
     yield f"The table would have {quantity(best.table_files, 'file')}{partitions}."
     pays = (
-        "which never pays" if best.pays_after is None else f"which pays after {quantity(best.pays_after, 'query', 'queries')}"
+        "which never pays"
+        if best.pays_after is None
+        else f"which pays after {quantity(best.pays_after, 'query', 'queries')}"
     )
     yield f"It rewrites {size_text(best.rewrite_bytes)}, {pays}."
     if best.worse:
@@ -75,7 +77,9 @@ def _promise(advice: Advice, best: Alternative) -> Iterator[str]:
 
 
 def _queries(queries: tuple[QueryForecast, ...]) -> Iterator[str]:
-    shown = sorted(queries, key=lambda each: (not each.is_worse, -each.weight * each.bytes_now))[:_MAX_QUERIES]
+    shown = sorted(queries, key=lambda each: (not each.is_worse, -each.weight * each.bytes_now))[
+        :_MAX_QUERIES
+    ]
     rows = [("query", "times", "now", "then", "files now", "then")]
     rows += [
         (

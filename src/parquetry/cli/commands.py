@@ -24,7 +24,7 @@ _GROUPS = {
         "detail",
     ),
     "Check": ("doctor", "audit", ...),
-    "Maintain a table": (..., "erase", "publish"),
+    "Maintain a table": ("advise", ..., "erase", "publish"),
     "Maintain a warehouse": (..., "write-metrics", "serve-metrics"),
     "Other engines": ("serve-hive", "serve-iceberg"),
     "Indexes": (...,),

@@ -7,13 +7,14 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from parquetry.cli import audit, conf, erase, metrics, operations, publish, rows, show, system
+from parquetry.cli import advise, audit, conf, erase, metrics, operations, publish, rows, show, system
 from parquetry.cli.app import app
 from parquetry.cli.servers import hive, iceberg
 from parquetry.errors import ParquetryError
 from parquetry.metastore import Author, Door, author_of_commits, user_name
 
 __all__ = [
+    "advise",
     "app",
     "audit",
     "conf",

@@ -102,15 +102,10 @@ def write_layout(rows: pa.Table, layout: Layout, folder: Path, codec: str = "sna
     files: list[WrittenFile] = []
     groups = [(key, rows.take(pa.array(indices))) for key, indices in _groups(rows, layout)]
     dropped = [grain.column for grain in layout.partition if grain.unit == "value"]
-    probe = folder / "probe"
-    pq.write_table(rows.slice(0, 200_000).drop_columns(dropped), probe, compression=codec)
-    width = probe.stat().st_size / min(rows.num_rows, 200_000)
-    probe.unlink()
+    width = _row_bytes(max((group for _, group in groups), key=len), layout, dropped, codec)
     for number, ((partition, cell, bucket), group) in enumerate(groups):
         ordered = _sorted(group, layout)
         size = max(1, int(layout.file_bytes / width)) if bucket is None else ordered.num_rows
-        pieces = max(1, round(ordered.num_rows / size))
-        size = -(-ordered.num_rows // pieces)
         for start in range(0, ordered.num_rows, size):
             path = folder / f"{number:05d}-{start:09d}.parquet"
             piece = ordered.slice(start, size)
@@ -122,6 +117,18 @@ def write_layout(rows: pa.Table, layout: Layout, folder: Path, codec: str = "sna
             }
             files.append(_footer(path, shared, bucket, cell, partition))
     return WrittenTable(layout, files)
+
+
+def _row_bytes(rows: pa.Table, layout: Layout, dropped: Sequence[str], codec: str) -> float:
+    """Return the bytes of a row in a file of about the wanted size, in the layout's order."""
+    ordered = _sorted(rows, layout).drop_columns(dropped)
+    width = max(ordered.nbytes / ordered.num_rows, 1.0)
+    for _ in range(3):
+        count = max(1, min(ordered.num_rows, int(layout.file_bytes / width)))
+        sink = pa.BufferOutputStream()
+        pq.write_table(ordered.slice((ordered.num_rows - count) // 2, count), sink, compression=codec)
+        width = sink.getvalue().size / count
+    return width
 
 
 def _footer(path: Path, shared: dict[str, Any], bucket: int | None, cell: Any, partition: Any) -> WrittenFile:

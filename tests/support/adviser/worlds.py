@@ -60,9 +60,7 @@ def random_rows(rng: np.random.Generator, count: int) -> pa.Table:
     user = (rng.zipf(rng.uniform(1.2, 1.6), count) * 7919) % 20_000
     return pa.table(
         {
-            "ts": pa.array(
-                np.datetime64(START, "us") + seconds.astype("timedelta64[s]"), pa.timestamp("us")
-            ),
+            "ts": pa.array(np.datetime64(START, "us") + seconds.astype("timedelta64[s]"), pa.timestamp("us")),
             "country": np.array(TEXTS)[rng.choice(len(TEXTS), count, p=weights / weights.sum())],
             "user_id": user.astype(np.int64),
             "item": rng.integers(0, 100_000, count),
@@ -122,7 +120,9 @@ def _by_number(rng: np.random.Generator, rows: pa.Table) -> Workload:
     name = ("user_id", "item", "price")[int(rng.integers(3))]
     made = [(_range_of(rng, rows, name, float(rng.uniform(0.002, 0.03))),) for _ in range(8)]
     rows = rows.take(pa.array(rng.permutation(rows.num_rows)))
-    return Workload(f"sorted by {name}", rows, _with_noise(rng, rows, made), lambda layout: _leads(layout, name))
+    return Workload(
+        f"sorted by {name}", rows, _with_noise(rng, rows, made), lambda layout: _leads(layout, name)
+    )
 
 
 def _by_time(rng: np.random.Generator, rows: pa.Table) -> Workload:
@@ -172,5 +172,13 @@ def static_layouts(file_bytes: int) -> list[Layout]:
         Layout(file_bytes, (Grain("ts", "month"),)),
         Layout(file_bytes, (Grain("ts", "day"),)),
     ]
-    sorts: list[tuple[str, ...]] = [(), ("ts",), ("user_id",), ("item",), ("price",), ("country", "ts"), ("country", "item")]
+    sorts: list[tuple[str, ...]] = [
+        (),
+        ("ts",),
+        ("user_id",),
+        ("item",),
+        ("price",),
+        ("country", "ts"),
+        ("country", "item"),
+    ]
     return [Layout(base.file_bytes, base.partition, sort=sort) for base in bases for sort in sorts]
