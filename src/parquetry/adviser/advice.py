@@ -8,8 +8,9 @@ is named.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from parquetry.adviser.candidates import CandidateSearch
@@ -209,7 +210,7 @@ def advise_on(source: TableSource, request: Request) -> Advice:
     now = forecaster.now()
     candidates = _candidates(source, sample, questions, asked, forecaster)
     ranked = sorted(candidates, key=lambda each: each.pessimistic_cost)
-    named, equals = _choose(now, ranked)
+    named, equals = _choose(source, now, ranked)
     return _advice(source, request, (now, named, ranked, equals), (plan, questions), sample.count)
 
 
@@ -243,31 +244,35 @@ def _candidates(
 ) -> list[LayoutForecast]:
     search = CandidateSearch(source, sample, questions.questions, asked)
     forecasts = [forecaster.then(layout) for layout in search.find(forecaster)]
-    if forecasts:
-        best = min(forecasts, key=lambda each: each.pessimistic_cost)
-        forecasts += [forecaster.then(layout) for layout in search.sizes(best.layout)]
-    return forecasts
+    if not forecasts:
+        return []
+    best = min(forecasts, key=lambda each: each.pessimistic_cost)
+    simplest = min(_equals(best, forecasts), key=partial(_parts, source))
+    resized = [size for each in dict.fromkeys((simplest.layout, best.layout)) for size in search.sizes(each)]
+    return forecasts + [forecaster.then(layout) for layout in resized]
+
+
+def _equals(best: LayoutForecast, forecasts: Iterable[LayoutForecast]) -> list[LayoutForecast]:
+    """Return the layouts that are as good as one, within the error of its forecast."""
+    return [each for each in forecasts if each.mean("cost") <= best.mean("cost") + best.spread]
+
+
+def _parts(source: TableSource, forecast: LayoutForecast) -> tuple[bool, int, float]:
+    """Return how simple a layout is. One that a table gets without being made anew is simpler."""
+    layout = forecast.layout
+    is_new = source.is_ours and not is_change(source.layout, layout)
+    return is_new, layout.parts, forecast.mean("cost")
 
 
 def _choose(
-    now: LayoutForecast, ranked: Sequence[LayoutForecast]
+    source: TableSource, now: LayoutForecast, ranked: Sequence[LayoutForecast]
 ) -> tuple[LayoutForecast | None, list[LayoutForecast]]:
     """Return the layout to advise, if any, and those that are equal to it within the forecast's error."""
-    if not ranked:
+    most = (1 - MIN_GAIN) * now.mean("cost")
+    if not ranked or ranked[0].pessimistic_cost > most:
         return None, []
-    best = ranked[0]
-    if best.pessimistic_cost > (1 - MIN_GAIN) * now.mean("cost"):
-        return None, []
-    equal = [each for each in ranked if each.mean("cost") <= best.mean("cost") + best.spread]
-    named = min(
-        equal,
-        key=lambda each: (
-            each.layout.parts + (each.layout.file_bytes != best.layout.file_bytes),
-            each.mean("cost"),
-        ),
-    )
-    if named.pessimistic_cost > (1 - MIN_GAIN) * now.mean("cost"):
-        named = best
+    equal = [each for each in _equals(ranked[0], ranked) if each.pessimistic_cost <= most]
+    named = min(equal, key=partial(_parts, source))
     return named, [each for each in equal if each is not named]
 
 

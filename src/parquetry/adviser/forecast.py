@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,8 @@ PARTS = 4
 """Parts of the sample that are cut by themselves."""
 MODEL_ERROR = 0.05
 """The part of a forecast that may be wrong for other reasons than the sample: sizes, the writer's files."""
-_MIN_RESIZING = 0.02
-"""The least change of a row's bytes for which rows are cut into files anew."""
+CUT_FACTORS = (0.88, 0.96, 1.0, 1.07, 1.16)
+"""Bytes of rows, as parts of the expected ones, by which a sample is cut into files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,35 +172,45 @@ class Forecaster:
         )
 
     def then(self, layout: Layout) -> LayoutForecast:
-        """Return what the queries would read under a layout."""
-        cut = cut_files(self._sample, layout, self._widths.whole)
-        widths = self._widths.of_layout(cut)
+        """Return what the queries would read under a layout.
+
+        Rows are cut at several sizes of files: where a file ends is luck, and a writer only estimates sizes.
+        """
+        first = cut_files(self._sample, layout, self._widths.whole)
+        widths = self._widths.of_layout(first)
         whole = self._widths.row_bytes(widths, None)
-        if abs(whole / self._widths.whole - 1) > _MIN_RESIZING:
-            cut = cut_files(self._sample, layout, whole)
-        costs = self._costs(layout, self._counts(cut), widths)
-        spreads = self._spreads(layout, costs, widths, whole)
+        cuts = [cut_files(self._sample, layout, whole * factor) for factor in CUT_FACTORS]
+        tries = [self._costs(layout, self._counts(cut), widths) for cut in cuts]
+        costs = tuple(map(_mean_cost, zip(*tries, strict=True)))
+        middle = cuts[len(cuts) // 2]
         return LayoutForecast(
             layout,
-            tuple(costs),
-            tuple(spreads),
-            cut.count,
-            cut.partitions,
+            costs,
+            tuple(self._spreads(layout, costs, tries, (widths, whole))),
+            middle.count,
+            middle.partitions,
             whole * self._source.rows,
             self._weights,
         )
 
     def _spreads(
-        self, layout: Layout, costs: Sequence[QueryCost], widths: dict[str, float], whole: float
+        self,
+        layout: Layout,
+        costs: Sequence[QueryCost],
+        tries: Sequence[Sequence[QueryCost]],
+        sizes: tuple[dict[str, float], float],
     ) -> list[float]:
-        """Return two standard errors of each forecast, and the model's own error."""
-        if not self._parts:
-            return [MODEL_ERROR * cost.bytes for cost in costs]
-        tries = []
-        for part in self._parts:
-            cut = cut_files(part, layout, whole)
-            tries.append([cost.bytes for cost in self._costs(layout, self._counts(cut), widths)])
-        errors = np.std(np.array(tries), axis=0, ddof=1) / math.sqrt(PARTS)
+        """Return the error of each forecast: of the model, of where files end, and of the sample."""
+        widths, whole = sizes
+        errors = np.std([[cost.bytes for cost in each] for each in tries], axis=0, ddof=1) / math.sqrt(
+            len(tries)
+        )
+        if self._parts:
+            parts = []
+            for part in self._parts:
+                cut = cut_files(part, layout, whole)
+                parts.append([cost.bytes for cost in self._costs(layout, self._counts(cut), widths)])
+            errors = np.hypot(errors, np.std(np.array(parts), axis=0, ddof=1) / math.sqrt(PARTS))
         return [
             MODEL_ERROR * cost.bytes + 2 * float(error) for cost, error in zip(costs, errors, strict=True)
         ]
@@ -257,6 +267,17 @@ class Forecaster:
             else:
                 exchanges, exchanged = exchanges + 2, exchanged + 1
         return exchanges, exchanged
+
+
+def _mean_cost(costs: Sequence[QueryCost]) -> QueryCost:
+    """Return the mean of forecasts of one query, which has the same exchanges in all."""
+    count = len(costs)
+    return replace(
+        costs[0],
+        bytes=sum(cost.bytes for cost in costs) / count,
+        files=sum(cost.files for cost in costs) / count,
+        partitions=sum(cost.partitions for cost in costs) / count,
+    )
 
 
 def _share(question: Question, sample: Sample) -> float:

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from parquetry.adviser.layouts import Grain, Layout
+from parquetry.config import SORT_BY
 from parquetry.data_files import (
     ArrowFooters,
     FileBounds,
@@ -216,7 +217,8 @@ def lake_source(snapshot: TableSnapshot, name: str, file_bytes: int) -> TableSou
     grains = tuple(Grain(column.name) for column in metadata.partition_columns)
     buckets = metadata.arrangement.buckets
     names = {column.physical: column.name for column in metadata.columns}
-    sort = tuple(".".join(path) for path in parse_paths(metadata.properties.get("sort-by", "")) if path)
+    sort_by = metadata.properties.get(SORT_BY)
+    sort = tuple(".".join(path) for path in parse_paths(sort_by)) if sort_by else ()
     layout = Layout(
         file_bytes,
         grains,

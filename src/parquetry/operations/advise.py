@@ -156,15 +156,17 @@ def _apply(context: Context, table: str, advice: Advice, max_bytes: int | None, 
         UnsupportedError: the layout needs other partition columns or directories, so a new table; or files
             are not written here.
     """
-    best = advice.best
-    if best is None or best.spec is None:
+    if advice.best is None:
         return ""
     if not context.engine.can_rewrite:
         raise UnsupportedError("Files are rewritten by Spark alone: run CALL system.advise there.")
-    if not best.is_change:
+    best = next(
+        (each for each in (advice.best, *advice.alternatives) if each.is_change and each.gain > 1), None
+    )
+    if best is None or best.spec is None:
         raise UnsupportedError(
-            f"Table {advice.table} cannot be given the layout '{best.layout}' in place, because its partition columns "
-            f"or directories would change. Run: {'; '.join(best.statements)}"
+            f"Table {advice.table} cannot be given the layout '{advice.best.layout}' in place, because its partition "
+            f"columns or directories would change. Run: {'; '.join(advice.best.statements)}"
         )
     context.metastore.require_owned()
     snapshot = _with_layout(context.find(table), best)
@@ -173,7 +175,7 @@ def _apply(context: Context, table: str, advice: Advice, max_bytes: int | None, 
     call = "rebucket" if best.spec.buckets else "compact"
     rewrite_partitions(context, snapshot, chosen, call, progress)
     size = size_text(sum(rewrite.bytes for rewrite in chosen))
-    return f"New files have the layout, and {quantity(len(chosen), 'partition')} with {size} were rewritten."
+    return f"New files have the layout '{best.layout}', and {quantity(len(chosen), 'partition')} with {size} were rewritten."
 
 
 def _with_layout(snapshot: ms.TableSnapshot, best: Alternative) -> ms.TableSnapshot:
