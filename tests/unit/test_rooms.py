@@ -45,6 +45,15 @@ FLOORS = {
         },
         {"texts"},
     ),
+    "adviser": (
+        {"advice"},
+        {"candidates", "results", "statements"},
+        {"forecast"},
+        {"widths"},
+        {"cutting"},
+        {"input"},
+        {"layouts"},
+    ),
     "catalog": (
         {"catalog"},
         {"advising"},
@@ -113,7 +122,7 @@ FLOORS = {
     ),
     "operations": (
         {"registry"},
-        {"advise", "erase", "maintenance"},
+        {"advising", "erase", "maintenance"},
         {"upkeep"},
         {
             *(

@@ -1,24 +1,37 @@
 """Advice on a table's layout: what its queries read now, and would read under a few others.
 
-`advise_on` draws the sample, binds the queries, and ranks layouts by the bad end of each forecast. A layout is
-advised only if it gains more than forecasts err by. Of layouts that are equal within that error, the simplest
-is named.
+`advise_on` draws the sample, binds the queries, and ranks layouts by the bad end of each forecast. A layout
+is advised only if it gains more than forecasts err by. Of layouts that are equal within that error, the
+simplest is named.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from parquetry.adviser.candidates import CandidateSearch
 from parquetry.adviser.forecast import Forecaster, LayoutForecast, QueryCost
-from parquetry.adviser.layouts import Layout
-from parquetry.adviser.questions import Others, Question, QuestionSet, bind_questions, columns_asked, reads_of
-from parquetry.adviser.sampling import SAMPLE_BYTES, SAMPLE_ROWS, SamplePlan, draw_sample, plan_sample
-from parquetry.adviser.sources import TableSource, require_rows
+from parquetry.adviser.input.bound_queries import (
+    BoundQuery,
+    Others,
+    QuerySet,
+    bind_questions,
+    columns_asked,
+    reads_of,
+)
+from parquetry.adviser.input.sampling import (
+    SAMPLE_BYTES,
+    SAMPLE_ROWS,
+    Sample,
+    SamplePlan,
+    draw_sample,
+    plan_sample,
+)
+from parquetry.adviser.input.sources import TableSource, require_rows
+from parquetry.adviser.results import Advice, Alternative, QueryForecast
 from parquetry.adviser.statements import is_change, statements
 from parquetry.errors import UnsupportedError
 from parquetry.progress import Progress, silent
@@ -28,15 +41,13 @@ MIN_GAIN = 0.1
 """The least part of the present cost that a layout has to save, at the bad end of its forecast."""
 MAX_ALTERNATIVES = 5
 """Layouts that are shown."""
-WORSE = 1.1
-"""A query gets worse if it would read more than this times what it reads now."""
 _REWRITE_FACTOR = 2
 """Bytes read and written for each byte that is rewritten."""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What advice is asked for.
+class AdviceRequest:
+    """A request for advice.
 
     Attributes:
         records: the queries.
@@ -59,134 +70,7 @@ class Request:
     plan_made: Callable[[SamplePlan], None] = lambda _: None
 
 
-@dataclass(frozen=True, slots=True)
-class QueryForecast:
-    """A query, with what it reads now and would read.
-
-    Attributes:
-        query: its conditions.
-        weight: how many queries it stands for.
-        bytes_now, files_now, shuffles_now: as recorded.
-        bytes, files, shuffles: under the layout.
-        spread: how many bytes the forecast may be off.
-    """
-
-    query: str
-    weight: float
-    bytes_now: int
-    files_now: int
-    shuffles_now: int
-    bytes: int
-    files: int
-    shuffles: int
-    spread: int
-
-    @property
-    def is_worse(self) -> bool:
-        """Return whether it surely reads more than now."""
-        return self.bytes - self.spread > WORSE * self.bytes_now
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """A layout, and what it would do.
-
-    Attributes:
-        layout: in words.
-        bytes, files, shuffles: a query's mean.
-        spread: how many bytes the mean may be off.
-        table_files, table_partitions: of the table.
-        rewrite_bytes: bytes to write anew, once.
-        pays_after: queries after which reading and writing these bytes has paid; None if it never does.
-        gain: how many times less is read, at the bad end of the forecast: 1.0 is none.
-        queries: each query now and then.
-        statements: what to type.
-        spec: the layout itself.
-        is_change: whether a table of ours can get it without being made anew.
-        file_bytes: the size of files to set, or None to keep it.
-    """
-
-    layout: str
-    bytes: int
-    files: float
-    shuffles: float
-    spread: int
-    table_files: int
-    table_partitions: int
-    rewrite_bytes: int
-    pays_after: int | None
-    gain: float
-    queries: tuple[QueryForecast, ...] = field(repr=False)
-    statements: tuple[str, ...] = ()
-    spec: Layout | None = field(default=None, repr=False)
-    is_change: bool = False
-    file_bytes: int | None = None
-
-    @property
-    def worse(self) -> tuple[QueryForecast, ...]:
-        """Return the queries that get worse."""
-        return tuple(query for query in self.queries if query.is_worse)
-
-
-@dataclass(frozen=True)
-class Advice:
-    """What a table's layout should be, and why.
-
-    Attributes:
-        table: its name.
-        is_ours: whether it is a table of Parquetry.
-        rows, bytes, files: of the table.
-        layout_now: the present layout.
-        queries: how many queries it is for.
-        bytes_now, files_now, shuffles_now: a query's mean.
-        best: the advised layout, or None if the table is as good as it is.
-        alternatives: other layouts, the best first.
-        equals: layouts that are as good as the advised one, within the forecast's error.
-        sample_rows, sample_bytes: rows that were drawn, and bytes of columns read for them.
-        notes: what the reader has to know, in sentences.
-    """
-
-    table: str
-    is_ours: bool
-    rows: int
-    bytes: int
-    files: int
-    layout_now: str
-    queries: float
-    bytes_now: int
-    files_now: float
-    shuffles_now: float
-    best: Alternative | None
-    alternatives: tuple[Alternative, ...]
-    equals: tuple[str, ...]
-    sample_rows: int
-    sample_bytes: int
-    notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the advice as plain lists and dicts."""
-        result = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        result["best"] = None if self.best is None else _alternative_dict(self.best)
-        result["alternatives"] = [_alternative_dict(each) for each in self.alternatives]
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in result.items()}
-
-    def __str__(self) -> str:
-        from parquetry.adviser.words import advice_text
-
-        return advice_text(self)
-
-
-def _alternative_dict(each: Alternative) -> dict[str, Any]:
-    result = {name: getattr(each, name) for name in each.__dataclass_fields__ if name != "spec"}
-    result["statements"] = list(each.statements)
-    result["queries"] = [
-        {name: getattr(query, name) for name in query.__dataclass_fields__} for query in each.queries
-    ]
-    result["worse"] = [query.query for query in each.worse]
-    return result
-
-
-def advise_on(source: TableSource, request: Request) -> Advice:
+def advise_on(source: TableSource, request: AdviceRequest) -> Advice:
     """Advise on a table's layout.
 
     Raises:
@@ -237,8 +121,8 @@ def _other_tables(
 
 def _candidates(
     source: TableSource,
-    sample: Any,
-    questions: QuestionSet,
+    sample: Sample,
+    questions: QuerySet,
     asked: Sequence[str],
     forecaster: Forecaster,
 ) -> list[LayoutForecast]:
@@ -267,7 +151,7 @@ def _parts(source: TableSource, forecast: LayoutForecast) -> tuple[bool, int, fl
 def _choose(
     source: TableSource, now: LayoutForecast, ranked: Sequence[LayoutForecast]
 ) -> tuple[LayoutForecast | None, list[LayoutForecast]]:
-    """Return the layout to advise, if any, and those that are equal to it within the forecast's error."""
+    """Return the layout to advise, if any, and its equals within the forecast's error."""
     most = (1 - MIN_GAIN) * now.mean("cost")
     if not ranked or ranked[0].pessimistic_cost > most:
         return None, []
@@ -278,9 +162,9 @@ def _choose(
 
 def _advice(
     source: TableSource,
-    request: Request,
+    request: AdviceRequest,
     choice: tuple[LayoutForecast, LayoutForecast | None, Sequence[LayoutForecast], Sequence[LayoutForecast]],
-    inputs: tuple[SamplePlan, QuestionSet],
+    inputs: tuple[SamplePlan, QuerySet],
     sample_rows: int,
 ) -> Advice:
     now, named, ranked, equals = choice
@@ -312,8 +196,8 @@ def _advice(
 
 def _alternative(
     source: TableSource,
-    request: Request,
-    questions: Sequence[Question],
+    request: AdviceRequest,
+    questions: Sequence[BoundQuery],
     now: LayoutForecast,
     then: LayoutForecast,
 ) -> Alternative:
@@ -340,7 +224,7 @@ def _alternative(
     )
 
 
-def _query(question: Question, before: QueryCost, after: QueryCost, spread: float) -> QueryForecast:
+def _query(question: BoundQuery, before: QueryCost, after: QueryCost, spread: float) -> QueryForecast:
     return QueryForecast(
         question.label,
         question.weight,
@@ -354,7 +238,7 @@ def _query(question: Question, before: QueryCost, after: QueryCost, spread: floa
     )
 
 
-def _notes(questions: QuestionSet, plan: SamplePlan) -> list[str]:
+def _notes(questions: QuerySet, plan: SamplePlan) -> list[str]:
     notes = []
     if questions.dropped:
         notes.append(f"{questions.dropped} of the different queries, the rarest, were left out.")

@@ -1,4 +1,4 @@
-"""Which layouts are worth a forecast: made of the columns that queries name, and ranked by a few rows."""
+"""Layouts that are worth a forecast: made of the columns that queries name, and ranked by a few rows."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 
 from parquetry.adviser.cutting import partition_counts
 from parquetry.adviser.forecast import Forecaster
-from parquetry.adviser.layouts import DAY, MONTH, RANGE, VALUE, YEAR, Grain, HeavyValues, Layout
-from parquetry.adviser.questions import Question
-from parquetry.adviser.sampling import CodedColumn, Sample
-from parquetry.adviser.sources import TableSource
+from parquetry.adviser.input.bound_queries import BoundQuery
+from parquetry.adviser.input.sampling import CodedColumn, Sample
+from parquetry.adviser.input.sources import TableSource
+from parquetry.adviser.layouts import DAY, MONTH, RANGE, VALUE, YEAR, Grain, HeavyDirectories, TableLayout
 from parquetry.predicate import And, Compare, In, Predicate
 from parquetry.types import sql_literal
 
@@ -23,7 +23,7 @@ MAX_CANDIDATES = 10
 QUICK_ROWS = 20_000
 """Rows of the sample that the first ranking uses."""
 MAX_COLUMNS = 8
-"""Columns of conditions and joins that layouts are made of: those that queries name most."""
+"""The most columns of conditions and joins for layouts. Columns that more queries name come first."""
 MAX_PARTITIONS = 10_000
 """Partitions of a layout that is considered."""
 _MIN_PARTITION_SHARE = 0.25
@@ -36,7 +36,7 @@ _BEST_COLUMNS, _BEST_GRAINS = 5, 4
 _MIN_FILE_BYTES, _MAX_FILE_BYTES = 1 << 20, 1 << 30
 """Sizes of files that are advised, unless the table's own are outside."""
 _FEW_FILES = 32
-"""Files from which on a table is large enough that its order can leave out most of it."""
+"""The least files of a table whose order can leave out most of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,14 @@ class Ranked:
     """A layout with its cost by few rows."""
 
     cost: float
-    layout: Layout
+    layout: TableLayout
 
 
 class CandidateSearch:
     """Finds layouts for one table and one set of queries."""
 
     def __init__(
-        self, source: TableSource, sample: Sample, questions: Sequence[Question], columns: Sequence[str]
+        self, source: TableSource, sample: Sample, questions: Sequence[BoundQuery], columns: Sequence[str]
     ) -> None:
         self._source, self._sample, self._questions = source, sample, questions
         self._columns = list(columns)[:MAX_COLUMNS]
@@ -59,22 +59,22 @@ class CandidateSearch:
         self._quick = sample.part(np.arange(0, sample.count, step)) if step > 1 else sample
         self._file_bytes = file_bytes(source)
 
-    def find(self, forecaster: Forecaster) -> list[Layout]:
+    def find(self, forecaster: Forecaster) -> list[TableLayout]:
         """Return the layouts that few rows rank best, the best first, among them the best simple ones."""
         rank = _Ranking(forecaster, self._quick).rank
-        plain = Layout(self._file_bytes, self._present())
+        plain = TableLayout(self._file_bytes, self._present())
         sorts = rank(replace(plain, sort=(name,)) for name in self._columns)
         best = [each.layout.sort[0] for each in sorts[:_BEST_COLUMNS]]
         orders = [(name,) for name in best] + list(itertools.permutations(best[:3], 2))
-        grains = rank(Layout(self._file_bytes, (grain,)) for grain in self._grains())
+        grains = rank(TableLayout(self._file_bytes, (grain,)) for grain in self._grains())
         bases = [each.layout for each in grains[:_BEST_GRAINS]]
         bases += [
-            Layout(self._file_bytes, first.partition + second.partition)
+            TableLayout(self._file_bytes, first.partition + second.partition)
             for first, second in itertools.permutations(bases[:3], 2)
             if first.partition[0].column != second.partition[0].column
             and self._is_large_enough(first.partition + second.partition)
         ]
-        bases += [Layout(self._file_bytes), plain]
+        bases += [TableLayout(self._file_bytes), plain]
         heavy = [replace(base, heavy=values) for values in self._heavy() for base in (bases[-2], plain)]
         ordered = rank(
             replace(base, sort=order)
@@ -84,15 +84,17 @@ class CandidateSearch:
         )
         tops = [each.layout for each in ordered[:3]]
         buckets = rank(
-            replace(base, bucket_by=names, buckets=self._bucket_count())
+            replace(base, bucket_by=names, bucket_count=self._bucket_count())
             for names in self._bucket_columns()
-            for base in [Layout(self._file_bytes), plain, *tops]
+            for base in [TableLayout(self._file_bytes), plain, *tops]
             if base.heavy is None
         )
+        # ranges of a number alone do what sorting by it does, with a column more
+        grains = [each for each in grains if each.layout.partition[0].unit != RANGE]
         everything = [*sorts, *grains, *rank(heavy), *ordered, *buckets, *rank([plain])]
         return _pick(everything, (sorts, grains, ordered, buckets))
 
-    def sizes(self, layout: Layout) -> Iterator[Layout]:
+    def sizes(self, layout: TableLayout) -> Iterator[TableLayout]:
         """Yield a layout with smaller and larger files."""
         least = min(_MIN_FILE_BYTES, layout.file_bytes)
         for size in (layout.file_bytes // 4, layout.file_bytes * 4):
@@ -115,7 +117,7 @@ class CandidateSearch:
         least = max(_MIN_PARTITION_SHARE * self._file_bytes, 1)
         return 1 < number <= MAX_PARTITIONS and self._source.bytes / number >= least
 
-    def _heavy(self) -> Iterator[HeavyValues]:
+    def _heavy(self) -> Iterator[HeavyDirectories]:
         """Yield the heavy values of columns that conditions compare with values."""
         for name in self._columns:
             if not any(_compares(question.condition.node, name) for question in self._questions):
@@ -126,7 +128,7 @@ class CandidateSearch:
             if not 0 < len(heavy) <= _MAX_HEAVY or len(heavy) == column.distinct:
                 continue
             values = tuple(column.value(code) for code in heavy.tolist())
-            yield HeavyValues(name, values, tuple(sql_literal(column.type, value) for value in values))
+            yield HeavyDirectories(name, values, tuple(sql_literal(column.type, value) for value in values))
 
     def _bucket_columns(self) -> list[tuple[str, ...]]:
         """Return what queries join by, or compare with single values of many."""
@@ -157,9 +159,9 @@ class _Ranking:
 
     def __init__(self, forecaster: Forecaster, sample: Sample) -> None:
         self._forecaster, self._sample = forecaster, sample
-        self._costs: dict[Layout, float] = {}
+        self._costs: dict[TableLayout, float] = {}
 
-    def rank(self, layouts: Iterable[Layout]) -> list[Ranked]:
+    def rank(self, layouts: Iterable[TableLayout]) -> list[Ranked]:
         unique = list(dict.fromkeys(layouts))
         for layout in unique:
             if layout not in self._costs:
@@ -213,7 +215,7 @@ def _compares(node: Predicate, name: str) -> bool:
     return False
 
 
-def _pick(everything: Sequence[Ranked], kinds: Sequence[Sequence[Ranked]]) -> list[Layout]:
+def _pick(everything: Sequence[Ranked], kinds: Sequence[Sequence[Ranked]]) -> list[TableLayout]:
     """Return the best layouts of all, and the best of each kind in any case."""
     costs = {each.layout: each.cost for each in everything}
     first = [kind[0].layout for kind in kinds if kind]

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.adviser.layouts import DAY, MONTH, RANGE, VALUE, YEAR, Grain, Layout
-from parquetry.adviser.sampling import CodedColumn, Sample
+from parquetry.adviser.input.sampling import CodedColumn, Sample
+from parquetry.adviser.layouts import DAY, MONTH, RANGE, VALUE, YEAR, Grain, TableLayout
 from parquetry.predicate import NO_NULL, ONLY_NULL, SOME_NULL, Bounds, Knowledge, Row
 from parquetry.types import Value
 
@@ -23,13 +23,13 @@ _MIN_REST = 0.02
 
 
 class FileSlots(NamedTuple):
-    """Which partition, bucket and heavy value the rows of each file have; None without.
+    """The partition, bucket and heavy value of the rows of each file; None without.
 
     A cell is the position of a heavy value, or -1 for all others.
     """
 
     partitions: NDArray[np.int64]
-    buckets: NDArray[np.int64] | None
+    bucket_numbers: NDArray[np.int64] | None
     cells: NDArray[np.int64] | None
 
 
@@ -46,7 +46,7 @@ class CutFiles(Knowledge):
 
     def __init__(
         self,
-        layout: Layout,
+        layout: TableLayout,
         sample: Sample,
         order: NDArray[np.int64],
         starts: NDArray[np.int64],
@@ -55,7 +55,7 @@ class CutFiles(Knowledge):
         self.layout, self.sample, self.order, self.starts, self.slots = layout, sample, order, starts, slots
         self.count = len(starts)
         heavy = [] if layout.heavy is None else [(layout.heavy.column,)]
-        self.tuple_columns = [*([layout.bucket_by] if layout.buckets else []), *heavy]
+        self.tuple_columns = [*([layout.bucket_by] if layout.bucket_count else []), *heavy]
         self._known: dict[str, Bounds | None] = {}
 
     @property
@@ -97,7 +97,7 @@ class CutFiles(Knowledge):
     def _widened(
         self, column: CodedColumn, low: NDArray[np.int64], high: NDArray[np.int64]
     ) -> tuple[list[Value], list[Value]]:
-        """Return bounds of all rows of each file, of which the sample has some.
+        """Return the bounds of all rows of each file. The sample has some of these rows.
 
         The greatest of n rows of a file is expected at n / (n + 1) of the way to the greatest of all.
         """
@@ -123,9 +123,9 @@ class CutFiles(Knowledge):
     def may_hold(self, columns: tuple[str, ...], tuples: Collection[Row]) -> NDArray[np.bool_] | None:
         """Return the files whose bucket, or directory, may have one of some rows."""
         heavy = self.layout.heavy
-        if self.slots.buckets is not None and columns == self.layout.bucket_by:
-            wanted = {bucket_of(row, self.layout.buckets) for row in tuples}
-            return np.isin(self.slots.buckets, list(wanted))
+        if self.slots.bucket_numbers is not None and columns == self.layout.bucket_by:
+            wanted = {bucket_of(row, self.layout.bucket_count) for row in tuples}
+            return np.isin(self.slots.bucket_numbers, list(wanted))
         if self.slots.cells is not None and heavy is not None and columns == (heavy.column,):
             values = {row[0] for row in tuples}
             cells = {cell for cell, value in enumerate(heavy.values) if value in values}
@@ -140,7 +140,7 @@ def bucket_of(row: Row, count: int) -> int:
     return zlib.crc32(repr(row).encode()) % count
 
 
-def cut_files(sample: Sample, layout: Layout, row_bytes: float) -> CutFiles:
+def cut_files(sample: Sample, layout: TableLayout, row_bytes: float) -> CutFiles:
     """Cut a sample into files.
 
     Args:
@@ -157,8 +157,8 @@ def cut_files(sample: Sample, layout: Layout, row_bytes: float) -> CutFiles:
     if layout.heavy is not None:
         cell = _cells(sample.columns[layout.heavy.column], layout.heavy.values)
     bucket = None
-    if layout.buckets:
-        bucket = _buckets([sample.columns[name] for name in layout.bucket_by], layout.buckets)
+    if layout.bucket_count:
+        bucket = _buckets([sample.columns[name] for name in layout.bucket_by], layout.bucket_count)
     slots = [each for each in (part, cell, bucket) if each is not None]
     order = np.lexsort([*reversed(_sort_keys(sample, layout)), *reversed(slots)])  # it is stable
     group = _group_numbers([each[order] for each in slots], count) if count else np.zeros(0, np.int64)
@@ -170,7 +170,7 @@ def cut_files(sample: Sample, layout: Layout, row_bytes: float) -> CutFiles:
     return CutFiles(layout, sample, order, starts, slots_of_files)
 
 
-def _sort_keys(sample: Sample, layout: Layout) -> list[NDArray[np.int64]]:
+def _sort_keys(sample: Sample, layout: TableLayout) -> list[NDArray[np.int64]]:
     """Return what rows are sorted by, the first column first; without columns, their present order."""
     columns = [sample.columns[name] for name in layout.sort]
     if layout.interleaved and len(columns) > 1:
@@ -214,7 +214,7 @@ def _dense(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     return (np.cumsum(present) - 1)[numbers - least]
 
 
-def _file_starts(group: NDArray[np.int64], row_bytes: float, layout: Layout) -> NDArray[np.int64]:
+def _file_starts(group: NDArray[np.int64], row_bytes: float, layout: TableLayout) -> NDArray[np.int64]:
     """Return where files begin, among rows that are sorted by their group.
 
     A writer begins another file of the group when one has the wanted size. A bucket is one file, unless it is
@@ -226,7 +226,7 @@ def _file_starts(group: NDArray[np.int64], row_bytes: float, layout: Layout) -> 
     sizes = np.diff(np.append(firsts, len(group)))
     full = max(layout.file_bytes / max(row_bytes, 1e-9), 1.0)
     numbers = np.maximum(1, np.ceil(sizes / full - _MIN_REST)).astype(np.int64)
-    if layout.buckets:
+    if layout.bucket_count:
         numbers = np.where(sizes > 2 * full, numbers, 1)
     if (numbers == 1).all():
         return firsts

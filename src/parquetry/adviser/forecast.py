@@ -13,21 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.adviser.cutting import CutFiles, cut_files
-from parquetry.adviser.layouts import Layout
-from parquetry.adviser.questions import Question
-from parquetry.adviser.sampling import Sample
-from parquetry.adviser.sources import TableSource
+from parquetry.adviser.input.bound_queries import BoundQuery
+from parquetry.adviser.input.sampling import Sample
+from parquetry.adviser.input.sources import TableSource
+from parquetry.adviser.layouts import TableLayout
 from parquetry.adviser.widths import ColumnWidths
 from parquetry.errors import UnsupportedError
 from parquetry.predicate import EVERY_ROW, Match, match
 from parquetry.rows import matching_rows
 
 OPEN_BYTES = 64 << 10
-"""What opening a file costs, as bytes that could be read instead: a request, a footer, a task's part."""
+"""The cost of opening a file, as bytes that could be read instead: a request, a footer, a task's part."""
 SHUFFLE_FACTOR = 3
-"""What a shuffled byte costs, as bytes read from files: it is written, sent and read, and less compressed."""
+"""The cost of a shuffled byte, as bytes read from files: it is written, sent and read."""
 BROADCAST_BYTES = 10 << 20
-"""The size up to which Spark sends a table to all tasks, so that its join shuffles nothing."""
+"""The greatest size of a table that Spark sends to all tasks, so that its join shuffles nothing."""
 MAX_FILES_FACTOR = 4
 """How many times more files a layout may have than files of the wanted size."""
 PARTS = 4
@@ -35,12 +35,12 @@ PARTS = 4
 MODEL_ERROR = 0.05
 """The part of a forecast that may be wrong for other reasons than the sample: sizes, the writer's files."""
 CUT_FACTORS = (0.88, 0.96, 1.0, 1.07, 1.16)
-"""Bytes of rows, as parts of the expected ones, by which a sample is cut into files."""
+"""Factors on the expected bytes of a row. A sample is cut into files once by each."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryCost:
-    """What one query reads.
+    """The cost of one query.
 
     Attributes:
         bytes: of the columns that it reads, in the files that it opens.
@@ -64,7 +64,7 @@ class QueryCost:
 
 @dataclass(frozen=True)
 class LayoutForecast:
-    """What all queries would read under a layout.
+    """The costs of all queries under a layout.
 
     Attributes:
         layout: or the present one.
@@ -75,7 +75,7 @@ class LayoutForecast:
         bytes: of all files.
     """
 
-    layout: Layout
+    layout: TableLayout
     costs: tuple[QueryCost, ...]
     spreads: tuple[float, ...]
     files: int
@@ -115,7 +115,7 @@ class Forecaster:
         self,
         source: TableSource,
         sample: Sample,
-        questions: Sequence[Question],
+        questions: Sequence[BoundQuery],
         other_tables: dict[str, tuple[int, tuple[str, ...]]],
     ) -> None:
         self._source, self._sample, self._questions = source, sample, list(questions)
@@ -156,7 +156,7 @@ class Forecaster:
             self._weights,
         )
 
-    def quick_cost(self, layout: Layout, sample: Sample) -> float:
+    def quick_cost(self, layout: TableLayout, sample: Sample) -> float:
         """Return the mean cost of a layout by few rows, with the present widths of columns.
 
         A layout with far more files than its bytes need costs infinitely much.
@@ -171,7 +171,7 @@ class Forecaster:
             sum(self._weights) or 1.0
         )
 
-    def then(self, layout: Layout) -> LayoutForecast:
+    def then(self, layout: TableLayout) -> LayoutForecast:
         """Return what the queries would read under a layout.
 
         Rows are cut at several sizes of files: where a file ends is luck, and a writer only estimates sizes.
@@ -195,7 +195,7 @@ class Forecaster:
 
     def _spreads(
         self,
-        layout: Layout,
+        layout: TableLayout,
         costs: Sequence[QueryCost],
         tries: Sequence[Sequence[QueryCost]],
         sizes: tuple[dict[str, float], float],
@@ -216,7 +216,7 @@ class Forecaster:
         ]
 
     def _counts(self, cut: CutFiles) -> list[tuple[float, int, int]]:
-        """Return for each question the table's rows in the files it opens, these files, and their partitions."""
+        """Return the rows, files and partitions that each question reads."""
         result, rows = [], cut.rows * cut.sample.rows_each
         known: dict[str, NDArray[np.bool_]] = {}
         for question in self._questions:
@@ -229,7 +229,7 @@ class Forecaster:
         return result
 
     def _costs(
-        self, layout: Layout, counts: Sequence[tuple[float, int, int]], widths: dict[str, float]
+        self, layout: TableLayout, counts: Sequence[tuple[float, int, int]], widths: dict[str, float]
     ) -> list[QueryCost]:
         costs = []
         for question, share, (rows, files, partitions) in zip(
@@ -244,7 +244,7 @@ class Forecaster:
             )
         return costs
 
-    def _exchanges(self, question: Question, layout: Layout) -> tuple[int, int]:
+    def _exchanges(self, question: BoundQuery, layout: TableLayout) -> tuple[int, int]:
         """Return the exchanges of a query's joins, and how many of them exchange rows of this table."""
         if question.shuffles == 0:
             return 0, 0
@@ -257,7 +257,7 @@ class Forecaster:
             if size is not None and size <= BROADCAST_BYTES:
                 continue
             mine = {name.lower() for name in layout.bucket_by}
-            if layout.buckets and mine and mine <= columns:
+            if layout.bucket_count and mine and mine <= columns:
                 partners = {
                     (join.other_column or "").lower()
                     for join in question.joins
@@ -280,7 +280,7 @@ def _mean_cost(costs: Sequence[QueryCost]) -> QueryCost:
     )
 
 
-def _share(question: Question, sample: Sample) -> float:
+def _share(question: BoundQuery, sample: Sample) -> float:
     """Return the part of the rows that satisfy a question's condition, as far as the sample tells."""
     if question.condition == EVERY_ROW or not sample.count:
         return 1.0

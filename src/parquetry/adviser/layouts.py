@@ -8,7 +8,7 @@ from parquetry.identifiers import part_text
 from parquetry.texts import count, size_text
 
 VALUE, DAY, MONTH, YEAR, RANGE = "value", "day", "month", "year", "range"
-"""What a partition has together: a value, a day, a month or a year of a time, or a range of numbers."""
+"""The kinds of partitions: a value, a day, a month or a year of a time, or a range of numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Grain:
 
 
 @dataclass(frozen=True, slots=True)
-class HeavyValues:
+class HeavyDirectories:
     """Directories for the heavy values of a column, and how often rows have them.
 
     Attributes:
@@ -73,15 +73,15 @@ class HeavyValues:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """What rows are divided and sorted by.
+class TableLayout:
+    """The columns that rows are divided and sorted by.
 
     Attributes:
         file_bytes: the size to aim at for one file.
         partition: partition columns, in the order of the directories.
         heavy: directories of heavy values within partitions.
         bucket_by: bucket columns.
-        buckets: their number; 0 without.
+        bucket_count: how many buckets; 0 without.
         sort: columns that rows of a partition, directory and bucket are sorted by.
         interleaved: whether the sort columns count alike (a Z-order), and not one after the other.
         bloom: columns with Bloom filters, which readers use within the files that are left.
@@ -89,9 +89,9 @@ class Layout:
 
     file_bytes: int
     partition: tuple[Grain, ...] = ()
-    heavy: HeavyValues | None = None
+    heavy: HeavyDirectories | None = None
     bucket_by: tuple[str, ...] = ()
-    buckets: int = 0
+    bucket_count: int = 0
     sort: tuple[str, ...] = ()
     interleaved: bool = False
     bloom: tuple[str, ...] = ()
@@ -99,21 +99,21 @@ class Layout:
     @property
     def is_plain(self) -> bool:
         """Return whether rows are neither divided nor sorted."""
-        return not (self.partition or self.heavy or self.buckets or self.sort)
+        return not (self.partition or self.heavy or self.bucket_count or self.sort)
 
     @property
     def parts(self) -> int:
         """Return how much there is to know of it: a simpler layout has fewer parts."""
         grains = sum(1 if grain.unit == VALUE else 2 for grain in self.partition)
         heavy = 3 if self.heavy is not None else 0
-        return grains + heavy + (2 if self.buckets else 0) + len(self.sort) + self.interleaved
+        return grains + heavy + (2 if self.bucket_count else 0) + len(self.sort) + self.interleaved
 
     def columns(self) -> set[str]:
         """Return the columns of the table that it names."""
         heavy = {self.heavy.column} if self.heavy is not None else set()
         return {grain.column for grain in self.partition} | heavy | {*self.bucket_by} | {*self.sort}
 
-    def resized(self, file_bytes: int) -> Layout:
+    def resized(self, file_bytes: int) -> TableLayout:
         """Return the layout with another size of files."""
         return replace(self, file_bytes=file_bytes)
 
@@ -123,8 +123,8 @@ class Layout:
             words.append(f"partitions by {', '.join(map(str, self.partition))}")
         if self.heavy is not None:
             words.append(f"directories for {len(self.heavy.values)} values of {self.heavy.column}")
-        if self.buckets:
-            words.append(f"{self.buckets} buckets by {', '.join(self.bucket_by)}")
+        if self.bucket_count:
+            words.append(f"{self.bucket_count} buckets by {', '.join(self.bucket_by)}")
         if self.sort:
             sort = ", ".join(self.sort)
             words.append(f"sorted by {f'zorder({sort})' if self.interleaved else sort}")

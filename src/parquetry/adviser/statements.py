@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from parquetry.adviser.layouts import VALUE, Layout
-from parquetry.adviser.sources import TableSource
+from parquetry.adviser.input.sources import TableSource
+from parquetry.adviser.layouts import VALUE, TableLayout
 from parquetry.config import BLOOM_FILTER_COLUMNS, SORT_BY
 from parquetry.identifiers import part_text
 
@@ -14,7 +14,7 @@ _TARGET_FILE_SIZE = "target-file-size"
 _NEW_NAME = "new_table"
 
 
-def statements(source: TableSource, layout: Layout, catalog: str, *, is_resized: bool) -> list[str]:
+def statements(source: TableSource, layout: TableLayout, catalog: str, *, is_resized: bool) -> list[str]:
     """Return what to type, in order.
 
     Args:
@@ -29,43 +29,43 @@ def statements(source: TableSource, layout: Layout, catalog: str, *, is_resized:
     return [_creation(source, layout, properties, catalog)]
 
 
-def is_change(now: Layout, layout: Layout) -> bool:
+def is_change(now: TableLayout, layout: TableLayout) -> bool:
     """Return whether a table of ours can get the layout by ALTER TABLE, and its files by a rewrite."""
     same = tuple(grain.column for grain in layout.partition) == tuple(grain.column for grain in now.partition)
     plain = all(grain.unit == VALUE for grain in layout.partition)
-    keeps_buckets = bool(layout.buckets) or not now.buckets
+    keeps_buckets = bool(layout.bucket_count) or not now.bucket_count
     return same and plain and layout.heavy is None and keeps_buckets
 
 
-def _changes(source: TableSource, layout: Layout, properties: dict[str, str], catalog: str) -> list[str]:
+def _changes(source: TableSource, layout: TableLayout, properties: dict[str, str], catalog: str) -> list[str]:
     table = f"{catalog}.{source.name}"
     result = []
-    if layout.buckets:
+    if layout.bucket_count:
         result.append(f"ALTER TABLE {table} {bucket_clause(layout)}")
     if properties:
         result.append(f"ALTER TABLE {table} SET TBLPROPERTIES ({_property_list(properties)})")
     if source.layout.sort and not layout.sort:
         result.append(f"ALTER TABLE {table} UNSET TBLPROPERTIES ('{SORT_BY}')")
-    call = "rebucket" if layout.buckets else "compact"
-    more = "" if layout.buckets else ", rewrite_all => true"
+    call = "rebucket" if layout.bucket_count else "compact"
+    more = "" if layout.bucket_count else ", rewrite_all => true"
     return [*result, f"CALL {catalog}.system.{call}('{source.name}'{more})"]
 
 
-def _creation(source: TableSource, layout: Layout, properties: dict[str, str], catalog: str) -> str:
+def _creation(source: TableSource, layout: TableLayout, properties: dict[str, str], catalog: str) -> str:
     name = source.name if source.is_ours else _new_name(source.name)
     lines = [
         f"CREATE {'OR REPLACE ' if source.is_ours else ''}TABLE {catalog}.{name} USING {source.file_format}"
     ]
     if layout.partition:
         lines.append(f"PARTITIONED BY ({', '.join(part_text(grain.name) for grain in layout.partition)})")
-    if layout.buckets:
+    if layout.bucket_count:
         lines.append(bucket_clause(layout))
     if layout.heavy is not None:
         heavy = layout.heavy
         lines.append(
             f"SKEWED BY ({part_text(heavy.column)}) ON ({', '.join(heavy.literals)}) STORED AS DIRECTORIES"
         )
-    if layout.buckets and layout.heavy is not None:
+    if layout.bucket_count and layout.heavy is not None:
         properties = {**properties, "list-bucketing-rules": "relaxed"}
     if properties:
         lines.append(f"TBLPROPERTIES ({_property_list(properties)})")
@@ -90,7 +90,7 @@ def _new_name(name: str) -> str:
     return f"default.{base if not base[0].isdigit() else f't_{base}'}"
 
 
-def _properties(layout: Layout, *, is_resized: bool) -> dict[str, str]:
+def _properties(layout: TableLayout, *, is_resized: bool) -> dict[str, str]:
     properties = {}
     if layout.sort:
         names = ", ".join(map(part_text, layout.sort))
@@ -106,13 +106,11 @@ def _property_list(properties: dict[str, str]) -> str:
     return ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
 
 
-def bucket_clause(layout: Layout) -> str:
+def bucket_clause(layout: TableLayout) -> str:
     """Return the clause CLUSTERED BY of a layout."""
     order = (
         f" SORTED BY ({', '.join(map(part_text, layout.sort))})"
         if layout.sort and not layout.interleaved
         else ""
     )
-    return (
-        f"CLUSTERED BY ({', '.join(map(part_text, layout.bucket_by))}){order} INTO {layout.buckets} BUCKETS"
-    )
+    return f"CLUSTERED BY ({', '.join(map(part_text, layout.bucket_by))}){order} INTO {layout.bucket_count} BUCKETS"

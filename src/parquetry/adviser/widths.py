@@ -14,15 +14,15 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from parquetry.adviser.cutting import CutFiles
+from parquetry.adviser.input.sampling import Sample
+from parquetry.adviser.input.sources import TableSource
 from parquetry.adviser.layouts import VALUE
-from parquetry.adviser.sampling import Sample
-from parquetry.adviser.sources import TableSource
 from parquetry.locations import open_location
 
 _MAX_REPEATED_ROWS = 2_000_000
 """Rows of a column that is written with each row as often as it stands for rows of the table."""
 _MIN_ROWS_PER_VALUE = 3
-"""Rows of the sample for each distinct value from which on the sample surely has most values."""
+"""The least rows for each distinct value of a sample that surely has most values."""
 _MIN_GROUP_ROWS = 1_000
 _DEFAULT_CODEC = "SNAPPY"
 

@@ -31,7 +31,7 @@ class SampleOptions:
     progress: Progress = silent
     plan_made: Callable[[adviser.SamplePlan], None] = lambda _: None
 
-    def added_to(self, request: adviser.Request) -> adviser.Request:
+    def added_to(self, request: adviser.AdviceRequest) -> adviser.AdviceRequest:
         """Return a request with these options."""
         rows = request.sample_rows if self.rows is None else self.rows
         return replace(request, sample_rows=rows, progress=self.progress, plan_made=self.plan_made)
@@ -73,7 +73,7 @@ def advise_on_folder(
 
     names = [location, location.rpartition("/")[2]]
     records = adviser.queries_from(queries, source.name)
-    return adviser.advise_on(source, options.added_to(adviser.Request(records, names, others=beside)))
+    return adviser.advise_on(source, options.added_to(adviser.AdviceRequest(records, names, others=beside)))
 
 
 def advise_on_table(metastore: Metastore, name: str, queries: Queries, options: SampleOptions) -> Advice:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from parquetry import texts
-from parquetry.adviser import SamplePlan
 from parquetry.cli.app import app
 from parquetry.cli.options import JsonOption, StorageOptions, option
 from parquetry.progress import progress_bar
+
+if TYPE_CHECKING:
+    from parquetry.adviser import SamplePlan
 
 
 @app.command(epilog="Example: parquetry advise sales.orders --queries conditions.txt")
@@ -34,7 +36,7 @@ def advise(
     warehouse: StorageOptions,
     as_json: JsonOption = False,
 ) -> None:
-    """Say which layout a table should have for its queries.
+    """Say which layout suits a table's queries.
 
     Draws a sample of rows, cuts it into files under some layouts, and counts what the queries would read. It
     writes nothing. The answer has the statement to type.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parquetry.operations.advise import advise
+from parquetry.operations.advising.advise import advise
 from parquetry.operations.checks import doctor, fsck, verify
 from parquetry.operations.erase import erase
 from parquetry.operations.indexes import create_partition_index, drop_partition_index, rebuild_partition_index

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from parquetry.adviser import Grain, Layout
+from parquetry.adviser import Grain, TableLayout
 
 _EPOCH = datetime.date(1970, 1, 1)
 
@@ -57,7 +57,7 @@ def _literal(value: Any) -> str:
 
 
 class WrittenFile(NamedTuple):
-    """What a footer says of a file: bytes of columns, least and greatest values, and its slot."""
+    """A file by its footer: bytes of columns, least and greatest values, and its slot."""
 
     bytes: dict[str, int]
     bounds: dict[str, tuple[Any, Any]]
@@ -69,7 +69,7 @@ class WrittenFile(NamedTuple):
 class WrittenTable:
     """The files of a table in a folder, as their footers describe them."""
 
-    def __init__(self, layout: Layout, files: Sequence[WrittenFile]) -> None:
+    def __init__(self, layout: TableLayout, files: Sequence[WrittenFile]) -> None:
         self.layout, self.files = layout, list(files)
 
     def read(self, conditions: Sequence[Condition], columns: Sequence[str]) -> tuple[int, int]:
@@ -88,14 +88,14 @@ class WrittenTable:
             return False
         values = condition.values or ((condition.low,) if condition.low == condition.high else ())
         if values and file.bucket is not None and self.layout.bucket_by == (condition.column,):
-            return any(_hash(value) % self.layout.buckets == file.bucket for value in values)
+            return any(_hash(value) % self.layout.bucket_count == file.bucket for value in values)
         heavy = self.layout.heavy
         if values and heavy is not None and heavy.column == condition.column and file.heavy is None:
             return not set(values) <= set(heavy.values)
         return True
 
 
-def write_layout(rows: pa.Table, layout: Layout, folder: Path, codec: str = "snappy") -> WrittenTable:
+def write_layout(rows: pa.Table, layout: TableLayout, folder: Path, codec: str = "snappy") -> WrittenTable:
     """Write rows under a layout, and read the footers."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -119,7 +119,7 @@ def write_layout(rows: pa.Table, layout: Layout, folder: Path, codec: str = "sna
     return WrittenTable(layout, files)
 
 
-def _row_bytes(rows: pa.Table, layout: Layout, dropped: Sequence[str], codec: str) -> float:
+def _row_bytes(rows: pa.Table, layout: TableLayout, dropped: Sequence[str], codec: str) -> float:
     """Return the bytes of a row in a file of about the wanted size, in the layout's order."""
     ordered = _sorted(rows, layout).drop_columns(dropped)
     width = max(ordered.nbytes / ordered.num_rows, 1.0)
@@ -151,7 +151,7 @@ def _plain(value: Any) -> Any:
     return value.replace(tzinfo=None) if isinstance(value, datetime.datetime) else value
 
 
-def _groups(rows: pa.Table, layout: Layout) -> Iterator[tuple[tuple[Any, Any, int | None], list[int]]]:
+def _groups(rows: pa.Table, layout: TableLayout) -> Iterator[tuple[tuple[Any, Any, int | None], list[int]]]:
     """Yield the partition, heavy value and bucket of rows, with the rows' positions."""
     keys: list[list[Any]] = [_grain_values(rows[grain.column], grain) for grain in layout.partition]
     partitions = list(zip(*keys, strict=True)) if keys else [()] * rows.num_rows
@@ -160,9 +160,9 @@ def _groups(rows: pa.Table, layout: Layout) -> Iterator[tuple[tuple[Any, Any, in
         heavy = set(layout.heavy.values)
         cells = [value if value in heavy else None for value in rows[layout.heavy.column].to_pylist()]
     buckets: list[int | None] = [None] * rows.num_rows
-    if layout.buckets:
+    if layout.bucket_count:
         (name,) = layout.bucket_by
-        buckets = [_hash(value) % layout.buckets for value in rows[name].to_pylist()]
+        buckets = [_hash(value) % layout.bucket_count for value in rows[name].to_pylist()]
     together: dict[tuple[Any, Any, int | None], list[int]] = {}
     for index, key in enumerate(zip(partitions, cells, buckets, strict=True)):
         together.setdefault(key, []).append(index)
@@ -182,7 +182,7 @@ def _grain_values(array: pa.ChunkedArray, grain: Grain) -> list[Any]:
     return list(pc.strftime(array, format=form).to_pylist())
 
 
-def _sorted(rows: pa.Table, layout: Layout) -> pa.Table:
+def _sorted(rows: pa.Table, layout: TableLayout) -> pa.Table:
     if not layout.sort:
         return rows
     if layout.interleaved:

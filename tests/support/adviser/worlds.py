@@ -1,4 +1,4 @@
-"""Random tables with random workloads, in which one layout is planted as the best."""
+"""Random tables with random workloads. One layout is planted as the best."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from parquetry.adviser import Grain, Layout
+from parquetry.adviser import Grain, TableLayout
 from parquetry.workload import QueryCondition, QueryRecord, TableRead
 from tests.support.adviser.truth import Condition
 
@@ -32,7 +32,7 @@ class Workload:
     name: str
     rows: pa.Table
     queries: list[tuple[tuple[Condition, ...], tuple[str, ...], int]]
-    planted: Callable[[Layout], bool] = field(repr=False)
+    planted: Callable[[TableLayout], bool] = field(repr=False)
 
     def records(self, table: str) -> list[QueryRecord]:
         """Return the queries as a history has them."""
@@ -98,7 +98,7 @@ def _value_of(rng: np.random.Generator, rows: pa.Table, name: str) -> Condition:
 
 
 def random_workload(seed: int, count: int = 60_000) -> Workload:
-    """Return a table and queries, of which nearly all are served by one kind of layout."""
+    """Return a table and queries; one kind of layout serves nearly all of them."""
     rng = np.random.default_rng(seed)
     rows = random_rows(rng, count)
     kinds = (_by_number, _by_time, _by_text_and_time, _by_text_and_number)
@@ -157,20 +157,20 @@ def _by_text_and_number(rng: np.random.Generator, rows: pa.Table) -> Workload:
     )
 
 
-def _leads(layout: Layout, name: str) -> bool:
+def _leads(layout: TableLayout, name: str) -> bool:
     """Return whether rows are divided or sorted by a column before all others."""
     first: list[Any] = [*(grain.column for grain in layout.partition), *layout.bucket_by[:0], *layout.sort]
     return bool(first) and first[0] == name
 
 
-def static_layouts(file_bytes: int) -> list[Layout]:
+def static_layouts(file_bytes: int) -> list[TableLayout]:
     """Return all static layouts that a planted one is compared with."""
-    plain = Layout(file_bytes)
+    plain = TableLayout(file_bytes)
     bases = [
         plain,
-        Layout(file_bytes, (Grain("country"),)),
-        Layout(file_bytes, (Grain("ts", "month"),)),
-        Layout(file_bytes, (Grain("ts", "day"),)),
+        TableLayout(file_bytes, (Grain("country"),)),
+        TableLayout(file_bytes, (Grain("ts", "month"),)),
+        TableLayout(file_bytes, (Grain("ts", "day"),)),
     ]
     sorts: list[tuple[str, ...]] = [
         (),
@@ -181,4 +181,4 @@ def static_layouts(file_bytes: int) -> list[Layout]:
         ("country", "ts"),
         ("country", "item"),
     ]
-    return [Layout(base.file_bytes, base.partition, sort=sort) for base in bases for sort in sorts]
+    return [TableLayout(base.file_bytes, base.partition, sort=sort) for base in bases for sort in sorts]

@@ -11,10 +11,18 @@ import pyarrow.parquet as pq
 import pytest
 
 import parquetry
-from parquetry.adviser import Grain, HeavyValues, Layout, Request, advise_on, folder_source, queries_from
+from parquetry.adviser import (
+    AdviceRequest,
+    Grain,
+    HeavyDirectories,
+    TableLayout,
+    advise_on,
+    folder_source,
+    queries_from,
+)
 from parquetry.adviser.cutting import cut_files
-from parquetry.adviser.questions import bind_questions, columns_asked, reads_of
-from parquetry.adviser.sampling import draw_sample, plan_sample
+from parquetry.adviser.input.bound_queries import bind_questions, columns_asked, reads_of
+from parquetry.adviser.input.sampling import draw_sample, plan_sample
 from parquetry.adviser.statements import statements
 from parquetry.errors import UnsupportedError, WarehouseError
 from parquetry.predicate import Filter, Match, match, parse_filter
@@ -61,7 +69,7 @@ def _filter(text: str, folder: Path) -> Filter:
 def test_values_are_drawn_by_their_share(
     folder: Path, text: str, share: float, least: float, greatest: float
 ) -> None:
-    """Where values were not kept, those from the sample leave as many rows as the record says."""
+    """Where values were not kept, values from the sample leave as many rows as the record says."""
     source = folder_source(str(folder))
     name = text.split()[0]
     condition = QueryCondition(text, (name,), has_values=False, share=share)
@@ -100,11 +108,11 @@ def test_buckets_and_directories_leave_files_out(folder: Path) -> None:
     """An equality reads one bucket; a heavy value its directory; a light value the rest alone."""
     source = folder_source(str(folder))
     sample = draw_sample(source, plan_sample(source, ["id", "k", "c"]))
-    buckets = cut_files(sample, Layout(1 << 30, bucket_by=("k",), buckets=8), 10.0)
+    buckets = cut_files(sample, TableLayout(1 << 30, bucket_by=("k",), bucket_count=8), 10.0)
     assert buckets.count == 8
     assert (match(_filter("k = 7", folder), buckets) != Match.CANNOT).sum() == 1
-    heavy = HeavyValues("c", ("x", "y"), ("'x'", "'y'"))
-    cells = cut_files(sample, Layout(1 << 30, heavy=heavy), 10.0)
+    heavy = HeavyDirectories("c", ("x", "y"), ("'x'", "'y'"))
+    cells = cut_files(sample, TableLayout(1 << 30, heavy=heavy), 10.0)
     assert cells.count == 3
     read = {
         text: cells.rows[match(_filter(f"c = '{text}'", folder), cells) != Match.CANNOT].sum()
@@ -134,12 +142,14 @@ def test_keys_of_a_join_choose_files_and_buckets_save_exchanges(folder: Path, tm
     sample = draw_sample(source, plan_sample(source, ["id", "k"]))
     (question,) = bind_questions(source, reads_of([record], ["facts"]), sample, others.get).questions
     assert str(question.condition) == "k IN (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)"
-    advice = advise_on(source, Request([record], ["facts"]))  # a dimension of unknown size is not broadcast
+    advice = advise_on(
+        source, AdviceRequest([record], ["facts"])
+    )  # a dimension of unknown size is not broadcast
     assert advice.best is not None
     assert advice.shuffles_now == 2
     assert advice.best.shuffles == 1
     assert "CLUSTERED BY (k)" in advice.best.statements[0]
-    small = advise_on(source, Request([record], ["facts"], others=others.get))
+    small = advise_on(source, AdviceRequest([record], ["facts"], others=others.get))
     assert small.shuffles_now == 0
     assert small.best is not None
     assert small.best.bytes < small.bytes_now / 2
@@ -148,8 +158,8 @@ def test_keys_of_a_join_choose_files_and_buckets_save_exchanges(folder: Path, tm
 def test_statements_of_a_folder_make_a_table(folder: Path) -> None:
     """The statement has each part of the layout, and computes partition columns."""
     source = folder_source(str(folder))
-    heavy = HeavyValues("c", ("x",), ("'x'",))
-    layout = Layout(1 << 20, (Grain("id", "range", 500),), heavy, ("k",), 8, ("k",))
+    heavy = HeavyDirectories("c", ("x",), ("'x'",))
+    layout = TableLayout(1 << 20, (Grain("id", "range", 500),), heavy, ("k",), 8, ("k",))
     (statement,) = statements(source, layout, "lake", is_resized=True)
     assert statement.splitlines() == [
         "CREATE TABLE lake.default.facts USING parquet",
@@ -164,7 +174,8 @@ def test_statements_of_a_folder_make_a_table(folder: Path) -> None:
 def test_what_cannot_be_read_is_named_and_counts_as_everything(folder: Path) -> None:
     """A condition outside of the language is in the notes, and its query reads all files."""
     advice = advise_on(
-        folder_source(str(folder)), Request(queries_from(["my_udf(k) = 1", "id < 100"], "facts"), ["facts"])
+        folder_source(str(folder)),
+        AdviceRequest(queries_from(["my_udf(k) = 1", "id < 100"], "facts"), ["facts"]),
     )
     assert "The condition my_udf(k) = 1 counts as reading everything" in "\n".join(advice.notes)
     assert advice.files_now == (FILES + 1) / 2

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from parquetry.adviser.sampling import SEED, CodedColumn, Sample
-from parquetry.adviser.sources import TableSource
+from parquetry.adviser.input.sampling import SEED, CodedColumn, Sample
+from parquetry.adviser.input.sources import TableSource
 from parquetry.errors import ParquetryError
 from parquetry.predicate import EVERY_ROW, And, Compare, Filter, In, Predicate, columns_of, parse_filter
 from parquetry.rows import FileRows, ReadRequest, matching_rows, read_file
@@ -21,11 +21,11 @@ from parquetry.types import ColumnType, Value, order_key, sql_literal
 from parquetry.workload import QueryCondition, QueryJoin, QueryRecord, TableRead
 
 MAX_QUESTIONS = 300
-"""Different queries that forecasts are made for. Of more, those with the greatest weight are taken."""
+"""Different queries that forecasts are made for. The questions with the greatest weight are taken."""
 MAX_JOIN_VALUES = 10_000
 """Values of a join that are a list; more are a range."""
 MAX_OTHER_ROWS = 5_000_000
-"""Rows of a joined table that are read for the values of its keys. Of a larger table, nothing is assumed."""
+"""Rows of a joined table that are read for the values of its keys. A larger table gives no values."""
 _DRAWN_PER_CONDITION = 4
 """Values that stand for one condition without values."""
 _COMPARISON = re.compile(r"(<=>|<=|>=|<>|!=|=|<|>)\s*\?")
@@ -35,7 +35,7 @@ _UNREAD = "cannot be read here"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class BoundQuery:
     """A query of the table.
 
     Attributes:
@@ -58,8 +58,8 @@ class Question:
 
 
 @dataclass(slots=True)
-class QuestionSet:
-    """The queries of a table, and those of a history that could not be used.
+class QuerySet:
+    """The queries of a table, and what could not be used.
 
     Attributes:
         questions: of the table.
@@ -69,7 +69,7 @@ class QuestionSet:
         not_understood: conditions that could not be used, with reasons.
     """
 
-    questions: list[Question] = field(default_factory=list)
+    questions: list[BoundQuery] = field(default_factory=list)
     queries: float = 0
     dropped: int = 0
     drawn: int = 0
@@ -77,7 +77,7 @@ class QuestionSet:
 
 
 Others = Callable[[str], TableSource | None]
-"""Finds another table of a join by its name; None if its rows are not at hand."""
+"""Finds another table of a join by its name; None if it cannot be read here."""
 
 
 def reads_of(records: Iterable[QueryRecord], names: Sequence[str]) -> list[tuple[QueryRecord, TableRead]]:
@@ -117,11 +117,11 @@ def bind_questions(
     reads: Sequence[tuple[QueryRecord, TableRead]],
     sample: Sample,
     others: Others,
-) -> QuestionSet:
+) -> QuerySet:
     """Bind the queries of a table; equal ones become one with their weights together."""
-    result = QuestionSet()
+    result = QuerySet()
     binder = _Binder(source, sample, others, result)
-    together: dict[tuple[str, tuple[str, ...] | None, tuple[QueryJoin, ...]], Question] = {}
+    together: dict[tuple[str, tuple[str, ...] | None, tuple[QueryJoin, ...]], BoundQuery] = {}
     for record, read in reads:
         result.queries += record.weight
         for question in binder.questions(record, read):
@@ -135,7 +135,7 @@ def bind_questions(
 
 
 class _Binder:
-    def __init__(self, source: TableSource, sample: Sample, others: Others, result: QuestionSet) -> None:
+    def __init__(self, source: TableSource, sample: Sample, others: Others, result: QuerySet) -> None:
         self._source, self._sample, self._others, self._result = source, sample, others, result
         self._types: dict[str, ColumnType] = {
             name: column.column_type for name, column in source.columns.items()
@@ -144,7 +144,7 @@ class _Binder:
         self._join_values: dict[tuple[object, ...], Predicate | None] = {}
         self._spellings = {name.lower(): name for name in source.columns}
 
-    def questions(self, record: QueryRecord, read: TableRead) -> Iterator[Question]:
+    def questions(self, record: QueryRecord, read: TableRead) -> Iterator[BoundQuery]:
         """Yield the questions of a read: several where values are drawn."""
         drawn = any(not each.has_values and "?" in each.text for each in read.conditions)
         number = _DRAWN_PER_CONDITION if drawn else 1
@@ -163,7 +163,7 @@ class _Binder:
             filters += [Filter.bind(node, self._types) for node in joined]
             whole = Filter.all_of(filters) if filters else EVERY_ROW
             columns = None if read.columns is None else self._columns(read.columns)
-            yield Question(
+            yield BoundQuery(
                 " AND ".join(texts) or ("all rows" if not refused else f"({refused[0]})"),
                 whole,
                 columns,

@@ -1,7 +1,7 @@
 """A table as the adviser sees it: columns, files with their statistics, and how its rows are read.
 
-A table of Parquetry has all of it in the metastore. A folder of Parquet has it in footers, and in the names of
-its directories.
+A table of Parquetry has all of it in the metastore. A folder of Parquet has it in footers, and in the names
+of its directories.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from parquetry.adviser.layouts import Grain, Layout
+from parquetry.adviser.layouts import Grain, TableLayout
 from parquetry.config import SORT_BY
 from parquetry.data_files import (
     ArrowFooters,
@@ -28,6 +28,7 @@ from parquetry.data_files import (
     list_bounds_in_files,
 )
 from parquetry.errors import UnsupportedError, WarehouseError
+from parquetry.hashing import HashType
 from parquetry.identifiers import parse_paths
 from parquetry.locations import (
     DEFAULT_PARTITION,
@@ -42,18 +43,12 @@ from parquetry.metastore import TableSnapshot
 from parquetry.predicate import Bounds, Filter, Knowledge, Match, match
 from parquetry.prune import each_file
 from parquetry.rows import FileRows, ReadRequest, read_file
-from parquetry.types import Value, value_from_text
+from parquetry.types import Value, parse_type, value_from_text
 
 DEFAULT_FILE_BYTES = 128 << 20
 """The size of files of a table that does not say it."""
 _MAX_FILE_COLUMNS = 2_000
 """Columns of a folder's files."""
-_SPARK_NAMES = {
-    pa.int8(): "byte", pa.int16(): "short", pa.int32(): "integer", pa.int64(): "long",
-    pa.uint8(): "short", pa.uint16(): "integer", pa.uint32(): "long",
-    pa.float32(): "float", pa.float64(): "double", pa.bool_(): "boolean", pa.date32(): "date",
-    pa.string(): "string", pa.large_string(): "string", pa.binary(): "binary",
-}  # fmt: skip
 _ENDINGS = (".parquet", ".parq", ".pq")
 _INTEGER = re.compile(r"-?\d{1,18}")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -89,7 +84,7 @@ class TableSource:
     data_columns: tuple[TableColumn, ...]
     partition_by: tuple[TableColumn, ...]
     files: tuple[SourceFile, ...]
-    layout: Layout
+    layout: TableLayout
     snapshot: TableSnapshot | None = field(default=None, repr=False, compare=False)
     origin: str | None = None
 
@@ -219,11 +214,11 @@ def lake_source(snapshot: TableSnapshot, name: str, file_bytes: int) -> TableSou
     names = {column.physical: column.name for column in metadata.columns}
     sort_by = metadata.properties.get(SORT_BY)
     sort = tuple(".".join(path) for path in parse_paths(sort_by)) if sort_by else ()
-    layout = Layout(
+    layout = TableLayout(
         file_bytes,
         grains,
         bucket_by=() if buckets is None else tuple(names[name] for name in buckets.columns),
-        buckets=0 if buckets is None else buckets.count,
+        bucket_count=0 if buckets is None else buckets.count,
         sort=sort,
     )
     return TableSource(
@@ -271,7 +266,7 @@ def folder_source(location: str, table: str | None = None) -> TableSource:
         for record, row in zip(records, texts, strict=True)
     ]
     mean = sum(file.record.bytes for file in files) // len(files)
-    layout = Layout(max(mean, 1), tuple(Grain(column.name) for column in partition_by))
+    layout = TableLayout(max(mean, 1), tuple(Grain(column.name) for column in partition_by))
     origin = table or f"parquet.`{library_path(location)}`"
     return TableSource(
         table or name, "parquet", tuple(columns), tuple(partition_by), tuple(files), layout, None, origin
@@ -298,13 +293,13 @@ def _directories(location: str, paths: Sequence[str]) -> tuple[tuple[str, ...], 
 def _table_columns(schema: pa.Schema) -> Iterator[TableColumn]:
     """Yield the columns that can be read here: no lists, maps and structs."""
     for arrow in list(schema)[:_MAX_FILE_COLUMNS]:
-        kind = arrow.type.value_type if pa.types.is_dictionary(arrow.type) else arrow.type
-        if pa.types.is_timestamp(kind):
-            yield TableColumn(arrow.name, "timestamp" if kind.tz else "timestamp_ntz")
-        elif pa.types.is_decimal(kind):
-            yield TableColumn(arrow.name, f"decimal({kind.precision},{kind.scale})")
-        elif kind in _SPARK_NAMES:
-            yield TableColumn(arrow.name, _SPARK_NAMES[kind])
+        try:
+            kind = HashType.from_arrow(arrow.type)
+        except UnsupportedError:
+            continue
+        name = f"decimal({kind.arrow.precision},{kind.arrow.scale})" if kind.name == "decimal" else kind.name
+        if parse_type(name).primitive:
+            yield TableColumn(arrow.name, name)
 
 
 def _partition_column(name: str, texts: Sequence[str]) -> TableColumn:

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 
 from parquetry import adviser, compaction, definition, metastore as ms
-from parquetry.adviser import Advice, Alternative, Layout, TableSource
 from parquetry.config import BLOOM_FILTER_COLUMNS, CLUSTERED_BY, SORT_BY
 from parquetry.errors import ParquetryError, UnsupportedError
 from parquetry.identifiers import part_text
@@ -22,6 +21,9 @@ from parquetry.operations.operation import Context, operation
 from parquetry.operations.rewrites import compaction_rewrites, rewrite_partitions
 from parquetry.progress import Progress, progress_bar
 from parquetry.texts import quantity, size_text
+
+if TYPE_CHECKING:
+    from parquetry.adviser import Advice, Alternative, TableLayout, TableSource
 
 ADVISED, AS_IT_IS, EQUAL, OTHER = "advised", "as it is", "equal", "other"
 
@@ -72,7 +74,7 @@ def advise(
     with progress_bar() as progress:
         if table is None:
             source = adviser.folder_source(path or "")
-            request = adviser.Request(adviser.queries_from(texts, source.name), [], _catalog(context))
+            request = adviser.AdviceRequest(adviser.queries_from(texts, source.name), [], _catalog(context))
         else:
             source, request = advice_inputs(context, table, texts)
         advice = adviser.advise_on(source, replace(request, progress=progress))
@@ -82,7 +84,7 @@ def advise(
 
 def advice_inputs(
     context: Context, table: str, queries: adviser.Queries
-) -> tuple[TableSource, adviser.Request]:
+) -> tuple[TableSource, adviser.AdviceRequest]:
     """Return a table of the warehouse as the adviser sees it, and a request with its queries.
 
     Raises:
@@ -91,7 +93,7 @@ def advice_inputs(
     source = _source(context, table)
     names = [table, context.full_name(context.find(table))]
     records = adviser.queries_from(queries, source.name)
-    return source, adviser.Request(records, names, _catalog(context), _other_tables(context))
+    return source, adviser.AdviceRequest(records, names, _catalog(context), _other_tables(context))
 
 
 def _catalog(context: Context) -> str:
@@ -172,7 +174,7 @@ def _apply(context: Context, table: str, advice: Advice, max_bytes: int | None, 
     snapshot = _with_layout(context.find(table), best)
     context.cache(snapshot)
     chosen = _within(_rewrites(context, snapshot, best.spec, progress), max_bytes)
-    call = "rebucket" if best.spec.buckets else "compact"
+    call = "rebucket" if best.spec.bucket_count else "compact"
     rewrite_partitions(context, snapshot, chosen, call, progress)
     size = size_text(sum(rewrite.bytes for rewrite in chosen))
     return f"New files have the layout '{best.layout}', and {quantity(len(chosen), 'partition')} with {size} were rewritten."
@@ -190,7 +192,7 @@ def _with_layout(snapshot: ms.TableSnapshot, best: Alternative) -> ms.TableSnaps
         properties[BLOOM_FILTER_COLUMNS] = ", ".join(map(part_text, layout.bloom))
     if best.file_bytes is not None:
         properties["target-file-size"] = f"{best.file_bytes >> 10 or 1}kb"
-    if layout.buckets:
+    if layout.bucket_count:
         properties[CLUSTERED_BY] = adviser.bucket_clause(layout).removeprefix("CLUSTERED BY ")
     metadata = msgspec.structs.replace(snapshot.metadata, properties=properties)
     metadata = definition.bucketing.record_buckets(snapshot.label, metadata)
@@ -206,9 +208,9 @@ def _with_layout(snapshot: ms.TableSnapshot, best: Alternative) -> ms.TableSnaps
 
 
 def _rewrites(
-    context: Context, snapshot: ms.TableSnapshot, layout: Layout, progress: Progress
+    context: Context, snapshot: ms.TableSnapshot, layout: TableLayout, progress: Progress
 ) -> list[compaction.Rewrite]:
-    if layout.buckets:
+    if layout.bucket_count:
         return compaction.rebucketing(snapshot, None, None, progress)
     return compaction_rewrites(context, snapshot, None, progress, rewrite_all=True)
 

@@ -1,7 +1,7 @@
 """Draw rows of a table, and code them for cutting: for each column its distinct values in order, and numbers.
 
 Files are read whole and spread evenly; of each, rows are taken evenly. Where a budget of bytes leaves files
-unread, their rows are estimated: those of a file that was read, moved into the bounds of the unread one.
+unread, their rows are estimated: rows of a file that was read are moved into the bounds of the unread one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from parquetry.adviser.sources import SourceFile, TableSource
+from parquetry.adviser.input.sources import SourceFile, TableSource
 from parquetry.data_files import FileBounds
 from parquetry.progress import Progress, silent, track
 from parquetry.rows import arrow_schema
@@ -33,7 +33,7 @@ _NULL_CODE = -1
 
 @dataclass(frozen=True, slots=True)
 class SamplePlan:
-    """What drawing a sample would read.
+    """The files that a sample is drawn from.
 
     Attributes:
         files: the files to read, by position.
@@ -175,7 +175,7 @@ class Sample:
         return int(self.table.num_rows)
 
     def part(self, rows: NDArray[np.int64]) -> Sample:
-        """Return some of the rows, each of which stands for more."""
+        """Return some of the rows; each stands for more."""
         return Sample(
             self.table.take(pa.array(rows)),
             {name: column.subset(rows) for name, column in self.columns.items()},
