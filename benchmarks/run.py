@@ -36,6 +36,7 @@ ALONE = (
     "writes",
     "native",
     "audit",
+    "adviser",
 )
 """Run only when named: they take long, or need more than Spark."""
 MODULES = {
@@ -50,6 +51,7 @@ MODULES = {
             "iceberg",
             "upkeep",
             "native",
+            "adviser",
         )
     },
     **{

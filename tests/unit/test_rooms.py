@@ -47,7 +47,7 @@ FLOORS = {
     ),
     "adviser": (
         {"advice"},
-        {"candidates", "results", "statements"},
+        {"candidates", "hints", "results", "statements"},
         {"forecast"},
         {"widths"},
         {"cutting"},

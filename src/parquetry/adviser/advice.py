@@ -14,6 +14,7 @@ from functools import partial
 
 from parquetry.adviser.candidates import CandidateSearch
 from parquetry.adviser.forecast import Forecaster, LayoutForecast, QueryCost
+from parquetry.adviser.hints import make_hints
 from parquetry.adviser.input.bound_queries import (
     BoundQuery,
     Others,
@@ -95,7 +96,8 @@ def advise_on(source: TableSource, request: AdviceRequest) -> Advice:
     candidates = _candidates(source, sample, questions, asked, forecaster)
     ranked = sorted(candidates, key=lambda each: each.pessimistic_cost)
     named, equals = _choose(source, now, ranked)
-    return _advice(source, request, (now, named, ranked, equals), (plan, questions), sample.count)
+    hints = make_hints(source, sample, questions.questions, named or now, request.catalog)
+    return _advice(source, request, (now, named, ranked, equals), (plan, questions, hints), sample.count)
 
 
 def _sampled(
@@ -164,11 +166,11 @@ def _advice(
     source: TableSource,
     request: AdviceRequest,
     choice: tuple[LayoutForecast, LayoutForecast | None, Sequence[LayoutForecast], Sequence[LayoutForecast]],
-    inputs: tuple[SamplePlan, QuerySet],
+    inputs: tuple[SamplePlan, QuerySet, list[str]],
     sample_rows: int,
 ) -> Advice:
     now, named, ranked, equals = choice
-    plan, questions = inputs
+    plan, questions, hints = inputs
 
     def show(forecast: LayoutForecast) -> Alternative:
         return _alternative(source, request, questions.questions, now, forecast)
@@ -190,7 +192,7 @@ def _advice(
         equals=tuple(str(each.layout) for each in equals),
         sample_rows=sample_rows,
         sample_bytes=plan.bytes,
-        notes=tuple(_notes(questions, plan)),
+        notes=(*hints, *_notes(questions, plan)),
     )
 
 

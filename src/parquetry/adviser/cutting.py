@@ -15,8 +15,6 @@ from parquetry.predicate import NO_NULL, ONLY_NULL, SOME_NULL, Bounds, Knowledge
 from parquetry.types import Value
 
 MICROS_PER_DAY = 86_400_000_000
-INTERLEAVED_BITS = 16
-"""Bits of each column in a Z-order."""
 _REST = -1
 _MIN_REST = 0.02
 """The least rest of rows that makes another file; the writer's estimate of sizes is not better."""
@@ -173,24 +171,7 @@ def cut_files(sample: Sample, layout: TableLayout, row_bytes: float) -> CutFiles
 def _sort_keys(sample: Sample, layout: TableLayout) -> list[NDArray[np.int64]]:
     """Return what rows are sorted by, the first column first; without columns, their present order."""
     columns = [sample.columns[name] for name in layout.sort]
-    if layout.interleaved and len(columns) > 1:
-        return [_interleave(columns)]
     return [column.codes.astype(np.int64) for column in columns]
-
-
-def _interleave(columns: Sequence[CodedColumn]) -> NDArray[np.int64]:
-    """Return positions on a Z-order: the bits of all columns' ranks by turns."""
-    ranks = []
-    for column in columns:
-        below = column.rows_below
-        rank = np.where(column.codes < 0, 0, below[column.codes])
-        ranks.append((rank * ((1 << INTERLEAVED_BITS) - 1) / max(below[-1], 1)).astype(np.int64))
-    result = np.zeros(len(ranks[0]), np.int64)
-    bits = min(INTERLEAVED_BITS, 62 // len(ranks))
-    for bit in range(bits):
-        for rank in ranks:
-            result = (result << 1) | ((rank >> (INTERLEAVED_BITS - 1 - bit)) & 1)
-    return result
 
 
 def _group_numbers(keys: Sequence[NDArray[np.int64]], count: int) -> NDArray[np.int64]:

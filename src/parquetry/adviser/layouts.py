@@ -83,8 +83,6 @@ class TableLayout:
         bucket_by: bucket columns.
         bucket_count: how many buckets; 0 without.
         sort: columns that rows of a partition, directory and bucket are sorted by.
-        interleaved: whether the sort columns count alike (a Z-order), and not one after the other.
-        bloom: columns with Bloom filters, which readers use within the files that are left.
     """
 
     file_bytes: int
@@ -93,8 +91,6 @@ class TableLayout:
     bucket_by: tuple[str, ...] = ()
     bucket_count: int = 0
     sort: tuple[str, ...] = ()
-    interleaved: bool = False
-    bloom: tuple[str, ...] = ()
 
     @property
     def is_plain(self) -> bool:
@@ -106,7 +102,7 @@ class TableLayout:
         """Return how much there is to know of it: a simpler layout has fewer parts."""
         grains = sum(1 if grain.unit == VALUE else 2 for grain in self.partition)
         heavy = 3 if self.heavy is not None else 0
-        return grains + heavy + (2 if self.bucket_count else 0) + len(self.sort) + self.interleaved
+        return grains + heavy + (2 if self.bucket_count else 0) + len(self.sort)
 
     def columns(self) -> set[str]:
         """Return the columns of the table that it names."""
@@ -126,8 +122,5 @@ class TableLayout:
         if self.bucket_count:
             words.append(f"{self.bucket_count} buckets by {', '.join(self.bucket_by)}")
         if self.sort:
-            sort = ", ".join(self.sort)
-            words.append(f"sorted by {f'zorder({sort})' if self.interleaved else sort}")
-        if self.bloom:
-            words.append(f"Bloom filters of {', '.join(self.bloom)}")
+            words.append(f"sorted by {', '.join(self.sort)}")
         return f"{', '.join(words) or 'no order'}; files of {size_text(self.file_bytes)}"

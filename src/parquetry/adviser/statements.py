@@ -6,7 +6,7 @@ import re
 
 from parquetry.adviser.input.sources import TableSource
 from parquetry.adviser.layouts import VALUE, TableLayout
-from parquetry.config import BLOOM_FILTER_COLUMNS, SORT_BY
+from parquetry.config import SORT_BY
 from parquetry.identifiers import part_text
 
 _KIB = 1 << 10
@@ -93,10 +93,7 @@ def _new_name(name: str) -> str:
 def _properties(layout: TableLayout, *, is_resized: bool) -> dict[str, str]:
     properties = {}
     if layout.sort:
-        names = ", ".join(map(part_text, layout.sort))
-        properties[SORT_BY] = f"zorder({names})" if layout.interleaved else names
-    if layout.bloom:
-        properties[BLOOM_FILTER_COLUMNS] = ", ".join(map(part_text, layout.bloom))
+        properties[SORT_BY] = ", ".join(map(part_text, layout.sort))
     if is_resized:
         properties[_TARGET_FILE_SIZE] = f"{max(1, round(layout.file_bytes / _KIB))}kb"
     return properties
@@ -108,9 +105,5 @@ def _property_list(properties: dict[str, str]) -> str:
 
 def bucket_clause(layout: TableLayout) -> str:
     """Return the clause CLUSTERED BY of a layout."""
-    order = (
-        f" SORTED BY ({', '.join(map(part_text, layout.sort))})"
-        if layout.sort and not layout.interleaved
-        else ""
-    )
+    order = f" SORTED BY ({', '.join(map(part_text, layout.sort))})" if layout.sort else ""
     return f"CLUSTERED BY ({', '.join(map(part_text, layout.bucket_by))}){order} INTO {layout.bucket_count} BUCKETS"

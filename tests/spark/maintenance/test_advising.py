@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
 import parquetry
 from parquetry import metastore as ms
-from pyspark.sql import SparkSession
 
 ROWS = 40_000
 

@@ -151,50 +151,48 @@ def _plain(value: Any) -> Any:
     return value.replace(tzinfo=None) if isinstance(value, datetime.datetime) else value
 
 
-def _groups(rows: pa.Table, layout: TableLayout) -> Iterator[tuple[tuple[Any, Any, int | None], list[int]]]:
+def _groups(rows: pa.Table, layout: TableLayout) -> Iterator[tuple[tuple[Any, Any, int | None], Any]]:
     """Yield the partition, heavy value and bucket of rows, with the rows' positions."""
-    keys: list[list[Any]] = [_grain_values(rows[grain.column], grain) for grain in layout.partition]
-    partitions = list(zip(*keys, strict=True)) if keys else [()] * rows.num_rows
-    cells: list[Any] = [None] * rows.num_rows
+    keys = [_grain_values(rows[grain.column], grain) for grain in layout.partition]
     if layout.heavy is not None:
-        heavy = set(layout.heavy.values)
-        cells = [value if value in heavy else None for value in rows[layout.heavy.column].to_pylist()]
-    buckets: list[int | None] = [None] * rows.num_rows
+        values = rows[layout.heavy.column]
+        is_heavy = pc.is_in(values, value_set=pa.array(layout.heavy.values, values.type))
+        keys.append(pc.if_else(is_heavy, values, pa.scalar(None, values.type)))
     if layout.bucket_count:
         (name,) = layout.bucket_by
-        buckets = [_hash(value) % layout.bucket_count for value in rows[name].to_pylist()]
-    together: dict[tuple[Any, Any, int | None], list[int]] = {}
-    for index, key in enumerate(zip(partitions, cells, buckets, strict=True)):
-        together.setdefault(key, []).append(index)
-    yield from together.items()
+        coded = rows[name].combine_chunks().dictionary_encode()
+        buckets = pa.array([_hash(value) % layout.bucket_count for value in coded.dictionary.to_pylist()])
+        keys.append(buckets.take(coded.indices))
+    if not keys:
+        yield ((), None, None), np.arange(rows.num_rows)
+        return
+    coded_keys = [pa.chunked_array([key]) if isinstance(key, pa.Array) else key for key in keys]
+    dense = [key.combine_chunks().dictionary_encode(null_encoding="encode") for key in coded_keys]
+    numbers = np.zeros(rows.num_rows, np.int64)
+    for key in dense:
+        numbers = numbers * max(len(key.dictionary), 1) + key.indices.to_numpy()
+    order = np.argsort(numbers, kind="stable")
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(numbers[order]) != 0]))
+    for positions in np.split(order, starts[1:]):
+        values = [_plain(key.dictionary[key.indices[int(positions[0])].as_py()].as_py()) for key in dense]
+        bucket = values.pop() if layout.bucket_count else None
+        heavy = values.pop() if layout.heavy is not None else None
+        yield (tuple(values), heavy, bucket), positions
 
 
 def _hash(value: Any) -> int:
     return (hash(("bucket", value)) * 2654435761) >> 7
 
 
-def _grain_values(array: pa.ChunkedArray, grain: Grain) -> list[Any]:
+def _grain_values(array: pa.ChunkedArray, grain: Grain) -> Any:
     if grain.unit == "range":
-        return [None if value is None else value // grain.width for value in array.to_pylist()]
+        return pc.divide(array, pa.scalar(grain.width, array.type))  # of numbers from 0 on
     if grain.unit == "value":
-        return list(array.to_pylist())
-    form = {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}[grain.unit]
-    return list(pc.strftime(array, format=form).to_pylist())
+        return array
+    return pc.strftime(array, format={"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}[grain.unit])
 
 
 def _sorted(rows: pa.Table, layout: TableLayout) -> pa.Table:
     if not layout.sort:
         return rows
-    if layout.interleaved:
-        return rows.take(pa.array(np.argsort(_z_values(rows, layout.sort), kind="stable")))
     return rows.sort_by([(name, "ascending") for name in layout.sort])
-
-
-def _z_values(rows: pa.Table, names: Sequence[str]) -> Any:
-    result = np.zeros(rows.num_rows, np.int64)
-    ranks = [np.argsort(np.argsort(rows[name].to_numpy(), kind="stable")) for name in names]
-    scaled = [(rank * 65535 // max(rows.num_rows - 1, 1)).astype(np.int64) for rank in ranks]
-    for bit in range(15, -1, -1):
-        for rank in scaled:
-            result = (result << 1) | ((rank >> bit) & 1)
-    return result

@@ -191,6 +191,15 @@ def test_queries_come_from_a_file_and_advice_is_json(folder: Path, tmp_path: Pat
     assert json.loads(json.dumps(advice.to_dict()))["best"]["layout"] == advice.best.layout
 
 
+def test_bloom_filters_are_for_values_in_no_order(folder: Path) -> None:
+    """Where queries of a text keep the layout, values of `k` in every file are a case for Bloom filters."""
+    source = folder_source(str(folder))
+    some = queries_from(["id BETWEEN 3000 AND 3100"] * 99 + ["k = 7"], "facts")
+    advice = advise_on(source, AdviceRequest(some, ["facts"]))
+    assert advice.best is None
+    assert any("'bloom-filter-columns' = 'k'" in note for note in advice.notes)
+
+
 def test_without_queries_or_files_the_error_has_a_remedy(folder: Path, tmp_path: Path) -> None:
     """No query, no file, and directories of several kinds are errors that say what to do."""
     with pytest.raises(UnsupportedError, match="give queries"):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import msgspec
 
 from parquetry import adviser, compaction, definition, metastore as ms
-from parquetry.config import BLOOM_FILTER_COLUMNS, CLUSTERED_BY, SORT_BY
+from parquetry.config import CLUSTERED_BY, SORT_BY
 from parquetry.errors import ParquetryError, UnsupportedError
 from parquetry.identifiers import part_text
 from parquetry.operations.operation import Context, operation
@@ -188,8 +188,6 @@ def _with_layout(snapshot: ms.TableSnapshot, best: Alternative) -> ms.TableSnaps
     properties.pop(SORT_BY, None)
     if layout.sort:
         properties[SORT_BY] = ", ".join(map(part_text, layout.sort))
-    if layout.bloom:
-        properties[BLOOM_FILTER_COLUMNS] = ", ".join(map(part_text, layout.bloom))
     if best.file_bytes is not None:
         properties["target-file-size"] = f"{best.file_bytes >> 10 or 1}kb"
     if layout.bucket_count:
