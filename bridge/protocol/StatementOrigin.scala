@@ -6,6 +6,7 @@ import org.json4s._
 import org.json4s.jackson.JsonMethods.compact
 
 import org.apache.spark.SparkContext
+import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.catalyst.CurrentUserContext
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, V2CreateTableAsSelectPlan, V2WriteCommand}
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin
@@ -50,8 +51,8 @@ private[protocol] object StatementOrigin {
   private def string(text: Option[String]): JValue = text.fold[JValue](JNull)(JString(_))
 
   /** The user of Spark Connect, whose operations carry a tag on their threads. */
-  private def connected(context: SparkContext): Option[String] =
-    context.getJobTags().collectFirst { case connectTag(user) => user }
+  private def connected(context: SparkContext): Option[String] = connectUser(context.getJobTags())
+  def connectUser(tags: Set[String]): Option[String] = tags.collectFirst { case connectTag(user) => user }
 
   /** Spark's own pattern of secrets, which it hides in its event log, too. */
   private def redacted(text: String): String = Utils.redact(SQLConf.get.stringRedactionPattern, text)
@@ -66,6 +67,35 @@ private[protocol] object StatementOrigin {
         text <- StatementText.of(query.logical)
       } yield text
     }.map(_.trim).filter(_.nonEmpty)
+}
+
+/**
+ * How a query came that has run, as far as its start tells.
+ *
+ * @param door the door, or None: SQL or a DataFrame of the application itself
+ * @param user the user, or None if it is not known
+ */
+case class ExecutionOrigin(door: Option[String], user: Option[String])
+
+object ExecutionOrigin {
+  private val thrift = "hive.thriftserver.SparkExecuteStatementOperation"
+  private val shell = "hive.thriftserver.SparkSQLDriver"
+
+  /**
+   * @param details the stack of the thread that began the query
+   * @param tags    of its jobs
+   */
+  def of(context: SparkContext, details: String, tags: Set[String]): ExecutionOrigin =
+    StatementOrigin.connectUser(tags) match {
+      case found: Some[String] => ExecutionOrigin(Some("connect"), found)
+      case None if details.contains(thrift) => ExecutionOrigin(Some("thrift"), None)
+      case None => ExecutionOrigin(Option.when(details.contains(shell))("spark-sql"), Some(context.sparkUser))
+    }
+
+  /** A statement without what the session's pattern of secrets finds in it. */
+  def redacted(session: SparkSession, text: String): String =
+    Utils.redact(session.sessionState.conf.stringRedactionPattern, text).take(maxCharacters)
+  private val maxCharacters = 20000
 }
 
 /** The text of a statement that Spark keeps with its plan. */

@@ -10,7 +10,7 @@ import org.json4s._
 import org.json4s.jackson.JsonMethods.compact
 
 import org.apache.spark.SparkContext
-import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
+import org.apache.spark.scheduler.{SparkListener, SparkListenerApplicationEnd, SparkListenerEvent}
 import org.apache.spark.sql.catalyst.plans.logical.{Command, CommandResult, LogicalPlan, V2CreateTableAsSelectPlan}
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
@@ -37,9 +37,20 @@ private class FinishedQueries(context: SparkContext) extends SparkListener {
   /** The query that filled each cache: the first one that read it. */
   private val filledBy = Collections.synchronizedMap(new WeakHashMap[CachedRDDBuilder, java.lang.Long])
 
+  private val history = new QueryHistory(context)
+
+  /** Has the queries written into the history that still wait for it. */
+  override def onApplicationEnd(end: SparkListenerApplicationEnd): Unit = history.flush()
+
+  def handOver(): Unit = {
+    context.listenerBus.waitUntilEmpty(FinishedQueries.busMilliseconds)
+    history.flush()
+  }
+
   override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
     case start: SparkListenerSQLExecutionStart if start.rootExecutionId.exists(_ != start.executionId) =>
       nested += start.executionId
+    case start: SparkListenerSQLExecutionStart => history.began(start)
     case end: SparkListenerSQLExecutionEnd =>
       val isInner = nested.remove(end.executionId)
       // Spark names the executions that an action or a statement began, and most of those within them not
@@ -48,11 +59,13 @@ private class FinishedQueries(context: SparkContext) extends SparkListener {
         Try(ScansInRun.caches(end.qe.executedPlan)).foreach(_.foreach(cached => filledBy.putIfAbsent(cached.cacheBuilder, end.qe.id)))
         if (FinishedQueries.reads(end.qe)) add(isInner, end)
       }
+      history.ended(end.executionId)
     case _ =>
   }
 
   private def add(isInner: Boolean, end: SparkListenerSQLExecutionEnd): Unit = {
     val query = FinishedQuery.of(end.qe, end.time, end.duration / 1000000, filled(end.qe))
+    if (!isInner) history.offer(end, query)
     // one that is gathered later holds its plan
     if (!isInner || query.isGathered) synchronized {
       val queries = if (isInner) inner else last
@@ -168,6 +181,9 @@ object FinishedQueries {
       current = Some(context -> queries)
     }
   }
+
+  /** Has the queries written that have ended, before the planner's process ends. */
+  def flushHistory(): Unit = synchronized(current).foreach(_._2.handOver())
 
   private def newest(session: ClassicSession): Seq[FinishedQuery] = synchronized(current).toSeq.flatMap(_._2.newest(session))
 

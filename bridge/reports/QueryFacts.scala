@@ -31,11 +31,11 @@ import org.apache.spark.sql.parquetry.versions.ScanRelation
  * @param audited what the query's audit has found, or JNothing
  */
 case class Facts(
-    scans: Seq[() => JObject], joins: Seq[JValue], values: Seq[JValue], splits: Seq[JValue], run: String, audited: JValue = JNothing) {
+    scans: Seq[ScanJson], joins: Seq[JValue], values: Seq[JValue], splits: Seq[JValue], run: String, audited: JValue = JNothing) {
   def json: JObject = JObject(
     "audited" -> audited,
     "splits" -> JArray(splits.toList),
-    "scans" -> JArray(scans.map(_()).toList), "joins" -> JArray(joins.toList), "values" -> JArray(values.toList), "run" -> JString(run))
+    "scans" -> JArray(scans.map(_.full).toList), "joins" -> JArray(joins.toList), "values" -> JArray(values.toList), "run" -> JString(run))
 }
 
 /**
@@ -125,7 +125,7 @@ private class QueryFacts(session: ClassicSession, ran: Option[ScansInRun]) exten
   private val splits = List.newBuilder[JValue]
   private var ends = Set.empty[ExprId]
 
-  private def scanFacts: Seq[() => JObject] = {
+  private def scanFacts: Seq[ScanJson] = {
     val found = scans.result()
     val read = found.collect { case each if each.read == "read" => each.scan }
     found.map(each => each.later(each.read == "dropped" && ran.exists(_.servedByAnother(each.scan, read))))
@@ -169,7 +169,7 @@ private class QueryFacts(session: ClassicSession, ran: Option[ScansInRun]) exten
         val conditions = if (scan.isInstanceOf[RewrittenScan] || scan.isInstanceOf[MetadataScan]) Nil else above
         if (seen.add(scan.original)) scans += ScanFacts(scan, QueryFacts.untranslated(conditions, scan, ends), joined.distinct,
           cache.fold(ran.fold("planned")(_.read(scan)))(found => if (ran.fold(found.cacheBuilder.isCachedColumnBuffersLoaded)(!_.filled(found))) "cached" else "read"),
-          cache.flatMap(_.cacheBuilder.tableName), ran.exists(_.readBySpark(scan)), ran.flatMap(_.rows(scan)))
+          cache.flatMap(_.cacheBuilder.tableName), ran.exists(_.readBySpark(scan)), ran.flatMap(_.rows(scan)), ran.flatMap(_.givenRows(scan)))
       case Filter(condition, child) => visit(child, above ++ splitConjunctivePredicates(condition), joined, cache)
       case Project(_, child) => visit(child, above, joined, cache)
       case join: Join =>

@@ -8,7 +8,7 @@ import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.parquetry.protocol.{Json, ScanAnswer}
 import org.apache.spark.sql.parquetry.scan.{Asked, ParquetryScan, PlannedBatch, Reported}
-import org.apache.spark.sql.parquetry.table.Schemas
+import org.apache.spark.sql.parquetry.table.{ParquetryTable, Schemas}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -26,6 +26,7 @@ class RewrittenScan(inner: ParquetryScan)
 
   override def readSchema(): StructType = inner.readSchema()
   override def description(): String = chosen.fold(inner.description())(_.description)
+  override def table: ParquetryTable = inner.table
   override def asked: Seq[JValue] = inner.asked
   override def report: JValue = chosen.fold(inner.report)(_.report)
   override def sameScan: String = inner.sameScan

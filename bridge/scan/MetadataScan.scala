@@ -16,7 +16,7 @@ import org.apache.spark.sql.parquetry.table.ParquetryTable
 case class AnsweredCalls(conditions: Option[Seq[Expression]], functions: Seq[JValue], groupBy: Seq[String] = Nil)
 
 /** The result of `count`, `min` and `max` that the metastore alone has answered. */
-class MetadataScan(val answer: AggregateAnswer, override val asked: Seq[JValue], val table: ParquetryTable, val calls: Option[AnsweredCalls])
+class MetadataScan(val answer: AggregateAnswer, override val asked: Seq[JValue], override val table: ParquetryTable, val calls: Option[AnsweredCalls])
   extends RowsScan(answer.schema, answer.sparkRows, answer.description) with Reported with Asked {
   override def report: JValue = answer.report
   override def sameScan: String = Reported.sameScan(table.versioned, asked)

@@ -88,7 +88,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
     this(new ScanPlans(ScanRequest(table, pushed, required, options, foreseen = foreseen)), ReadMode())
 
   private val session = SparkSession.active
-  def table: ParquetryTable = plans.request.table
+  override def table: ParquetryTable = plans.request.table
   def options: CaseInsensitiveStringMap = plans.request.options
   /** Whether a column is one of Spark's metadata columns. */
   def hiddenColumns(name: String): Boolean = hidden.names(name)

@@ -3,6 +3,8 @@ package org.apache.spark.sql.parquetry.scan
 import org.json4s._
 import org.json4s.jackson.JsonMethods.compact
 
+import org.apache.spark.sql.parquetry.table.ParquetryTable
+
 /** A scan with a report: what it pruned, and why. */
 trait Reported {
   def report: JValue
@@ -26,8 +28,11 @@ trait Reported {
   def sameScan: String
 }
 
-/** A scan that was planned with conditions of the query: `asked`. */
-trait Asked { def asked: Seq[JValue] }
+/** A scan of a table that was planned with conditions of the query: `asked`. */
+trait Asked {
+  def table: ParquetryTable
+  def asked: Seq[JValue]
+}
 
 object Reported {
   def sameScan(table: String, asked: Seq[JValue]): String = (table +: asked.map(compact(_)).distinct.sorted).mkString("\n")

@@ -2,7 +2,9 @@
 
 `open` reads a warehouse without Spark. `configure` and `attach` join a Spark session; `explain` and `report`
 show what its queries read, and `trace` where planning takes its time. `register_data_source` is for sessions
-that take no jar. Names are imported on first use, so that reading a metastore does not load PySpark.
+that take no jar. `read_queries` reads Spark's event logs and lists of SQL.
+
+Names are imported on first use, so that reading a metastore does not load PySpark.
 """
 
 from __future__ import annotations
@@ -16,10 +18,13 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
+    from pyspark.sql import SparkSession
+
     from parquetry.adviser import Advice, Queries
     from parquetry.catalog import Catalog
     from parquetry.spark import attach, configure, explain, read_trace, register_data_source, settings, trace
     from parquetry.spark.report import report
+    from parquetry.workload import QueryRecord
 
 __all__ = [
     "ParquetryError",
@@ -29,6 +34,7 @@ __all__ = [
     "configure",
     "explain",
     "open",
+    "read_queries",
     "read_trace",
     "register_data_source",
     "report",
@@ -92,7 +98,8 @@ def advise(
         table: ``database.table`` of the warehouse; or a folder of Parquet files; or a table of Spark's own
             catalog, as ``spark_catalog.database.table``, if a session is active.
         queries: conditions in SQL, one for each query, such as ``"day = '2026-01-01' AND country = 'DE'"``;
-            or the path of a file with one on each line; or records of queries (`parquetry.workload`).
+            or the path of a file with one on each line, of a file of SQL, or of Spark's event logs; or
+            records of queries. Without any, a table of a warehouse has the queries of its history.
         warehouse: folder or URI, as for `open`.
         store: URL of the metastore's store, as for `open`.
         sample_rows: rows to draw; the default is 200,000.
@@ -113,6 +120,32 @@ def advise(
         return advise_on_folder(table_location(name), queries, SampleOptions(sample_rows), name)
     with Catalog.open(warehouse, store) as catalog:
         return catalog.advise(name, queries, sample_rows=sample_rows)
+
+
+def read_queries(source: str | os.PathLike[str], *, spark: SparkSession | None = None) -> list[QueryRecord]:
+    """Return the queries of Spark's event logs, or of a file of SQL.
+
+    Args:
+        source: an event log, a folder of them, or a file whose name ends with ``.sql``. Tables may be of any
+            format.
+        spark: plans the statements of a file of SQL, and runs none: so conditions, joins and columns are the
+            ones of Spark's optimizer. Without it they are read from the text.
+
+    Raises:
+        WarehouseError: there is no event log, or the file cannot be read.
+    """
+    from os import fspath
+
+    from parquetry.workload import read_event_log, read_sql_file
+
+    path = fspath(source)
+    if not path.lower().endswith(".sql"):
+        return list(read_event_log(path))
+    if spark is None:
+        return list(read_sql_file(path))
+    from parquetry.spark.planned_queries import plan_queries
+
+    return list(plan_queries(spark, path))
 
 
 def __getattr__(name: str) -> Any:

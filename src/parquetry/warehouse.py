@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import tomllib
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from parquetry.config import PRUNING_HISTORY, PRUNING_HISTORY_KEEP, PRUNING_HISTORY_ROWS
 from parquetry.errors import ConfigurationError, WarehouseError
 from parquetry.locations import take_apart, warehouse_location
 
@@ -18,7 +20,11 @@ STORE_VARIABLE = "PARQUETRY_STORE"
 FILE_NAME = "parquetry.toml"
 """Name of the configuration file in the working directory or in a folder above it."""
 
-_KEYS = ("warehouse", "store")
+HISTORY_VARIABLE = "PARQUETRY_PRUNING_HISTORY"
+"""The environment variable that turns the history of queries on or off, outside of Spark."""
+
+_HISTORY_KEYS = (PRUNING_HISTORY, PRUNING_HISTORY_KEEP, PRUNING_HISTORY_ROWS)
+_KEYS = ("warehouse", "store", *_HISTORY_KEYS)
 _AS_ARGUMENT = "as given"
 
 
@@ -31,12 +37,16 @@ class Warehouse:
         store: URL of the metastore's store, or None if it is inside the warehouse.
         origin: source of the location, such as ``PARQUETRY_WAREHOUSE`` or the path of a file.
         store_origin: source of the store, or None if nothing names a store and the default holds.
+        history: the settings of the history of queries by name, as far as something gives them.
+        history_origin: source of these settings.
     """
 
     location: str
     store: str | None = field(repr=False)  # its URL may have a password
     origin: str
     store_origin: str | None = None
+    history: Mapping[str, str] = field(default_factory=dict)
+    history_origin: str | None = None
 
 
 def find_warehouse(warehouse: str | os.PathLike[str] | None = None, store: str | None = None) -> Warehouse:
@@ -68,7 +78,11 @@ def find_warehouse(warehouse: str | os.PathLike[str] | None = None, store: str |
     location = os.path.expanduser(values["warehouse"])
     if not take_apart(location).scheme:
         location = os.path.join(file.parent, location)
-    return _with_store(location, str(file), store, values.get("store"), str(file))
+    source = _with_store(location, str(file), store, values.get("store"), str(file))
+    history = {key: values[key] for key in _HISTORY_KEYS if key in values}
+    if not history or os.environ.get(HISTORY_VARIABLE):
+        return replace(source, history={**history, **source.history})
+    return replace(source, history=history, history_origin=str(file))
 
 
 def _with_store(
@@ -76,11 +90,14 @@ def _with_store(
 ) -> Warehouse:
     """Return a warehouse with its store: the argument, else the configured one, else the one inside it."""
     store = argument or configured or None
+    mode = os.environ.get(HISTORY_VARIABLE)
     return Warehouse(
         warehouse_location(warehouse),
         store,
         origin,
         None if store is None else _AS_ARGUMENT if argument else beside,
+        {PRUNING_HISTORY: mode} if mode else {},
+        HISTORY_VARIABLE if mode else None,
     )
 
 

@@ -40,6 +40,8 @@ from parquetry.workload import QueryRecord, TableRead
 
 MIN_GAIN = 0.1
 """The least part of the present cost that a layout has to save, at the bad end of its forecast."""
+MAX_NAMED_TABLES = 5
+"""Tables of other queries that an error names."""
 MAX_ALTERNATIVES = 5
 """Layouts that are shown."""
 _REWRITE_FACTOR = 2
@@ -81,9 +83,12 @@ def advise_on(source: TableSource, request: AdviceRequest) -> Advice:
     require_rows(source)
     reads = reads_of(request.records, [source.name, *request.names])
     if not reads:
+        others = dict.fromkeys(read.table for record in request.records for read in record.reads)
+        read = f" (they read {', '.join(list(others)[:MAX_NAMED_TABLES])})" if others else ""
         raise UnsupportedError(
-            f"No query of {source.name} is known, so there is nothing to advise by: give queries, "
-            "such as a file with a condition on each line."
+            f"No query of {source.name} is known{read}, so there is nothing to advise by: give queries, such as a file "
+            "with a condition on each line or with SQL, or let the warehouse keep a history "
+            "('pruning-history' = 'on')."
         )
     asked = columns_asked(source, reads)
     plan = plan_sample(source, _sampled(source, reads, asked), request.sample_rows, request.sample_bytes)

@@ -25,6 +25,7 @@ from parquetry.scan import ScanPlan
 from parquetry.texts import quantity
 from parquetry.types import ColumnType, Value
 from parquetry.warehouse import find_warehouse
+from parquetry.workload import HistorySettings, HistoryWriter, QueryRecord, read_queries
 
 if TYPE_CHECKING:
     import duckdb
@@ -45,11 +46,18 @@ class CatalogReader:
     Args:
         metastore: of the warehouse.
         storage_options: of its files; see `parquetry.open`.
+        history: the settings of the history of queries, by name, as far as something gives them.
     """
 
-    def __init__(self, metastore: ms.Metastore, storage_options: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        metastore: ms.Metastore,
+        storage_options: Mapping[str, Any] | None = None,
+        history: Mapping[str, str] | None = None,
+    ) -> None:
         self._metastore = metastore
         self._storage_options = storage_options
+        self._history = HistorySettings.read(history or {}, "The configuration of the warehouse")
         ms.follow_commits("delta", lambda version: publishing.publish_delta(version))
 
     @classmethod
@@ -63,7 +71,8 @@ class CatalogReader:
         """Open the catalog of a warehouse; see `parquetry.open`."""
         source = find_warehouse(warehouse, store)
         passwords = {"password": store_password} if store_password else {}
-        return cls(ms.open_metastore(source.location, source.store, passwords=passwords), storage_options)
+        metastore = ms.open_metastore(source.location, source.store, passwords=passwords)
+        return cls(metastore, storage_options, source.history)
 
     def _file_access(self) -> AbstractContextManager[None]:
         """Return a block within which files are opened with the catalog's options."""
@@ -77,13 +86,20 @@ class CatalogReader:
 
         return ArrowFileSystems(self._storage_options)
 
+    @functools.cached_property
+    def _writer(self) -> HistoryWriter:
+        """Return what writes the history of queries, once there is one to write."""
+        return HistoryWriter(self._metastore, self._history)
+
     @property
     def warehouse(self) -> str:
         """Return the absolute path, or the URI, of the warehouse."""
         return self._metastore.warehouse
 
     def close(self) -> None:
-        """Close the metastore's store."""
+        """Write what waits for the history of queries, and close the metastore's store."""
+        if "_writer" in self.__dict__:
+            self._writer.flush()
         self._metastore.close()
 
     def __enter__(self) -> Self:
@@ -204,6 +220,7 @@ class CatalogReader:
             ColumnNotFoundError: the table does not have one of the columns.
             ValueError: the limit is negative, or the time has no time zone.
         """
+        from parquetry.catalog.scans.recording import ScanRecorder
         from parquetry.catalog.scans.scan import new_scan
 
         if timestamp is not None and not isinstance(timestamp, datetime):
@@ -217,7 +234,33 @@ class CatalogReader:
             )
         as_of = None if timestamp is None else int(timestamp.timestamp() * 1000)
         snapshot = find_table(self._metastore, name, version=version, as_of=as_of)
-        return new_scan(snapshot, self._file_systems, where, columns, limit, time_zone)
+        recorder = ScanRecorder.for_table(snapshot, self._history, lambda: self._writer)
+        return new_scan(snapshot, self._file_systems, where, columns, limit, time_zone, recorder)
+
+    def queries(
+        self, name: str | None = None, *, since: datetime | None = None, limit: int | None = None
+    ) -> list[QueryRecord]:
+        """Return the queries in the history of the warehouse, the newest first.
+
+        Args:
+            name: of a table: only queries that read it; None for all.
+            since: a time with a time zone: only queries that ended then or later.
+            limit: how many at most.
+
+        Raises:
+            TableNotFoundError: there is no such table.
+            ValueError: the time has no time zone, or the limit is negative.
+        """
+        _check(limit)
+        if since is not None and since.tzinfo is None:
+            raise ValueError(
+                f"The time {since.isoformat()} has no time zone: give one, as {since.isoformat()}+00:00."
+            )
+        if "_writer" in self.__dict__:
+            self._writer.flush()
+        table = None if name is None else self._snapshot(name).id
+        start = 0 if since is None else int(since.timestamp() * 1000)
+        return list(read_queries(self._metastore, table, since=start, limit=limit))
 
     def query(
         self,

@@ -24,7 +24,13 @@ def advise(
     ],
     *,
     queries: Annotated[
-        Path | None, option("--queries", "FILE", "A file with a condition in SQL on each line.")
+        Path | None,
+        option(
+            "--queries",
+            "FILE",
+            "A file with a condition on each line, a file of SQL, or Spark's event logs; the default is the "
+            "history of queries.",
+        ),
     ] = None,
     where: Annotated[
         list[str] | None,
@@ -46,10 +52,9 @@ def advise(
 
     if sample_rows is not None and sample_rows < 1:
         raise typer.BadParameter(f"--sample-rows is {sample_rows}: give a number of 1 or more.")
-    records = [
-        *(queries_from(queries, table) if queries is not None else ()),
-        *queries_from(where or (), table),
-    ]
+    if queries is not None and where:
+        raise typer.BadParameter("Queries are given by --queries and by --where: give one of them.")
+    records = queries_from(where or (), table) if queries is None else queries
     with progress_bar() as progress, warehouse.file_systems():
         options = SampleOptions(sample_rows, progress, lambda plan: None if as_json else _announce(plan))
         if is_folder(table):

@@ -22,6 +22,7 @@ _GROUPS = {
         "plan",
         "history",
         "detail",
+        "queries",
     ),
     "Check": ("doctor", "audit", ...),
     "Maintain a table": ("advise", ..., "erase", "publish"),

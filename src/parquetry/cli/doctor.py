@@ -20,16 +20,21 @@ from pathlib import Path
 from parquetry._version import __version__
 from parquetry.config import (
     CATALOG_OPTIONS,
+    PRUNING_HISTORY,
+    PRUNING_HISTORY_KEEP,
+    PRUNING_HISTORY_ROWS,
     SESSION_PREFIX,
+    SETTINGS,
     SPARK_SERIES,
     TABLE_SETTINGS,
+    Setting,
     series_of,
     series_text,
 )
 from parquetry.errors import ParquetryError
 from parquetry.metastore import Check
 from parquetry.store import PASSWORD_VARIABLE, without_password
-from parquetry.warehouse import FILE_NAME, STORE_VARIABLE, VARIABLE, find_warehouse
+from parquetry.warehouse import FILE_NAME, HISTORY_VARIABLE, STORE_VARIABLE, VARIABLE, find_warehouse
 
 OLDEST_PYTHON = (3, 11)
 OLDEST_JAVA = 17
@@ -98,6 +103,7 @@ def settings_in_effect(warehouse: str | None = None, store: str | None = None) -
         source = find_warehouse(warehouse, store)
         url = None if source.store is None else without_password(source.store)
         named = {"warehouse": (source.location, source.origin), "store": (url, source.store_origin)}
+        named |= {name: (value, source.history_origin) for name, value in source.history.items()}
         if os.environ.get(PASSWORD_VARIABLE):
             named["store.password"] = ("***", PASSWORD_VARIABLE)
     except ParquetryError:  # `examine` reports it
@@ -106,20 +112,23 @@ def settings_in_effect(warehouse: str | None = None, store: str | None = None) -
         value, origin = named.get(option.name, (None, None))
         if value is None and option.default is not None:
             value, origin = option.default, "default"
-        yield InEffect(
-            option.name,
-            value,
-            origin,
-            (*_WAYS[option.name], f"spark.sql.catalog.<name>.{option.name}"),
-        )
+        also = SETTINGS.get(option.name)
+        ways = (*_WAYS[option.name], f"spark.sql.catalog.<name>.{option.name}")
+        yield InEffect(option.name, value, origin, ways if also is None else (*ways, *_ways(also)))
     for setting in TABLE_SETTINGS:
-        ways = {
-            "option": f"option of the {'read' if setting.of_reads else 'write'}",
-            "session": f"SET `{SESSION_PREFIX}{setting.name}`",
-            "property": "table property at creation" if setting.fixed else "table property",
-        }
-        origin = None if setting.default is None else "default"
-        yield InEffect(setting.name, setting.default, origin, tuple(ways[level] for level in setting.levels))
+        if setting.name not in _WAYS:
+            origin = None if setting.default is None else "default"
+            yield InEffect(setting.name, setting.default, origin, _ways(setting))
+
+
+def _ways(setting: Setting) -> tuple[str, ...]:
+    """Return the ways to give a setting of tables."""
+    ways = {
+        "option": f"option of the {'read' if setting.of_reads else 'write'}",
+        "session": f"SET `{SESSION_PREFIX}{setting.name}`",
+        "property": "table property at creation" if setting.fixed else "table property",
+    }
+    return tuple(ways[level] for level in setting.levels)
 
 
 _WAYS = {
@@ -127,6 +136,9 @@ _WAYS = {
     "store": ("--store", STORE_VARIABLE, FILE_NAME),
     "store.password": (PASSWORD_VARIABLE, "PGPASSWORD", "~/.pgpass"),
     "store.sslpassword": (),
+    PRUNING_HISTORY: (HISTORY_VARIABLE, FILE_NAME),
+    PRUNING_HISTORY_KEEP: (FILE_NAME,),
+    PRUNING_HISTORY_ROWS: (FILE_NAME,),
 }
 """Ways to give the options of a catalog outside a session."""
 

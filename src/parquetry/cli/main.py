@@ -7,7 +7,19 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from parquetry.cli import advise, audit, conf, erase, metrics, operations, publish, rows, show, system
+from parquetry.cli import (
+    advise,
+    audit,
+    conf,
+    erase,
+    metrics,
+    operations,
+    publish,
+    queries,
+    rows,
+    show,
+    system,
+)
 from parquetry.cli.app import app
 from parquetry.cli.servers import hive, iceberg
 from parquetry.errors import ParquetryError
@@ -25,6 +37,7 @@ __all__ = [
     "metrics",
     "operations",
     "publish",
+    "queries",
     "rows",
     "show",
     "system",

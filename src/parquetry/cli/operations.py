@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, get_origin
 
 import typer
@@ -19,29 +19,12 @@ import typer
 from parquetry import texts
 from parquetry.cli import output
 from parquetry.cli.app import app
-from parquetry.cli.options import FilterOptions, JsonOption, StorageOptions, TableArgument, keyword
+from parquetry.cli.options import FilterOptions, JsonOption, StorageOptions, TableArgument, keyword, read_time
 from parquetry.operations import OPERATIONS, Argument, Operation, Timestamp
 
 if TYPE_CHECKING:
     from parquetry.metastore import Metastore, TableSnapshot
     from parquetry.operations import OperationEngine
-
-_AGO = re.compile(r"(\d{1,6})([mhdw])")
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
-
-def _read_time(text: str) -> datetime:
-    """Return the time that an option gives: a date, a time, `now`, or an age such as `7d`."""
-    if text.strip().lower() == "now":
-        return datetime.now(UTC)
-    if (ago := _AGO.fullmatch(text.strip().lower())) is not None:
-        return datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-    try:
-        return datetime.fromisoformat(text.strip())
-    except ValueError:
-        raise typer.BadParameter(
-            f"{text!r} is no time: write 2026-03-01, 2026-03-01T18:00:00+00:00, now, or an age such as 7d or 12h."
-        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +149,7 @@ def _hint(argument: Argument, words: str) -> Any:
             accepted_type if argument.is_required else accepted_type | None, typer.Argument(**settings)
         ]
     if kind is Timestamp:
-        kind, settings["parser"] = datetime, _read_time
+        kind, settings["parser"] = datetime, read_time
     accepted_type = str if get_origin(kind) is list else kind
     return Annotated[accepted_type | None, typer.Option(_option_name(argument.name), **settings)]
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, is_dataclass
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -38,6 +40,24 @@ def option(name: str, metavar: str, help: str, **settings: Any) -> Any:
     """Return an option of a value that a command can do without."""
     names = (name, settings.pop("short")) if "short" in settings else (name,)
     return typer.Option(*names, metavar=metavar, help=help, show_default=False, **settings)
+
+
+_AGO = re.compile(r"(\d{1,6})([mhdw])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def read_time(text: str) -> datetime:
+    """Return the time that an option gives: a date, a time, `now`, or an age such as `7d`."""
+    if text.strip().lower() == "now":
+        return datetime.now(UTC)
+    if (ago := _AGO.fullmatch(text.strip().lower())) is not None:
+        return datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+    try:
+        return datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is no time: write 2026-03-01, 2026-03-01T18:00:00+00:00, now, or an age such as 7d or 12h."
+        ) from None
 
 
 def filter_argument(help: str) -> Any:

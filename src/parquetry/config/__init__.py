@@ -53,10 +53,14 @@ if FOR_TYPE_CHECKERS:
         NATIVE_SCANS as NATIVE_SCANS,
         PARTITION_COLUMNS_IN_FILES as PARTITION_COLUMNS_IN_FILES,
         PARTITION_INDEXES as PARTITION_INDEXES,
+        PRUNING_HISTORY as PRUNING_HISTORY,
+        PRUNING_HISTORY_KEEP as PRUNING_HISTORY_KEEP,
+        PRUNING_HISTORY_ROWS as PRUNING_HISTORY_ROWS,
         PURGE_ON_OVERWRITE as PURGE_ON_OVERWRITE,
         RUNTIME_PRUNING as RUNTIME_PRUNING,
         RUNTIME_PRUNING_MAX_BUILD_SIZE as RUNTIME_PRUNING_MAX_BUILD_SIZE,
         RUNTIME_PRUNING_MAX_WAIT as RUNTIME_PRUNING_MAX_WAIT,
+        SETTINGS as SETTINGS,
         SKEW_JOIN as SKEW_JOIN,
         SKEWED_BY as SKEWED_BY,
         SKEWED_LOCATIONS as SKEWED_LOCATIONS,
@@ -68,6 +72,8 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.config.setting import (
         SESSION_PREFIX as SESSION_PREFIX,
+        HistoryMode as HistoryMode,
+        Setting as Setting,
         count_up_to as count_up_to,
         parse_boolean as parse_boolean,
         parse_size as parse_size,

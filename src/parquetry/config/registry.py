@@ -11,9 +11,11 @@ from parquetry.config.setting import (
     Setting,
     choice_parser,
     count_up_to,
+    parse_age,
     parse_audit,
     parse_boolean,
     parse_bucketing_version,
+    parse_history_mode,
     parse_share,
     parse_size,
     parse_size_or_none,
@@ -49,6 +51,9 @@ AUTO_COMPACT = "auto-compact"
 AUTO_COMPACT_MIN_FILES = "auto-compact-min-files"
 AUTO_COMPACT_MAX_BYTES = "auto-compact-max-bytes"
 HISTORY_STATEMENTS = "history-statements"
+PRUNING_HISTORY = "pruning-history"
+PRUNING_HISTORY_KEEP = "pruning-history-keep"
+PRUNING_HISTORY_ROWS = "pruning-history-rows"
 AUDIT = "audit"
 VACUUM_RETENTION_CHECK = "vacuum-retention-check"
 VACUUM_GRACE_HOURS = "vacuum-grace-hours"
@@ -79,6 +84,25 @@ CATALOG_OPTIONS = (
         None,
         str,
         "The password of the client's key (`sslkey`), apart from the store's URL.",
+    ),
+    Setting(
+        PRUNING_HISTORY,
+        "off",
+        parse_history_mode,
+        "Whether a [history of queries](operating.md#history-of-queries) is kept of all tables of the warehouse, unless "
+        "a session or a table says otherwise: `off`, `on` or `values`. The file `parquetry.toml` may say it, too.",
+    ),
+    Setting(
+        PRUNING_HISTORY_KEEP,
+        "30d",
+        parse_age,
+        "How long the history keeps a query: `90min`, `12h`, `30d`, `8w`. Of several writers, the shortest time holds.",
+    ),
+    Setting(
+        PRUNING_HISTORY_ROWS,
+        "100000",
+        count_up_to(100_000_000),
+        "How many queries the history keeps at most; the oldest go first. Of several writers, the smallest number holds.",
     ),
 )
 
@@ -300,6 +324,15 @@ TABLE_SETTINGS = (
         parse_boolean,
         "Whether the history records the first 200 characters of the statement that made a version. Switch it "
         "off if statements name people or secrets; `SET` it in a session, or set it for a table.",
+        levels=("session", "property"),
+    ),
+    Setting(
+        PRUNING_HISTORY,
+        None,
+        parse_history_mode,
+        "Whether the [history of queries](operating.md#history-of-queries) has the queries of the session, or of the "
+        "table: `off`; `on`, without the values in conditions; or `values`, with them and with statements. The default "
+        "is the catalog's.",
         levels=("session", "property"),
     ),
     Setting(

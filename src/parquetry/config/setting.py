@@ -133,6 +133,48 @@ def parse_wait(text: str) -> int | None:
     return wait or None
 
 
+_AGE = re.compile(r"(\d{1,9})\s*(min|h|d|w)", re.IGNORECASE)
+_MINUTES = {"min": 1, "h": 60, "d": 24 * 60, "w": 7 * 24 * 60}
+
+
+def parse_age(text: str) -> int:
+    """Return an age in milliseconds, from a number with a unit.
+
+    Raises:
+        ValueError: it is no such age, or no time at all.
+
+    >>> parse_age("30d"), parse_age("12 h"), parse_age("90min")
+    (2592000000, 43200000, 5400000)
+    """
+    match = _AGE.fullmatch(text.strip())
+    age = int(match[1]) * _MINUTES[match[2].lower()] * 60_000 if match else 0
+    if not 0 < age <= _MAX_MILLISECONDS:
+        raise ValueError("not an age such as 30d, 12h or 90min")
+    return age
+
+
+HistoryMode = Literal["off", "on", "values"]
+"""Whether a history of queries is kept, and whether it has the values of conditions."""
+_HISTORY_MODES: dict[str, HistoryMode] = {
+    "off": "off", "false": "off", "on": "on", "true": "on", "values": "values",
+}  # fmt: skip
+
+
+def parse_history_mode(text: str) -> HistoryMode:
+    """Return whether a history of queries is kept.
+
+    Raises:
+        ValueError: the text is none of the words.
+
+    >>> parse_history_mode("on"), parse_history_mode("Values"), parse_history_mode("false")
+    ('on', 'values', 'off')
+    """
+    try:
+        return _HISTORY_MODES[text.strip().lower()]
+    except KeyError:
+        raise ValueError("not one of off, on, values") from None
+
+
 def parse_statistics_fields(text: str) -> int | tuple[tuple[str, ...], ...]:
     """Return how many fields of structs have statistics, or the paths of the structs and fields that have.
 

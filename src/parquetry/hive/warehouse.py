@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,6 +31,7 @@ from parquetry.metastore import Examined, Metastore, PartitionSnapshot, TableSna
 from parquetry.predicate import Filter
 from parquetry.serving import OpenedMetastore
 from parquetry.texts import shorten
+from parquetry.workload import HistorySettings, ServedReads
 
 LOG = logging.getLogger("parquetry.hive")
 _MAX_CACHED_TABLES = 1024
@@ -48,6 +49,7 @@ class Choices:
         spark_alone: whether all clients are Spark's, which also read what others would read wrong.
         catalog: the warehouse's name in Spark, which views name tables by, or None: no view is served.
         utc: whether all clients read times in UTC.
+        history: the settings of the history of queries, by name.
     """
 
     mirror: str | None = None
@@ -55,6 +57,7 @@ class Choices:
     spark_alone: bool = False
     catalog: str | None = None
     utc: bool = False
+    history: Mapping[str, str] = field(default_factory=dict)
 
     def folders(self, warehouse: str) -> Folders:
         """Return where readers find the files of a warehouse, given its location."""
@@ -76,6 +79,7 @@ class SelectedPartitions:
         partitions: the partitions, read once.
         condition: the filter, for the log.
         examined: the keys that were read.
+        filter: the filter as it was read, or None for all partitions.
     """
 
     snapshot: TableSnapshot
@@ -83,6 +87,7 @@ class SelectedPartitions:
     partitions: Iterator[PartitionSnapshot]
     condition: str = ""
     examined: Examined = field(default_factory=Examined)
+    filter: Filter | None = None
 
 
 class HiveWarehouse:
@@ -101,6 +106,8 @@ class HiveWarehouse:
         self._seen: tuple[Metastore, bytes] | None = None
         self.changes = TableChanges()
         self.started = int(time.time())
+        settings = HistorySettings.read(choices.history, "The configuration of the warehouse")
+        self._reads = ServedReads("hive", settings)
 
     @property
     def metastore(self) -> Metastore:
@@ -228,7 +235,7 @@ class HiveWarehouse:
                 raise HiveFailure(
                     f"Filter {shorten(str(condition))!r} on {snapshot.label} cannot be read: {error}"
                 ) from None
-            plan = cheapest_plan(snapshot, where, selection.examined)
+            plan, selection.filter = cheapest_plan(snapshot, where, selection.examined), where
         selection.partitions = snapshot.partitions(plan, most, selection.examined)
         if LOG.isEnabledFor(logging.DEBUG) and plan is not None:
             from parquetry.scan.plan_text import plan_text
@@ -247,7 +254,17 @@ class HiveWarehouse:
         for record in self._records.records(selection.snapshot, selection.name, table, selection.partitions):
             count += 1
             yield record
-        log_selection(selection, count)
+        self.record_selection(selection, count)
+
+    def record_selection(self, selection: SelectedPartitions, partitions: int) -> None:
+        """Log selected partitions, and record them in the history of queries."""
+        log_selection(selection, partitions)
+        self._reads.record(
+            self._opened.metastore,
+            selection.snapshot,
+            lambda: [] if selection.filter is None else [selection.filter],
+            partitions=partitions,
+        )
 
     def find(
         self,

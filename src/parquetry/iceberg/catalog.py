@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -18,6 +18,7 @@ from parquetry.iceberg.clients import Client, require_filter_columns, require_wh
 from parquetry.iceberg.manifest_names import ManifestNames
 from parquetry.iceberg.manifests import has_manifests, list_earlier_versions, write_manifests
 from parquetry.iceberg.metadata import ServedVersions, table_metadata
+from parquetry.iceberg.planning.expressions import FilterColumns, filter_from_iceberg
 from parquetry.iceberg.planning.plan import FILES_PER_PAGE, PlanCache, PlanKey, ScanPosition, page
 from parquetry.iceberg.requests import (
     PlanRequest,
@@ -30,7 +31,9 @@ from parquetry.iceberg.requests import (
 )
 from parquetry.iceberg.views import ServedViews
 from parquetry.metastore import Metastore, TableSnapshot
+from parquetry.predicate import Filter
 from parquetry.serving import OpenedMetastore
+from parquetry.workload import HistorySettings, ServedReads
 
 _CACHED_METADATA_BYTES = 64 << 20
 """Length of all cached metadata of tables."""
@@ -53,6 +56,20 @@ _ENDPOINTS = (
 )
 
 
+_FILE, _MORE_PAGES = b'{"data-file":', b'"plan-tasks":['
+"""In an encoded answer: the beginning of a file, and of the names of further pages."""
+
+
+def _filters(table: TableSnapshot, request: PlanRequest) -> list[Filter]:
+    """Return the condition of a request for a plan."""
+    if request.filter in (None, True):
+        return []
+    metadata = table.metadata
+    names = {metadata.ids_by_path[(column.physical,)]: column.name for column in metadata.columns}
+    types = {column.name: column.column_type for column in metadata.columns}
+    return [filter_from_iceberg(request.filter, FilterColumns(types, names, request.case_sensitive))]
+
+
 class IcebergCatalog:
     """A read-only Iceberg catalog of a warehouse.
 
@@ -64,6 +81,7 @@ class IcebergCatalog:
         name: the warehouse's name in Spark, or None if no view is served. Views name tables by it.
         reopen: opens the metastore again, or None if it is never opened again. It is, if its file was
             replaced, as by a restore.
+        history: the settings of the history of queries, as far as something gives them.
 
     Attributes:
         views: the views that are served.
@@ -76,8 +94,12 @@ class IcebergCatalog:
         files_per_page: int = FILES_PER_PAGE,
         name: str | None = None,
         reopen: Callable[[], Metastore] | None = None,
+        history: Mapping[str, str] | None = None,
     ) -> None:
         self._opened = OpenedMetastore(metastore, reopen)
+        self._reads = ServedReads(
+            "iceberg", HistorySettings.read(history or {}, "The configuration of the warehouse")
+        )
         self._planning = planning
         self._files_per_page = files_per_page
         self.views = ServedViews(self._opened, name)
@@ -209,7 +231,16 @@ class IcebergCatalog:
         require_whole_values(table, client, request.select)
         position = ScanPosition(table.version, request.filter, request.case_sensitive, identity=identity)
         about = {"status": "completed", "plan-id": f"{table.id.hex()}-{table.version}"}
-        return self._page(PlanKey(identity, client, "plan", body), table, position, about)
+        answer = self._page(PlanKey(identity, client, "plan", body), table, position, about)
+        files = None if _MORE_PAGES in answer else answer.count(_FILE)
+        self._reads.record(
+            self._opened.metastore,
+            table,
+            lambda: _filters(table, request),
+            columns=request.select,
+            files=files,
+        )
+        return answer
 
     def tasks(self, namespace: str, name: str, body: bytes, client: Client) -> bytes:
         """Return a further page of a scan, encoded.

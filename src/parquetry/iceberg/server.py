@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 import gc
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from parquetry.errors import ConfigurationError
@@ -34,6 +34,7 @@ class ServedWarehouse:
         planning: who plans scans, as for `IcebergCatalog`.
         token: that requests must have, or None.
         catalog: the warehouse's name in Spark, for views, or None.
+        history: the settings of the history of queries, by name.
     """
 
     warehouse: str
@@ -42,6 +43,7 @@ class ServedWarehouse:
     planning: Literal["server", "client"] = "server"
     token: str | None = None
     catalog: str | None = None
+    history: Mapping[str, str] = field(default_factory=dict)
 
     def location(self) -> str:
         """Return the warehouse's location, once its metastore could be opened.
@@ -59,7 +61,9 @@ class ServedWarehouse:
         """Open the warehouse, and return the application that answers the requests of this process."""
         set_file_systems(ArrowFileSystems(self.storage_options))
         reopen = functools.partial(open_metastore, self.warehouse, self.store)
-        catalog = IcebergCatalog(reopen(), self.planning, name=self.catalog, reopen=reopen)
+        catalog = IcebergCatalog(
+            reopen(), self.planning, name=self.catalog, reopen=reopen, history=self.history
+        )
         gc.collect()
         gc.freeze()  # what is imported stays
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)

@@ -11,7 +11,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.joins.plan.bucket_splits import SplitDecision as SplitDecision
     from parquetry.joins.plan.decide import decide_layouts as decide_layouts
     from parquetry.joins.plan.graph import PlanGraph as PlanGraph
-    from parquetry.joins.plan.join_facts import JoinFacts as JoinFacts
+    from parquetry.joins.plan.join_facts import JoinFacts as JoinFacts, Side as Side
     from parquetry.joins.plan.shuffle_reasons import SETTINGS as SETTINGS, explain_joins as explain_joins
     from parquetry.joins.plan.skew_joins import (
         SKEW_LIMITS as SKEW_LIMITS,

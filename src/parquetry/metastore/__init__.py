@@ -136,11 +136,21 @@ if FOR_TYPE_CHECKERS:
         author_of_commits as author_of_commits,
         user_name as user_name,
     )
+    from parquetry.metastore.storage.query_rows import (
+        delete_query_rows as delete_query_rows,
+        put_query_rows as put_query_rows,
+        query_key as query_key,
+        query_rows as query_rows,
+    )
     from parquetry.metastore.storage.valid_names import (
         DEFAULT_DATABASE as DEFAULT_DATABASE,
         normalise_name as normalise_name,
     )
-    from parquetry.metastore.storage.wire import decode_arrangement as decode_arrangement
+    from parquetry.metastore.storage.wire import (
+        decode_arrangement as decode_arrangement,
+        decoder as decoder,
+        encode as encode,
+    )
     from parquetry.metastore.transactions.prepared import (
         require_own_folder as require_own_folder,
         require_place_beside as require_place_beside,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -261,6 +261,11 @@ class Metastore:
             with contextlib.suppress(TableNotFoundError):  # dropped since
                 return load(self.store, named.id, named.head)
         return None
+
+    def names_of(self, ids: Iterable[bytes]) -> dict[bytes, tuple[str, str]]:
+        """Return the database and the name of each of these tables, by id; dropped ones are left out."""
+        tables = {id: self._names.find_by_id(id) for id in ids}
+        return {id: (each.head.database, each.head.name) for id, each in tables.items() if each is not None}
 
     def _load(self, named: NamedTable, version: int | None, as_of: int | None) -> TableSnapshot:
         head = named.head

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from parquetry import compaction, metastore as ms, publishing
+from parquetry import compaction, metastore as ms, publishing, workload
 from parquetry.errors import UnsupportedError, WarehouseError
 from parquetry.locations import take_apart
 from parquetry.operations.operation import Context, DryRun, TableName, operation
@@ -62,6 +62,7 @@ def _plan(context: Context, snapshot: ms.TableSnapshot, condition: str, grace: i
     yield from vacuum_from(snapshot, oldest, grace, planned=True)
     yield from renew_logs(snapshot, planned=True)
     yield forget_statements(snapshot, planned=True)
+    yield forget_queries(context, snapshot, planned=True)
     yield from out_of_reach(snapshot, None)
 
 
@@ -86,6 +87,7 @@ def _erase(context: Context, before: ms.TableSnapshot, condition: str, grace: in
         snapshot, oldest = withdrawn, withdrawn.version
         yield from vacuum_from(snapshot, oldest, grace, planned=False)
     yield forget_statements(snapshot, planned=False)
+    yield forget_queries(context, snapshot, planned=False)
     snapshot = context.cache(snapshot.refresh())
     yield from renew_logs(snapshot, planned=False)
     remains = ms.scrub_store(snapshot)
@@ -232,6 +234,14 @@ def forget_statements(snapshot: ms.TableSnapshot, *, planned: bool) -> Erased:
     return step("statements in the history", count, planned=planned)
 
 
+def forget_queries(context: Context, snapshot: ms.TableSnapshot, *, planned: bool) -> Erased:
+    """Take the values and statements out of the queries in the history that read the table."""
+    count = workload.forget_values(context.metastore, snapshot.id, dry_run=planned)
+    return step(
+        "values in the history of queries", count, detail="queries" if count else None, planned=planned
+    )
+
+
 DONE, NOTHING, PLANNED, NOT_REACHED = "done", "nothing", "planned", "not reached"
 
 
@@ -270,7 +280,8 @@ _EVERYWHERE = {
     "backups": "Backups and copies of the warehouse or of the metastore, replicas, and snapshots of disks: end them by their own means.",
     "streams": "Checkpoints and state of streams that read the table: state of joins, aggregates and deduplication has rows.",
     "sessions": "Spark's event logs, logs of drivers and the statements in them; cached tables and shuffle files of sessions that run; "
-    "files of failed audits (parquetry-audit in the driver's temporary folder). Close the sessions, and delete logs and files.",
+    "files of failed audits (parquetry-audit in the driver's temporary folder); queries of the last seconds, which go into the history "
+    "of queries. Close the sessions, and delete logs and files; erase again if the history keeps values.",
     "other catalogs": "A Hive metastore that the table was published to has partition values: publish again. Caches of readers end with "
     "their processes.",
     "definition": "Names, comments, properties, defaults, constraints and SKEWED BY … ON (values) of the table: ALTER TABLE if they have "

@@ -62,6 +62,10 @@ class Engine(OperationEngine, Protocol):
         """
         ...
 
+    def flush_history(self) -> None:
+        """Record the queries that have run, before somebody reads the history."""
+        ...
+
     def failure(self, error: Exception, /) -> Failure | None:
         """Return the engine's own error in the form that an answer carries, or None for any other error."""
         ...
@@ -203,6 +207,9 @@ class NoEngine(ArrowFooters):
     def finished_queries(self, _count: int, /) -> list[FinishedQuery]:
         """Return nothing: no engine has run a query."""
         return []
+
+    def flush_history(self) -> None:
+        """Do nothing: no engine has run a query."""
 
     def failure(self, _error: Exception, /) -> Failure | None:
         """Return None: there is no engine whose error it could be."""

@@ -39,6 +39,7 @@ from parquetry.planner.protocol.answers import Bucketing, LoadedTable, TableCons
 from parquetry.planner.protocol.questions import TableRef
 from parquetry.prune import PartitionCache, may_have_directories
 from parquetry.store import others_nearby, passwords_among
+from parquetry.workload import HistorySettings, HistoryWriter
 
 _LOG = logging.getLogger("parquetry")
 _MAX_CACHED_SNAPSHOTS = 256
@@ -69,9 +70,12 @@ class Lake:
         estimates: about versions of tables, by subject.
         staged: tables that Spark is filling before they get their names, by id.
         warned: ids of tables whose overwrites the log has warned of.
+        history: writes the history of queries.
     """
 
-    def __init__(self, name: str, metastore: Metastore, engine: Engine) -> None:
+    def __init__(
+        self, name: str, metastore: Metastore, engine: Engine, history: HistorySettings | None = None
+    ) -> None:
         self.name = name
         self.metastore = metastore
         self.locations = TableLocations(metastore)
@@ -85,6 +89,7 @@ class Lake:
         self.estimates = Estimates()
         self.staged: dict[str, Staged] = {}
         self.warned: set[bytes] = set()
+        self.history = HistoryWriter(metastore, history or HistorySettings.read({}, name))
         self._file = metastore_file(metastore)
         self._change_file = change_file(metastore)
         follow_commits("delta", lambda version: publishing.publish_delta(version))
@@ -102,6 +107,7 @@ class Lake:
         """
         options = {key: _resolved(value, engine) for key, value in options.items()}
         check_catalog_options(name, options)
+        history = HistorySettings.read(options, f"The catalog {name}")
         warehouse = warehouse_location(options["warehouse"])
         if nearby := others_nearby(options.get("store"), warehouse):
             _LOG.warning(
@@ -111,7 +117,7 @@ class Lake:
         passwords = passwords_among(options)
         metastore = open_metastore(warehouse, options.get("store"), create=True, passwords=passwords)
         _warn_of_owner(name, metastore)
-        return cls(name, metastore, engine)
+        return cls(name, metastore, engine, history)
 
     @property
     def is_removed(self) -> bool:

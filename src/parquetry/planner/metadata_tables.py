@@ -1,4 +1,4 @@
-"""`lake.db.t.partitions`, `.files` and `.history`: a table's metadata, to be read as a table.
+"""`lake.db.t.partitions`, `.files`, `.history` and `.queries`: a table's metadata, to be read as a table.
 
 The partition columns come first, by name and type, and the facts follow. A fact whose name is also the name
 of a partition column gets an underscore before it. `VERSION AS OF` works here, too. A million rows are read
@@ -12,7 +12,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,6 +28,7 @@ from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.signature import Row, wire_rows
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import to_wire
+from parquetry.planner.query_table import COLUMNS as QUERY_COLUMNS, query_rows
 from parquetry.planner.tables.tables import load as load_table
 from parquetry.predicate import Filter, KnownValues, SparkColumns, filter_from_json, match
 from parquetry.prune import on_partitions, partition_plan
@@ -46,6 +48,9 @@ _ICEBERG_NAMES = dict.fromkeys(_ICEBERG_HISTORIES, "history") | dict.fromkeys(_I
 
 _ICEBERG_SELECTORS = ("branch_", "tag_", "snapshot_id_", "at_timestamp_")
 """Prefixes of a name's last part: with them, Iceberg's users read a branch or a version."""
+
+_OF_WHOLE_TABLES = ("history", "queries")
+"""Metadata tables whose rows are of no partition."""
 
 ROWS_PER_PAGE = 5_000
 """Rows in one answer, about a megabyte of JSON. A shorter answer is the last page."""
@@ -93,15 +98,15 @@ def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
         )
     snapshot = lake.snapshot(found.table)
     fields = [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t in _columns(snapshot, name)]
-    if name != "history":
+    if name not in _OF_WHOLE_TABLES:
         fields = [*logical_schema(snapshot.metadata.partition_columns)["fields"], *fields]
     schema = {"type": "struct", "fields": fields}
     return answers.MetadataTable(f"{found.name}.{name}", name, found.table, schema)
 
 
 def _columns(snapshot: TableSnapshot, name: str) -> list[tuple[str, str]]:
-    if name == "history":
-        return list(OPERATIONS["history"].result.items())
+    if name in _OF_WHOLE_TABLES:
+        return list(OPERATIONS["history"].result.items() if name == "history" else QUERY_COLUMNS)
     taken = {column.lower() for column in snapshot.metadata.partition_by}
     columns: tuple[tuple[str, str], ...] = _PARTITION_COLUMNS if name == "partitions" else _FILE_COLUMNS
     while any(column in taken for column, _ in columns):
@@ -116,6 +121,8 @@ def read(lake: Lake, q: questions.ReadMetadataTable) -> answers.MetadataPage:
         TableNotFoundError: the table was dropped, or its version vacuumed away; rows may have been missing.
     """
     snapshot = lake.snapshot(q.table)
+    if q.kind == "queries" and q.after is None:
+        lake.engine.flush_history()
     wanted = _MetadataScan(snapshot, q.kind, q.predicates)
     with closing(_READERS[q.kind](wanted, q.after or _FIRST_PAGE)) as pages:
         placed = list(islice(pages, ROWS_PER_PAGE))
@@ -139,7 +146,7 @@ class _MetadataScan:
         self.snapshot = snapshot
         metadata = snapshot.metadata
         types = dict(zip(metadata.partition_by, metadata.partition_types, strict=True))
-        columns = {_VERSION: _LONG} if kind == "history" else types
+        columns = {} if kind == "queries" else {_VERSION: _LONG} if kind == "history" else types
         filters = [filter_from_json(tree, SparkColumns(columns, columns)) for tree in trees]
         parts = [(filter, on_partitions(filter, frozenset(columns))) for filter in filters]
         self._filters = [part for _, part in parts if part is not None]
@@ -198,6 +205,16 @@ def _history(wanted: _MetadataScan, after: questions.PageCursor) -> Generator[_P
         yield b"", number, row
 
 
+def _queries(wanted: _MetadataScan, after: questions.PageCursor) -> Generator[_Placed]:
+    # a query may have read the table several times, and a page may end between two of its rows
+    last, passed = bytes.fromhex(after.partition), after.passed
+    rows = query_rows(wanted.snapshot, last + b"\0" if last else b"")
+    for key, of_query in groupby(rows, key=itemgetter(0)):
+        for number, (_, row) in enumerate(of_query, 1):
+            if key != last or number > passed:
+                yield key, number, row
+
+
 def _values(snapshot: TableSnapshot, values: tuple[Value, ...]) -> list[str | None]:
     types = snapshot.metadata.partition_types
     return [to_wire(type_, value) for type_, value in zip(types, values, strict=True)]
@@ -207,6 +224,7 @@ _READERS: dict[str, Callable[[_MetadataScan, questions.PageCursor], Generator[_P
     "partitions": _partitions,
     "files": _files,
     "history": _history,
+    "queries": _queries,
 }
 
 ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {

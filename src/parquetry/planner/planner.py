@@ -18,7 +18,7 @@ from parquetry.errors import ParquetryError, UnsupportedError
 from parquetry.locations import use_file_systems
 from parquetry.metastore import Author, Door, author_of_commits
 from parquetry.open_files import open_files_error
-from parquetry.planner import metadata_tables, statements, tracing
+from parquetry.planner import history, metadata_tables, statements, tracing
 from parquetry.planner.engine import Engine, Failure
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures import analyze, calls
@@ -43,6 +43,7 @@ _ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] 
     **estimates.ANSWERS,
     **calls.ANSWERS,
     **analyze.ANSWERS,
+    **history.ANSWERS,
 }
 
 _CHANGES = (

@@ -17,9 +17,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.sql import SparkSession
 
 from parquetry.compaction import Rewrite
-from parquetry.config import HISTORY_STATEMENTS, SESSION_PREFIX, settle
+from parquetry.config import HISTORY_STATEMENTS, PRUNING_HISTORY, SESSION_PREFIX, settle
 from parquetry.data_files import (
     ArrowFooters,
     FileRecord,
@@ -182,16 +183,17 @@ class SparkEngine:
         # a session of its own, which knows all that this one does: others use this one's settings meanwhile
         session = session_of(active_session()._jsparkSession.cloneSession())
         session.conf.set(SESSION_PREFIX + HISTORY_STATEMENTS, "false")
+        session.conf.set(SESSION_PREFIX + PRUNING_HISTORY, "off")
         session.sql(f"DELETE FROM {table} WHERE {condition}")
 
     def count_rows(self, table: str, condition: str) -> int:
         """Return the number of rows that satisfy a condition; see `Engine.count_rows`."""
-        count: int = active_session().read.table(table).where(condition).count()
+        count: int = _unrecorded_session().read.table(table).where(condition).count()
         return count
 
     def may_have_rows(self, table: str, version: int, condition: str) -> bool:
         """Return whether a version has a row that satisfies a condition; see `Engine.may_have_rows`."""
-        rows = active_session().read.option("versionAsOf", str(version)).table(table)
+        rows = _unrecorded_session().read.option("versionAsOf", str(version)).table(table)
         try:
             return bool(rows.where(condition).limit(1).count())
         except AnalysisException:
@@ -226,6 +228,10 @@ class SparkEngine:
             for each in answer
         ]
 
+    def flush_history(self) -> None:
+        """Have queries of the application's sessions recorded; see `Engine.flush_history`."""
+        bridge_class(active_session()._jvm, "reports.FinishedQueries").flushHistory()
+
     def failure(self, error: Exception, /) -> Failure | None:
         """Keep an error of Spark's own in the JVM, which raises it again after the planner's answer."""
         if not isinstance(error, Py4JJavaError | CapturedException):
@@ -233,6 +239,13 @@ class SparkEngine:
         door = bridge_class(SparkContext._active_spark_context._jvm, "protocol.Bridge")
         java = java_error(error)
         return Failure("SPARK", door.keep(java))
+
+
+def _unrecorded_session() -> SparkSession:
+    """Return a copy of the active session, whose queries no history has: their conditions are to be erased."""
+    session = session_of(active_session()._jsparkSession.cloneSession())
+    session.conf.set(SESSION_PREFIX + PRUNING_HISTORY, "off")
+    return session
 
 
 def _session() -> dict[str, str]:

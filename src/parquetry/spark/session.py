@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import functools
 import os
 import re
@@ -10,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyspark
+from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
@@ -145,6 +148,14 @@ def attach_to(context: SparkContext) -> None:
                     if "session" in each.levels
                 }
             )
+            atexit.register(_flush_history, context)
+
+
+def _flush_history(context: SparkContext) -> None:
+    """Have the last queries of a program recorded that ends without a stop of its session."""
+    if context is SparkContext._active_spark_context:
+        with contextlib.suppress(Py4JError, OSError):  # the JVM may have ended before
+            getattr(context._jvm, BRIDGE_PACKAGE).reports.FinishedQueries.flushHistory()
 
 
 def _check_settings(builder: SparkSession.Builder) -> None:

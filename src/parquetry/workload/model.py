@@ -16,7 +16,7 @@ class ReadCount(msgspec.Struct, frozen=True):
     of: int
 
 
-class QueryCondition(msgspec.Struct, frozen=True):
+class QueryCondition(msgspec.Struct, frozen=True, omit_defaults=True):
     """One part of a WHERE that must hold, of one table.
 
     Attributes:
@@ -34,7 +34,7 @@ class QueryCondition(msgspec.Struct, frozen=True):
     share: float | None = None
 
 
-class QueryJoin(msgspec.Struct, frozen=True):
+class QueryJoin(msgspec.Struct, frozen=True, omit_defaults=True):
     """A column that was joined by equality with a column of another table."""
 
     column: str
@@ -42,7 +42,7 @@ class QueryJoin(msgspec.Struct, frozen=True):
     other_column: str | None
 
 
-class TableRead(msgspec.Struct, frozen=True):
+class TableRead(msgspec.Struct, frozen=True, omit_defaults=True):
     """The read of one table by one query.
 
     Attributes:
@@ -73,7 +73,7 @@ class TableRead(msgspec.Struct, frozen=True):
     not_more: tuple[str, ...] = ()
 
 
-class QueryRecord(msgspec.Struct, frozen=True):
+class QueryRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """One query that has run, or is written in a list of queries.
 
     Attributes:

@@ -191,6 +191,22 @@ def test_queries_come_from_a_file_and_advice_is_json(folder: Path, tmp_path: Pat
     assert json.loads(json.dumps(advice.to_dict()))["best"]["layout"] == advice.best.layout
 
 
+def test_queries_come_from_a_file_of_sql(folder: Path, tmp_path: Path) -> None:
+    """Of a file of SQL, the queries of the folder's table count; the error names the tables of others."""
+    file = tmp_path / "queries.sql"
+    file.write_text(
+        "SELECT sum(id) FROM web.facts WHERE k = 7;\nSELECT * FROM other;\nUSE web; SELECT k FROM facts WHERE k = 9"
+    )
+    advice = parquetry.advise(folder, file)
+    assert advice.queries == 2
+    assert advice.best is not None
+    assert advice.best.spec is not None
+    assert advice.best.spec.columns() == {"k"}
+    file.write_text("SELECT * FROM other")
+    with pytest.raises(UnsupportedError, match=r"they read other"):
+        parquetry.advise(folder, file)
+
+
 def test_bloom_filters_are_for_values_in_no_order(folder: Path) -> None:
     """Where queries of a text keep the layout, values of `k` in every file are a case for Bloom filters."""
     source = folder_source(str(folder))

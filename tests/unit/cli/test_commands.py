@@ -704,7 +704,7 @@ def test_doctor_says_where_a_catalogs_settings_come_from(warehouse, monkeypatch,
 def test_doctor_says_how_each_setting_is_set():
     """Every setting is listed with its default, and with each place where it can be written."""
     settings = {s.name: s for s in doctor.settings_in_effect()}
-    assert list(settings) == [setting.name for setting in (*CATALOG_OPTIONS, *TABLE_SETTINGS)]
+    assert list(settings) == list(dict.fromkeys(each.name for each in (*CATALOG_OPTIONS, *TABLE_SETTINGS)))
     store, size, indexes = (settings[n] for n in ("store", "target-file-size", "partition-indexes"))
     assert store.how == ("--store", "PARQUETRY_STORE", "parquetry.toml", "spark.sql.catalog.<name>.store")
     assert (size.value, size.origin) == ("128mb", "default")

@@ -41,6 +41,7 @@ TEXTS = {
     "vacuum-grace-hours": ("48", "72"),
     "vacuum-retention-check": ("false", "true"),
     "history-statements": ("false", "true"),
+    "pruning-history": ("on", "values"),
     "isolation": ("serializable", "snapshot"),
     "bucket-join": ("larger", "smaller"),
     "hot-bucket-rows": ("5", "6"),
@@ -81,10 +82,13 @@ def test_every_setting_is_tested() -> None:
     Each setting but the settings of tables or sessions alone can be given at every level.
     """
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 18 * 6 + 17 * 1 + 2 * 1 + 3
+    assert len(PAIRS) == 18 * 6 + 17 * 1 + 2 * 1 + 2 * 3
     for setting in TABLE_SETTINGS:
         narrow = {**dict.fromkeys(OF_TABLES, ("property",)), **dict.fromkeys(OF_SESSIONS, ("session",))}
-        narrow["history-statements"] = ("session", "property")  # no option of one write decides it
+        narrow["history-statements"] = narrow["pruning-history"] = (
+            "session",
+            "property",
+        )  # no option of one write decides it
         assert setting.levels == narrow.get(setting.name, EVERYWHERE)
         assert setting.name in OF_TABLES or not setting.fixed
 
@@ -202,7 +206,7 @@ def test_an_option_cannot_give_what_is_fixed_with_the_table() -> None:
         (
             "parquetry.anything",
             "is unknown: known are parquetry.audit, parquetry.audit-values, parquetry.auto-compact, parquetry.auto-compact-max-bytes, parquetry.auto-compact-min-files, parquetry.bloom-filter-columns, parquetry.bucket-join, parquetry.compression, parquetry.distribution, "
-            "parquetry.empty-buckets, parquetry.history-statements, parquetry.hot-bucket-rows, parquetry.isolation, parquetry.light-values, parquetry.native-scans, parquetry.runtime-pruning, "
+            "parquetry.empty-buckets, parquetry.history-statements, parquetry.hot-bucket-rows, parquetry.isolation, parquetry.light-values, parquetry.native-scans, parquetry.pruning-history, parquetry.runtime-pruning, "
             "parquetry.runtime-pruning-max-build-size, parquetry.runtime-pruning-max-wait, parquetry.skew-join, parquetry.sort-by, parquetry.target-file-size",
         ),
         ("parquetry.", "is unknown: known are "),

@@ -87,8 +87,18 @@ def reads_of(records: Iterable[QueryRecord], names: Sequence[str]) -> list[tuple
         (record, read)
         for record in records
         for read in record.reads
-        if read.table.lower() in wanted or read.table.lower().split(".", 1)[-1] in wanted
+        if not wanted.isdisjoint(_suffixes(read.table.lower()))
     ]
+
+
+def _suffixes(name: str) -> list[str]:
+    """Return a table's name with fewer and fewer parts.
+
+    >>> _suffixes("lake.db.t")
+    ['lake.db.t', 'db.t', 't']
+    """
+    parts = name.split(".")
+    return [".".join(parts[first:]) for first in range(len(parts))]
 
 
 def columns_asked(source: TableSource, reads: Iterable[tuple[QueryRecord, TableRead]]) -> list[str]:

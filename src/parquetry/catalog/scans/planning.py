@@ -11,7 +11,8 @@ limit, memory holds the first rows and some batches.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,6 +36,7 @@ class RowRequest:
         limit: how many rows at most, or None for all.
         zone: the time zone of ORC's timestamps, or None if it is not known.
         order: how rows are sorted, or None.
+        recorder: writes the scan into the history of queries.
     """
 
     snapshot: ms.TableSnapshot
@@ -43,6 +45,7 @@ class RowRequest:
     limit: int | None = None
     zone: str | None = None
     order: RowOrder | None = None
+    recorder: RecordsScans | None = field(default=None, compare=False, repr=False)
 
     @property
     def table(self) -> str:
@@ -63,6 +66,36 @@ class FilesToRead:
     files: tuple[FileRows, ...]
     read: ReadRequest
     selection: Selection
+
+
+class RecordsScans(Protocol):
+    """Writes scans into the history of queries; `recording` has one."""
+
+    def follow(
+        self, request: RowRequest, planned: FilesToRead, batches: Iterator[pa.RecordBatch], began: float
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a scan, and record it when the caller has taken them, or wants no more.
+
+        Args:
+            request: the scan.
+            planned: its files.
+            batches: its rows.
+            began: when it began, by the monotonic clock.
+        """
+        ...
+
+    def record(
+        self, request: RowRequest, planned: FilesToRead, seconds: float, rows: int | None = None
+    ) -> None:
+        """Record a scan.
+
+        Args:
+            request: the scan.
+            planned: its files.
+            seconds: how long it took.
+            rows: that satisfied its condition, if all were read.
+        """
+        ...
 
 
 def plan_scan(request: RowRequest, *, count: bool = False) -> FilesToRead:

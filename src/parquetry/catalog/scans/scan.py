@@ -9,6 +9,7 @@ Where PyArrow alone reads the rows that Spark reads, the files are a dataset of 
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from parquetry import metastore as ms
 from parquetry.catalog.drawing import PromptText, table_html, text_html
 from parquetry.catalog.scans.planning import (
     FilesToRead,
+    RecordsScans,
     RowRequest,
     bind_filter,
     order_by,
@@ -219,7 +221,7 @@ class Scan:
             UnsupportedError: PyArrow would read other rows: a column was renamed or has a default, a CHAR has
                 to be padded, or the condition or a limit leaves out some rows of a file.
         """
-        return file_dataset(self._request, self._plan(), self._file_systems)
+        return file_dataset(self._request, self._plan_to_read(), self._file_systems)
 
     def count(self) -> int:
         """Return the number of rows. Only files are read whose part of it the metastore does not know.
@@ -227,14 +229,21 @@ class Scan:
         Raises:
             UnsupportedError, FileMissingError, FileCorruptError: as `to_arrow`.
         """
+        began = time.monotonic()
         planned = plan_scan(self._request, count=True)
         answer = planned.selection.answer
         known = 0 if answer is None or answer[0] is None else int(answer[0])
-        if self._request.limit is not None and known >= self._request.limit:
-            return self._request.limit
-        batches = read_batches(planned.read, planned.files, self._file_systems)
-        total: int = known + sum(batch.num_rows for batch in batches)
-        return total if self._request.limit is None else min(total, self._request.limit)
+        limit = self._request.limit
+        if limit is not None and known >= limit:
+            total = limit
+        else:
+            batches = read_batches(planned.read, planned.files, self._file_systems)
+            total = known + sum(batch.num_rows for batch in batches)
+            total = total if limit is None else min(total, limit)
+        if self._request.recorder is not None:
+            rows = total if limit is None else None
+            self._request.recorder.record(self._request, planned, time.monotonic() - began, rows)
+        return total
 
     def tasks(self) -> list[ScanTask]:
         """Return the files in parts of about 128 MB, for workers that read them side by side.
@@ -246,7 +255,7 @@ class Scan:
         """
         if self._request.order is not None:
             raise UnsupportedError("Tasks have no order: sort what they give, or use to_batches.")
-        return split_files(self._plan(), self._request.limit)
+        return split_files(self._plan_to_read(), self._request.limit)
 
     def files(self) -> list[str]:
         """Return the paths of the files to read, as pandas, Polars, DuckDB and others take them.
@@ -254,7 +263,7 @@ class Scan:
         They have the physical names and types of columns, and no partition columns. All rows of the condition
         are in them, and other rows, too.
         """
-        return [library_path(file.path) for file in self._plan().files]
+        return [library_path(file.path) for file in self._plan_to_read().files]
 
     def explain(self) -> str:
         """Return what is read, of how much, and why, as `parquetry.explain` does for a query of Spark."""
@@ -290,11 +299,24 @@ class Scan:
 
     def _rows(self) -> Iterator[pa.RecordBatch]:
         """Plan the scan, and return its rows, which are read while the caller iterates."""
+        began = time.monotonic()
         planned, request = self._plan(), self._request
         if request.order is None:
-            return read_batches(planned.read, planned.files, self._file_systems, request.limit)
-        batches = read_batches(planned.read, planned.files, self._file_systems)
-        return sort_rows(batches, request.order, request.limit, request.columns)
+            batches = read_batches(planned.read, planned.files, self._file_systems, request.limit)
+        else:
+            batches = read_batches(planned.read, planned.files, self._file_systems)
+            batches = sort_rows(batches, request.order, request.limit, request.columns)
+        return (
+            batches if request.recorder is None else request.recorder.follow(request, planned, batches, began)
+        )
+
+    def _plan_to_read(self) -> FilesToRead:
+        """Plan the scan for others who read its files."""
+        began = time.monotonic()
+        planned = self._plan()
+        if self._request.recorder is not None:
+            self._request.recorder.record(self._request, planned, time.monotonic() - began)
+        return planned
 
     def _plan(self) -> FilesToRead:
         return plan_scan(self._request)
@@ -307,12 +329,13 @@ def new_scan(
     columns: Sequence[str] | None,
     limit: int | None,
     zone: str | None,
+    recorder: RecordsScans | None = None,
 ) -> Scan:
     """Return a scan; see `Catalog.scan`."""
     condition = Filter.all_of([]) if where is None else bind_filter(snapshot, where, zone)
     names = resolve_columns(snapshot, columns)
     count = None if limit is None else require_limit(limit)
-    return Scan(RowRequest(snapshot, condition, names, count, zone), file_systems)
+    return Scan(RowRequest(snapshot, condition, names, count, zone, recorder=recorder), file_systems)
 
 
 _MAX_READER_THREADS = 8

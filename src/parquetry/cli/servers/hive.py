@@ -106,7 +106,9 @@ def serve_hive(
 
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
     source = warehouse.find()
-    choices = Choices(folders.mirror, folders.own_folders, clients.spark_alone, clients.catalog, clients.utc)
+    choices = Choices(
+        folders.mirror, folders.own_folders, clients.spark_alone, clients.catalog, clients.utc, source.history
+    )
     secrets = listening.password, listening.certificate
     served = ServedMetastore(source.location, source.store, warehouse.storage(), choices, *secrets, level)
     location = served.location()

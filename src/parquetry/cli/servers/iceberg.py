@@ -59,6 +59,8 @@ def serve_iceberg(
     from parquetry.iceberg import ServedWarehouse, serve
 
     source, options = warehouse.find(), warehouse.storage()
-    served = ServedWarehouse(source.location, source.store, options, planning.value, token, catalog)
+    served = ServedWarehouse(
+        source.location, source.store, options, planning.value, token, catalog, source.history
+    )
     announcement = f"Iceberg REST catalog of {served.location()} at http://{host}:{port}"
     serve(served, host, port, workers, lambda: print(announcement, file=sys.stderr))

@@ -11,7 +11,7 @@ from parquetry.hive.failures import HiveFailure, no_such_object
 from parquetry.hive.names import values_from_name
 from parquetry.hive.partition_expressions import read_expression
 from parquetry.hive.records.partitions import partition_names
-from parquetry.hive.warehouse import LOG, HiveWarehouse, SelectedPartitions, log_selection
+from parquetry.hive.warehouse import LOG, HiveWarehouse, SelectedPartitions
 from parquetry.hive.wire.encoding import Encoded, Stream
 from parquetry.locations import DEFAULT_PARTITION, stored_value
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
@@ -73,7 +73,7 @@ def count_partitions(warehouse: HiveWarehouse, arguments: Arguments) -> int:
         return warehouse.table(arguments["db_name"], arguments["tbl_name"]).totals.partitions
     selection = warehouse.select(arguments["db_name"], arguments["tbl_name"], condition)
     count = sum(1 for _ in selection.partitions)
-    log_selection(selection, count)
+    warehouse.record_selection(selection, count)
     return count
 
 

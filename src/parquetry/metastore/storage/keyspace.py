@@ -26,6 +26,7 @@ with a checksum (`checksums`).
 | 0b  | table random                       | `in_flight.WriteInFlight`: a long write that is under way   |
 | 0c  | table list number                  | `range_manifests`: files of neighbouring partitions         |
 | 0d  | table                              | `upkeep_record`: what the last vacuum and fsck found        |
+| 0e  | time random                        | `query_rows`: a query of the history, in milliseconds       |
 | 10  | table index entry's key, ~ticket   | one byte; the key leads to the partition (`indexes`)        |
 """
 
@@ -53,6 +54,7 @@ SUMMARIES = b"\x0a"
 IN_FLIGHT = b"\x0b"
 RANGE_MANIFESTS = b"\x0c"
 UPKEEP = b"\x0d"
+QUERIES = b"\x0e"
 INDEXES = b"\x10"
 
 TABLE_ID_BYTES = 8

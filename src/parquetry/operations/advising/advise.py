@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 
-from parquetry import adviser, compaction, definition, metastore as ms
+from parquetry import adviser, compaction, definition, metastore as ms, workload
 from parquetry.config import CLUSTERED_BY, SORT_BY
 from parquetry.errors import ParquetryError, UnsupportedError
 from parquetry.identifiers import part_text
@@ -25,6 +25,8 @@ from parquetry.texts import quantity, size_text
 if TYPE_CHECKING:
     from parquetry.adviser import Advice, Alternative, TableLayout, TableSource
 
+_MAX_HISTORY = 20_000
+"""Queries of the history that advice is made from: the newest."""
 ADVISED, AS_IT_IS, EQUAL, OTHER = "advised", "as it is", "equal", "other"
 
 
@@ -58,7 +60,10 @@ def advise(
         str | None, "The table, as 'database.table', or 'table' of the current database."
     ] = None,
     path: Annotated[str | None, "Instead of a table, a folder of Parquet files."] = None,
-    queries: Annotated[list[str | None] | None, "Conditions in SQL, one for each query."] = None,
+    queries: Annotated[
+        list[str | None] | None,
+        "Conditions in SQL, one for each query; the default is the history of queries.",
+    ] = None,
     apply: Annotated[bool, "Whether to give the table the advised layout."] = False,
     max_bytes: Annotated[int | None, "Bytes of data files that may be rewritten, if it is applied."] = None,
 ) -> Iterator[AdvisedLayout]:
@@ -87,12 +92,16 @@ def advice_inputs(
 ) -> tuple[TableSource, adviser.AdviceRequest]:
     """Return a table of the warehouse as the adviser sees it, and a request with its queries.
 
+    Without queries, the warehouse's history has them.
+
     Raises:
         TableNotFoundError: there is no such table.
     """
     source = _source(context, table)
     names = [table, context.full_name(context.find(table))]
-    records = adviser.queries_from(queries, source.name)
+    records = adviser.queries_from(queries, source.name, source.columns)
+    if not records:
+        records = list(workload.read_queries(context.metastore, context.find(table).id, limit=_MAX_HISTORY))
     return source, adviser.AdviceRequest(records, names, _catalog(context), _other_tables(context))
 
 

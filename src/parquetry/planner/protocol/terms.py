@@ -45,6 +45,7 @@ READING: tuple[type[questions.Question], ...] = (
     questions.PlanScan, questions.PlanJoins, questions.FileKeyRanges, questions.EstimateScan,
     questions.BeginStream, questions.AdvanceStream, questions.PlanBatch,
     questions.ListProcedures, questions.LoadProcedure, questions.RepairSchema,
+    questions.RecordQueries,
 )  # fmt: skip
 """Questions that change nothing, however often they are asked."""
 

@@ -37,6 +37,7 @@ from parquetry.planner.protocol.questions.catalog import (
     Transform,
     View,
 )
+from parquetry.planner.protocol.questions.history import QueryThatRan, RecordQueries, ScanThatRan
 from parquetry.planner.protocol.questions.partitions import (
     AddPartitions,
     AlterPartition,
@@ -137,10 +138,12 @@ __all__ = [
     "PublishTable",
     "PushPredicates",
     "PutView",
+    "QueryThatRan",
     "Question",
     "Read",
     "ReadMetadataTable",
     "Reading",
+    "RecordQueries",
     "RefuseLoad",
     "RenamePartition",
     "RenameTable",
@@ -151,6 +154,7 @@ __all__ = [
     "RewriteStatement",
     "RuntimeCandidate",
     "ScanCounts",
+    "ScanThatRan",
     "ShowPartitions",
     "SkewCandidate",
     "StageTable",
@@ -175,6 +179,6 @@ QUESTIONS: tuple[type[Question], ...] = (
     ShowPartitions, RefuseLoad,
     PushPredicates, PartitionValues, HeavyValues, Aggregate, PlanScan, PlanJoins, FileKeyRanges, EstimateScan, BeginStream, AdvanceStream, PlanBatch,
     Write, RewriteRows,
-    ListProcedures, LoadProcedure, Call, RepairSchema, Repair, Analyze,
+    ListProcedures, LoadProcedure, Call, RepairSchema, Repair, Analyze, RecordQueries,
 )  # fmt: skip
 """All questions."""
