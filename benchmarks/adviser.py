@@ -1,8 +1,8 @@
 """Forecasts of the adviser beside files that are really written, and what following its advice costs in all.
 
 Three questions. How far are forecasts off, and is the planted layout found, over random tables and queries?
-What does a log of visits with a drift read and rewrite, if advice is followed, beside no advice and beside the
-best static layout, chosen in hindsight? The same of TPC-DS's sales. No Spark runs: PyArrow writes the files.
+What does a log of visits with a drift read and rewrite, if advice is followed? It is compared with no advice,
+and with the best static layout, chosen in hindsight. The same of TPC-DS's sales. No Spark runs: PyArrow writes the files.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _FILES = 60
 _ALTERNATIVES = 3
 """Forecasts of each world that are held against written files."""
 _QUERIES = 1_000
-_FIRST_ADVICE = 15
-"""Queries after which advice is asked for the first time."""
+_FIRST_ADVICE = 10
+"""Queries before the first advice."""
 _WINDOW = 100
-"""Queries after which it is asked for again, about the last so many."""
+"""Queries between one advice and the next, which is about these queries."""
 _REWRITE_FACTOR = 2
 """A rewrite reads all bytes and writes them."""
 
@@ -86,7 +86,7 @@ def _mean(written: WrittenTable, world: Workload) -> float:
 
 @dataclass(frozen=True)
 class _Log:
-    """Rows, and queries in the order in which they come.
+    """Rows, and queries in the order of their arrival.
 
     Attributes:
         rows: of the table, in the order of its files.

@@ -40,6 +40,8 @@ from parquetry.workload import QueryRecord, TableRead
 
 MIN_GAIN = 0.1
 """The least part of the present cost that a layout has to save, at the bad end of its forecast."""
+MIN_RESIZING_GAIN = 0.5
+"""The same for a layout that differs in the size of files alone, which compaction takes care of, too."""
 MAX_NAMED_TABLES = 5
 """Tables of other queries that an error names."""
 MAX_ALTERNATIVES = 5
@@ -155,14 +157,21 @@ def _parts(source: TableSource, forecast: LayoutForecast) -> tuple[bool, int, fl
     return is_new, layout.parts, forecast.mean("cost")
 
 
+def _min_gain(source: TableSource, forecast: LayoutForecast) -> float:
+    """Return the least gain for which a layout is advised."""
+    is_resized = forecast.layout.order_text == source.layout.order_text
+    return MIN_RESIZING_GAIN if is_resized else MIN_GAIN
+
+
 def _choose(
     source: TableSource, now: LayoutForecast, ranked: Sequence[LayoutForecast]
 ) -> tuple[LayoutForecast | None, list[LayoutForecast]]:
     """Return the layout to advise, if any, and its equals within the forecast's error."""
-    most = (1 - MIN_GAIN) * now.mean("cost")
-    if not ranked or ranked[0].pessimistic_cost > most:
+    most = now.mean("cost")
+    worthwhile = [each for each in ranked if each.pessimistic_cost <= (1 - _min_gain(source, each)) * most]
+    if not worthwhile:
         return None, []
-    equal = [each for each in _equals(ranked[0], ranked) if each.pessimistic_cost <= most]
+    equal = _equals(worthwhile[0], worthwhile)
     named = min(equal, key=partial(_parts, source))
     return named, [each for each in equal if each is not named]
 

@@ -114,6 +114,11 @@ class TableLayout:
         return replace(self, file_bytes=file_bytes)
 
     def __str__(self) -> str:
+        return f"{self.order_text}; files of {size_text(self.file_bytes)}"
+
+    @property
+    def order_text(self) -> str:
+        """Return the layout in words, without the size of files."""
         words = []
         if self.partition:
             words.append(f"partitions by {', '.join(map(str, self.partition))}")
@@ -123,4 +128,4 @@ class TableLayout:
             words.append(f"{self.bucket_count} buckets by {', '.join(self.bucket_by)}")
         if self.sort:
             words.append(f"sorted by {', '.join(self.sort)}")
-        return f"{', '.join(words) or 'no order'}; files of {size_text(self.file_bytes)}"
+        return ", ".join(words) or "no order"

@@ -192,7 +192,7 @@ def test_queries_come_from_a_file_and_advice_is_json(folder: Path, tmp_path: Pat
 
 
 def test_queries_come_from_a_file_of_sql(folder: Path, tmp_path: Path) -> None:
-    """Of a file of SQL, the queries of the folder's table count; the error names the tables of others."""
+    """A file of SQL gives the queries of the folder's table; the error names the tables of others."""
     file = tmp_path / "queries.sql"
     file.write_text(
         "SELECT sum(id) FROM web.facts WHERE k = 7;\nSELECT * FROM other;\nUSE web; SELECT k FROM facts WHERE k = 9"
