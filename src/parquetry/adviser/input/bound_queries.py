@@ -14,6 +14,7 @@ import numpy as np
 
 from parquetry.adviser.input.sampling import SEED, CodedColumn, Sample
 from parquetry.adviser.input.sources import TableSource
+from parquetry.adviser.input.time_functions import without_time_functions
 from parquetry.errors import ParquetryError
 from parquetry.predicate import EVERY_ROW, And, Compare, Filter, In, Predicate, columns_of, parse_filter
 from parquetry.rows import FileRows, ReadRequest, matching_rows, read_file
@@ -197,9 +198,9 @@ class _Binder:
             self._result.drawn += 1
             text = filled
         try:
-            return parse_filter(text, self._types)
+            return parse_filter(without_time_functions(text), self._types)
         except ParquetryError as error:
-            return f"{_UNREAD}: {error.message}"
+            return f"{_UNREAD}: {error.message.splitlines()[0]}"
 
     def _fill(self, condition: QueryCondition) -> str | None:
         """Return a condition with values from the sample, so that its share of rows is about as recorded."""
