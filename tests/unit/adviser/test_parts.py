@@ -24,7 +24,9 @@ from parquetry.adviser.cutting import cut_files
 from parquetry.adviser.input.bound_queries import bind_questions, columns_asked, reads_of
 from parquetry.adviser.input.sampling import draw_sample, plan_sample
 from parquetry.adviser.statements import statements
+from parquetry.cli.main import main
 from parquetry.errors import UnsupportedError, WarehouseError
+from parquetry.metastore import TableColumn, TableMetadata, open_metastore
 from parquetry.predicate import Filter, Match, match, parse_filter
 from parquetry.workload import QueryCondition, QueryJoin, QueryRecord, TableRead
 
@@ -238,3 +240,34 @@ def test_directories_are_partitions(tmp_path: Path) -> None:
     assert columns_asked(
         source, reads_of(queries_from(["day = DATE '2026-01-02' AND v = 1"], "t"), ["t"])
     ) == ["day", "v"]
+
+
+def test_a_table_of_a_warehouse_is_advised_by_its_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For a table of ours, files come from the metastore, and the statements change it in place."""
+    path = tmp_path / "lake"
+    monkeypatch.setenv("PARQUETRY_WAREHOUSE", str(path))
+    columns = (TableColumn("id", "long"), TableColumn("k", "long"), TableColumn("p", "long"))
+    with open_metastore(str(path), create=True) as metastore:
+        metadata = TableMetadata(columns, ("p",), "parquet", f"{path}/t")
+        metastore.create_table("default", "t", metadata)
+    rng = np.random.default_rng(3)
+    for p in range(2):
+        (path / "t" / f"p={p}").mkdir(parents=True)
+        for i in range(20):
+            rows = {"id": np.arange(i * 1_000, i * 1_000 + 1_000), "k": rng.integers(0, 10_000, 1_000)}
+            pq.write_table(pa.table(rows), path / "t" / f"p={p}" / f"{i}.parquet")
+    with parquetry.open(path) as catalog:
+        catalog.sync("t")
+        advice = catalog.advise("t", ["k = 5000 AND p = 1", "k BETWEEN 5080 AND 5120"])
+    assert advice.files_now == 30
+    assert advice.best is not None
+    assert advice.best.is_change
+    assert advice.best.statements[0].startswith(
+        "ALTER TABLE lake.default.t SET TBLPROPERTIES ('sort-by' = 'k'"
+    )
+    assert advice.best.statements[1] == "CALL lake.system.compact('default.t', rewrite_all => true)"
+    with pytest.raises(SystemExit):
+        main(["advise", "t", "--where", "id = 5", "--json"])
+    assert json.loads(capsys.readouterr().out)["best"] is None  # it is in the order of `id` already
