@@ -2,7 +2,8 @@
 
 Three questions. How far are forecasts off, and is the planted layout found, over random tables and queries?
 What does a log of visits with a drift read and rewrite, if advice is followed? It is compared with no advice,
-and with the best static layout, chosen in hindsight. The same of TPC-DS's sales. No Spark runs: PyArrow writes the files.
+and with the best static layout, chosen in hindsight. The same of TPC-DS's sales. PyArrow writes
+the files.
 """
 
 from __future__ import annotations

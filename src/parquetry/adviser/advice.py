@@ -158,7 +158,7 @@ def _parts(source: TableSource, forecast: LayoutForecast) -> tuple[bool, int, fl
 
 
 def _min_gain(source: TableSource, forecast: LayoutForecast) -> float:
-    """Return the least gain for which a layout is advised."""
+    """Return the least gain of a layout that is advised."""
     is_resized = forecast.layout.order_text == source.layout.order_text
     return MIN_RESIZING_GAIN if is_resized else MIN_GAIN
 

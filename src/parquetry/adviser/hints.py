@@ -18,7 +18,7 @@ _MIN_OPENED_FILES = 3
 _MIN_SKIPPED = 0.3
 """The least part of these files without the value."""
 _MAX_VALUES = 100
-"""The most values of a condition for which readers use Bloom filters."""
+"""The most values of a condition that readers look for in Bloom filters."""
 _MIN_INDEXED_PARTITIONS = 600
 """The least partitions of a table for an index."""
 
