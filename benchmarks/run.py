@@ -37,6 +37,7 @@ ALONE = (
     "native",
     "audit",
     "adviser",
+    "query_history",
 )
 """Run only when named: they take long, or need more than Spark."""
 MODULES = {
@@ -70,6 +71,7 @@ MODULES = {
             "latency",
             "optimizer",
             "audit",
+            "query_history",
         )
     },
     "large": "benchmarks.files.large",

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from pyspark.sql import SparkSession
-
     from parquetry.adviser import Advice, Queries
     from parquetry.catalog import Catalog
     from parquetry.spark import attach, configure, explain, read_trace, register_data_source, settings, trace
@@ -122,14 +120,14 @@ def advise(
         return catalog.advise(name, queries, sample_rows=sample_rows)
 
 
-def read_queries(source: str | os.PathLike[str], *, spark: SparkSession | None = None) -> list[QueryRecord]:
+def read_queries(source: str | os.PathLike[str], *, spark: Any = None) -> list[QueryRecord]:
     """Return the queries of Spark's event logs, or of a file of SQL.
 
     Args:
         source: an event log, a folder of them, or a file whose name ends with ``.sql``. Tables may be of any
             format.
-        spark: plans the statements of a file of SQL, and runs none: so conditions, joins and columns are the
-            ones of Spark's optimizer. Without it they are read from the text.
+        spark: a session that plans the statements of a file of SQL, and runs none. Without it, conditions,
+            joins and columns are read from the text.
 
     Raises:
         WarehouseError: there is no event log, or the file cannot be read.
@@ -143,7 +141,7 @@ def read_queries(source: str | os.PathLike[str], *, spark: SparkSession | None =
         return list(read_event_log(path))
     if spark is None:
         return list(read_sql_file(path))
-    from parquetry.spark.planned_queries import plan_queries
+    from parquetry.spark import plan_queries
 
     return list(plan_queries(spark, path))
 

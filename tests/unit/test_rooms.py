@@ -68,7 +68,7 @@ FLOORS = {
         {"reference"},
         {"main"},
         {
-            "advise",
+            "advising",
             "audit",
             "conf",
             "erase",
@@ -154,8 +154,8 @@ FLOORS = {
     ),
     "planner": (
         {"planner"},
-        {"metadata_tables", "tracing"},
-        {"streams", "tables"},
+        {"history", "metadata_tables", "tracing"},
+        {"query_table", "streams", "tables"},
         {"procedures", "scans", "writes"},
         {"lake", "predicates", "statements"},
         {"engine"},
@@ -182,7 +182,7 @@ FLOORS = {
         {"condition", "needed_rows", "reader_filters"},
     ),
     "spark": (
-        {"audits", "publishing", "report", "serve", "stock_tables"},
+        {"audits", "planned_queries", "publishing", "report", "serve", "stock_tables"},
         {"session"},
         {"connect", "serving"},
         {"engine"},

@@ -98,7 +98,7 @@ def _settings(
             "No Spark was found for parquetry conf, and each series of Spark has a jar of its own: say parquetry conf --spark 4.1, set "
             "SPARK_HOME, or pip install 'parquetry[spark]'."
         )
-    options = {} if source.store is None else {"store": source.store}
+    options = {**({} if source.store is None else {"store": source.store}), **source.history}
     settings = parquetry.settings(catalog, source.location, spark=version, **options)
     hidden = [name for name in settings if "password" in name]
     for name in hidden:

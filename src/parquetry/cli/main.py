@@ -7,19 +7,8 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from parquetry.cli import (
-    advise,
-    audit,
-    conf,
-    erase,
-    metrics,
-    operations,
-    publish,
-    queries,
-    rows,
-    show,
-    system,
-)
+from parquetry.cli import audit, conf, erase, metrics, operations, publish, queries, rows, show, system
+from parquetry.cli.advising import advise
 from parquetry.cli.app import app
 from parquetry.cli.servers import hive, iceberg
 from parquetry.errors import ParquetryError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -32,9 +33,7 @@ from parquetry.workload import (
 
 def record_queries(lake: Lake, q: questions.RecordQueries) -> answers.Done:
     """Write the queries whose tables keep a history. What cannot be written is a warning, and no error."""
-    for each in q.queries:
-        lake.history.add(lambda ran=each: _stored(lake, ran))  # type: ignore[misc]
-    lake.history.flush()
+    lake.history.write([partial(_stored, lake, ran) for ran in q.queries])
     return answers.Done()
 
 

@@ -14,6 +14,7 @@ if FOR_TYPE_CHECKERS:
         version_in_use as version_in_use,
         version_of_home as version_of_home,
     )
+    from parquetry.spark.planned_queries import plan_queries as plan_queries
     from parquetry.spark.publishing import call_procedure as call_procedure, publish_table as publish_table
     from parquetry.spark.python_source import register_data_source as register_data_source
     from parquetry.spark.report import explain as explain, read_trace as read_trace, trace as trace

@@ -242,7 +242,7 @@ class SparkEngine:
 
 
 def _unrecorded_session() -> SparkSession:
-    """Return a copy of the active session, whose queries no history has: their conditions are to be erased."""
+    """Return a copy of the active session that keeps no history: its conditions are to be erased."""
     session = session_of(active_session()._jsparkSession.cloneSession())
     session.conf.set(SESSION_PREFIX + PRUNING_HISTORY, "off")
     return session

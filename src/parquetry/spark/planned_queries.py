@@ -50,7 +50,7 @@ def plan_queries(spark: SparkSession, path: str) -> Iterator[QueryRecord]:
             if _PREPARES.match(statement):
                 copy.sql(statement)
                 continue
-            plan = _planned(copy, statement)
+            plan = _plan_of(copy, statement)
         except (Py4JJavaError, CapturedException) as error:
             reason = str(java_error(error).toString()).splitlines()[0]
             _LOG.warning("Statement %d of %s is left out, since Spark refuses it: %s", number, path, reason)
@@ -59,7 +59,7 @@ def plan_queries(spark: SparkSession, path: str) -> Iterator[QueryRecord]:
             yield QueryRecord(reads, door=_DOOR, statement=statement, shuffles=count_shuffles(plan))
 
 
-def _planned(spark: SparkSession, statement: str) -> PlanInfo:
+def _plan_of(spark: SparkSession, statement: str) -> PlanInfo:
     jvm: Any = spark._jvm
     state = spark._jsparkSession.sessionState()
     mode = jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()

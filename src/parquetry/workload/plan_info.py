@@ -20,7 +20,7 @@ from parquetry.workload.reads import without_null_tests
 from parquetry.workload.redaction import mentioned_columns
 
 
-class Metric(msgspec.Struct, frozen=True):
+class PlanMetric(msgspec.Struct, frozen=True):
     """A metric of a node, and the accumulator that has its value."""
 
     name: str
@@ -34,7 +34,7 @@ class PlanInfo(msgspec.Struct, frozen=True):
     text: str = msgspec.field(name="simpleString", default="")
     children: tuple[PlanInfo, ...] = ()
     metadata: dict[str, str] = {}
-    metrics: tuple[Metric, ...] = ()
+    metrics: tuple[PlanMetric, ...] = ()
 
     def nodes(self) -> Iterator[PlanInfo]:
         """Yield the node and all below it, but not what filled a cache."""

@@ -77,9 +77,10 @@ class HistoryWriter:
                     del self._waiting[:QUERIES_PER_WRITE]
                 if not some:
                     return
-                self._write(some)
+                self.write(some)
 
-    def _write(self, some: list[MakeQuery]) -> None:
+    def write(self, some: Sequence[MakeQuery]) -> None:
+        """Make the records of queries, and write them now. It never raises an error."""
         queries = []
         for make in some:
             try:
@@ -88,13 +89,9 @@ class HistoryWriter:
                 self._warn(str(error))
             else:
                 queries += [] if query is None else [query]
-        if queries:
-            self.write(queries)
-
-    def write(self, queries: Sequence[StoredQuery]) -> None:
-        """Write queries now. It never raises an error."""
         try:
-            write_queries(self._metastore, queries, self.settings)
+            if queries:
+                write_queries(self._metastore, queries, self.settings)
         except Exception as error:  # noqa: BLE001 - as above: the store may be full, or down
             self._warn(str(error))
 

@@ -41,7 +41,7 @@ def session(spark: SparkSession) -> SparkSession:
 def history(spark: SparkSession, warehouse: Path, table: str) -> list[QueryRecord]:
     """Return the history of a table, once the queries so far are in it."""
     spark._jvm.org.apache.spark.sql.parquetry.reports.FinishedQueries.flushHistory()
-    with parquetry.open(warehouse) as lake:
+    with parquetry.open(warehouse / "lake") as lake:
         return lake.queries(table)
 
 

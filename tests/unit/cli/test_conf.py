@@ -105,6 +105,13 @@ def test_errors_name_what_was_typed(conf: Conf, jars: Path) -> None:
         parquetry.settings(spark="4.1")
 
 
+def test_the_history_of_queries_is_a_setting(conf: Conf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What turns the history on for commands is printed as the catalog's option."""
+    monkeypatch.setenv("PARQUETRY_PRUNING_HISTORY", "values")
+    code, out, _ = conf("--spark", "4.1", "--json")
+    assert (code, json.loads(out)["spark.sql.catalog.lake.pruning-history"]) == (0, "values")
+
+
 def test_the_forms_have_the_same_settings(conf: Conf, tmp_path: Path) -> None:
     """Lines, flags and JSON; a name of the catalog; a backslash is doubled in lines alone."""
     (tmp_path / "lake").mkdir()

@@ -38,8 +38,10 @@ def test_every_kind_of_question_is_recorded() -> None:
     """Each kind of question is recorded, so that each kind is replayed."""
     _, told = recorded()
     kinds = {each[0]["op"] for each in told if not isinstance(each, str)}
-    # without a fault of ours, no audit fails
-    assert kinds | {"count_failed_audit"} == {kind.__struct_config__.tag for kind in questions.QUESTIONS}
+    # without a fault of ours, no audit fails; without a history, no query is recorded
+    assert kinds | {"count_failed_audit", "record_queries"} == {
+        kind.__struct_config__.tag for kind in questions.QUESTIONS
+    }
     assert all(each[0]["protocol"] == codec.PROTOCOL for each in told if not isinstance(each, str))
 
 

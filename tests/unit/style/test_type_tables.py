@@ -20,9 +20,12 @@ TABLES = {
     "hive/calls/statistics": "Hive's records of statistics, one for each kind of type",
     "hive/wire/decoding": "Thrift's types",
     "operations/operation": "annotations of Python as types of columns",
+    "planner/query_table": "the columns of a metadata table",
     "spark/write/values": "functions of Spark from text and to text",
     "sqltext/literals": "values of Python as constants of SQL",
     "types/facts": "the rows",
+    "workload/catalyst_text": "literals that have the name of their type before them",
+    "workload/redaction": "words of SQL, which some types are",
 }
 """Modules that name three or more types in one literal or match, each with its reason."""
 NAMES = {row.name for row in TYPES.values() if row.primitive} | {"interval"}

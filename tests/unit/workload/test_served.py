@@ -1,4 +1,4 @@
-"""What clients of the two servers leave in the history."""
+"""Records of the clients of both servers."""
 
 from __future__ import annotations
 
