@@ -15,22 +15,9 @@ from parquetry.errors import ParquetryError
 from parquetry.metastore import Author, Door, author_of_commits, user_name
 
 __all__ = [
-    "advise",
-    "app",
-    "audit",
-    "conf",
-    "erase",
-    "hive",
-    "iceberg",
-    "main",
-    "metrics",
-    "operations",
-    "publish",
-    "queries",
-    "rows",
-    "show",
-    "system",
-]
+    "advise", "app", "audit", "conf", "erase", "hive", "iceberg",
+    "main", "metrics", "operations", "publish", "queries", "rows", "show", "system",
+]  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
