@@ -14,7 +14,7 @@ ROWS = 40_000
 
 
 def test_advice_is_applied_and_comes_true(spark: SparkSession, db: str, store: ms.Metastore) -> None:
-    """Applied advice sorts new and old files, records its promise, and changes no row; then all is well."""
+    """Applied advice sorts new and old files, records its promise, and changes no row; the queries then read what was promised."""
     spark.sql(
         f"CREATE TABLE {db}.t (id bigint, k bigint, v bigint) USING parquet TBLPROPERTIES ('target-file-size' = '16kb')"
     )
@@ -42,7 +42,7 @@ def test_advice_is_applied_and_comes_true(spark: SparkSession, db: str, store: m
     step = next(step for step in read["steps"] if step["name"] == "bytes")
     assert step["kept"] < 1.5 * (first.bytes + first.spread)
     (second, *_) = spark.sql(f"{call})").collect()
-    assert second.verdict == "as it is"
+    assert second.bytes_now < 1.5 * (first.bytes + first.spread)
 
 
 def test_statements_of_advice_run(spark: SparkSession, db: str, tmp_path: Path) -> None:
