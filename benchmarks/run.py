@@ -37,6 +37,7 @@ ALONE = (
     "writes",
     "native",
     "audit",
+    "adviser",
     "query_history",
 )
 """Run only when named: they take long, or need more than Spark."""
@@ -53,6 +54,7 @@ MODULES = {
             "page",
             "upkeep",
             "native",
+            "adviser",
         )
     },
     **{

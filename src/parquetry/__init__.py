@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
+    from parquetry.adviser import Advice, Queries
     from parquetry.catalog import Catalog
     from parquetry.spark import (
         attach,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ParquetryError",
     "__version__",
+    "advise",
     "attach",
     "configure",
     "explain",
@@ -87,6 +89,46 @@ def open(
     from parquetry.catalog import Catalog
 
     return Catalog.open(warehouse, store, storage_options, store_password)
+
+
+def advise(
+    table: str | os.PathLike[str],
+    queries: Queries = (),
+    *,
+    warehouse: str | os.PathLike[str] | None = None,
+    store: str | None = None,
+    sample_rows: int | None = None,
+) -> Advice:
+    """Say which layout a table should have for its queries, and what each of them would read.
+
+    It reads a sample of the rows, and writes nothing. `print` shows the advice; its fields have all numbers.
+
+    Args:
+        table: ``database.table`` of the warehouse; or a folder of Parquet files; or a table of Spark's own
+            catalog, as ``spark_catalog.database.table``, if a session is active.
+        queries: conditions in SQL, one for each query, such as ``"day = '2026-01-01' AND country = 'DE'"``;
+            or the path of a file with one on each line, of a file of SQL, or of Spark's event logs; or
+            records of queries. Without any, a table of a warehouse has the queries of its history.
+        warehouse: folder or URI, as for `open`.
+        store: URL of the metastore's store, as for `open`.
+        sample_rows: rows to draw; the default is 200,000.
+
+    Raises:
+        TableNotFoundError: there is no such table.
+        WarehouseError: the folder has no Parquet file, or no warehouse is named.
+        UnsupportedError: there is no query of the table, or only Spark reads its rows.
+    """
+    from parquetry.catalog import Catalog, SampleOptions, advise_on_folder, is_folder
+
+    if is_folder(table):
+        return advise_on_folder(table, queries, SampleOptions(sample_rows))
+    name = str(table)
+    if name.lower().startswith("spark_catalog."):
+        from parquetry.spark import table_location
+
+        return advise_on_folder(table_location(name), queries, SampleOptions(sample_rows), name)
+    with Catalog.open(warehouse, store) as catalog:
+        return catalog.advise(name, queries, sample_rows=sample_rows)
 
 
 def read_queries(source: str | os.PathLike[str], *, spark: Any = None) -> list[QueryRecord]:

@@ -19,6 +19,7 @@ FLOORS = {
         {"ui"},
         {"catalog", "planner"},
         {"hive", "iceberg", "joins", "metrics", "operations"},
+        {"adviser"},
         {"cardinality", "workload"},
         {"adoption", "changes", "prune"},
         {"verification"},
@@ -46,8 +47,18 @@ FLOORS = {
         },
         {"texts"},
     ),
+    "adviser": (
+        {"advice"},
+        {"candidates", "hints", "results", "statements"},
+        {"forecast"},
+        {"widths"},
+        {"cutting"},
+        {"input"},
+        {"layouts"},
+    ),
     "catalog": (
         {"catalog"},
+        {"advising"},
         {"reader", "upkeep"},
         {"recent_tables"},
         {"key_plans", "listing", "lookup", "scans"},
@@ -59,6 +70,7 @@ FLOORS = {
         {"reference"},
         {"main"},
         {
+            "advising",
             "audit",
             "conf",
             "erase",
@@ -127,7 +139,7 @@ FLOORS = {
     ),
     "operations": (
         {"registry"},
-        {"erase", "maintenance"},
+        {"advising", "erase", "maintenance"},
         {"upkeep"},
         {
             *(
@@ -173,7 +185,7 @@ FLOORS = {
         {"condition", "needed_rows", "reader_filters"},
     ),
     "spark": (
-        {"audits", "planned_queries", "publishing", "report", "serve", "transactions"},
+        {"audits", "planned_queries", "publishing", "report", "serve", "stock_tables", "transactions"},
         {"session"},
         {"connect", "serving"},
         {"engine"},
@@ -203,6 +215,7 @@ PART_KINDS = {"SkewMap", "BucketSpec"}
 PART_FIELDS = {"skew", "buckets"}
 """Fields of an arrangement that have a part."""
 NAMING_PARTS = {
+    "adviser": 1,  # buckets of the present layout
     "definition": 6,  # clauses of SQL
     "prune": 5,  # the rules that skip directories and buckets
     "adoption": 2,  # what names of foreign files say

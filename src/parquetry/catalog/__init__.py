@@ -8,6 +8,13 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
     from parquetry.adoption import Difference as Difference
+    from parquetry.adviser import Advice as Advice
+    from parquetry.catalog.advising import (
+        SampleOptions as SampleOptions,
+        advise_on_folder as advise_on_folder,
+        advise_on_table as advise_on_table,
+        is_folder as is_folder,
+    )
     from parquetry.catalog.arrangements import Arrangement as Arrangement, Buckets as Buckets, Skew as Skew
     from parquetry.catalog.catalog import Catalog as Catalog
     from parquetry.catalog.key_plans import plan_partitions as plan_partitions

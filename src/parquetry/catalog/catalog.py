@@ -19,6 +19,7 @@ from parquetry.catalog.views import full_name, table_view
 from parquetry.progress import Progress, silent
 
 if TYPE_CHECKING:
+    from parquetry.adviser import Advice, Queries
     from parquetry.operations import Maintained, StatusRow, TableDetail
 
 
@@ -174,6 +175,23 @@ class Catalog(CatalogReader):
         with self._file_access():
             context = UpkeepContext(self._metastore)
             return list(maintain.run(context, tables, max_minutes, dry_run=dry_run))
+
+    def advise(self, name: str, queries: Queries = (), *, sample_rows: int | None = None) -> Advice:
+        """Return which layout a table should have for its queries; see `parquetry.advise`.
+
+        Args:
+            name: of the table.
+            queries: conditions in SQL, one for each query; or records of queries; or the path of a file.
+            sample_rows: rows to draw.
+
+        Raises:
+            TableNotFoundError: there is no such table.
+            UnsupportedError: there is no query of the table, or only Spark reads its rows.
+        """
+        from parquetry.catalog.advising import SampleOptions, advise_on_table
+
+        with self._file_access():
+            return advise_on_table(self._metastore, name, queries, SampleOptions(sample_rows))
 
     def claim(self, *, copy: bool = False, outside: bool = False) -> ms.Claimed:
         """Give the warehouse to this metastore, although the warehouse's mark may name another one.

@@ -27,7 +27,7 @@ _GROUPS = {
         "queries",
     ),
     "Check": ("doctor", "audit", ...),
-    "Maintain a table": (..., "erase", "publish"),
+    "Maintain a table": ("advise", ..., "erase", "publish"),
     "Maintain a warehouse": (..., "write-metrics", "serve-metrics"),
     "Other engines": ("serve-hive", "serve-iceberg"),
     "Indexes": (...,),

@@ -20,12 +20,14 @@ from parquetry.cli import (
     show,
     system,
 )
+from parquetry.cli.advising import advise
 from parquetry.cli.app import app
 from parquetry.cli.servers import hive, iceberg, page
 from parquetry.errors import ParquetryError
 from parquetry.metastore import Author, Door, author_of_commits, user_name
 
 __all__ = [
+    "advise",
     "app",
     "audit",
     "conf",

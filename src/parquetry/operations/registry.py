@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from parquetry.operations.advising.advise import advise
 from parquetry.operations.checks import doctor, fsck, verify
 from parquetry.operations.erase import erase
 from parquetry.operations.indexes import create_partition_index, drop_partition_index, rebuild_partition_index
@@ -17,7 +18,7 @@ OPERATIONS = {
     operation.name: operation
     for operation in (
         *(history, detail, doctor, fsck, verify, sync, vacuum, erase, rollback, compact_metadata, publish),
-        *(compact, rebucket, suggest_skew),
+        *(compact, rebucket, suggest_skew, advise),
         *(create_partition_index, drop_partition_index, rebuild_partition_index),
         *(status, maintain),
         *(claim, explain, explain_json, last_reports),

@@ -41,12 +41,21 @@ def compact(
     for_other_readers: Annotated[
         bool, "Whether files are rewritten, too, that readers of Iceberg and Delta would read otherwise."
     ] = False,
+    rewrite_all: Annotated[
+        bool, "Whether all files are rewritten, such as after a change of sort-by."
+    ] = False,
 ) -> list[RewrittenPartition]:
     """Rewrite small files; see `compaction.rewrites`."""
     snapshot, zone = context.find(table), "UTC" if where is None else context.time_zone
     with progress_bar() as progress:
         chosen = compaction_rewrites(
-            context, snapshot, where, progress, zone, for_other_readers=for_other_readers
+            context,
+            snapshot,
+            where,
+            progress,
+            zone,
+            for_other_readers=for_other_readers,
+            rewrite_all=rewrite_all,
         )
         if concatenate:
             partitions = (rewrite.partition for rewrite in chosen)
@@ -64,6 +73,7 @@ def compaction_rewrites(
     zone: str = "UTC",
     *,
     for_other_readers: bool = False,
+    rewrite_all: bool = False,
 ) -> list[compaction.Rewrite]:
     """Return the partitions with files that are worth rewriting; see `compaction.rewrites`."""
     size = context.engine.target_file_size(snapshot.metadata)
@@ -71,10 +81,10 @@ def compaction_rewrites(
     formats = (ICEBERG, DELTA) if for_other_readers else ()
     checks = [FileCheck(snapshot.metadata, each) for each in formats]
 
-    def is_refused(file: ms.FileRecord) -> bool:
-        return any(check.refusal(file) is not None for check in checks)
+    def has_to_change(file: ms.FileRecord) -> bool:
+        return rewrite_all or any(check.refusal(file) is not None for check in checks)
 
-    return compaction.rewrites(snapshot, size, where, progress, zone, count, is_refused)
+    return compaction.rewrites(snapshot, size, where, progress, zone, count, has_to_change)
 
 
 def _count(

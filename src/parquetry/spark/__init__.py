@@ -19,6 +19,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.spark.python_source import register_data_source as register_data_source
     from parquetry.spark.report import explain as explain, read_trace as read_trace, trace as trace
     from parquetry.spark.session import attach as attach, configure as configure
+    from parquetry.spark.stock_tables import table_location as table_location
     from parquetry.spark.transactions import transaction as transaction
 
 lazy_exports(__name__)

@@ -175,7 +175,7 @@ def test_every_question_that_changes_is_refused(tmp_path: Path, caplog: pytest.L
     changing = {name for name, operation in OPERATIONS.items() if operation.changes}
     assert changing == CALLS.keys()
     assert {*OPERATIONS} - changing == {
-        "history", "detail", "verify", "publish", "suggest_skew", "explain", "explain_json", "last_reports", "doctor", "claim", "status",
+        "history", "detail", "verify", "publish", "suggest_skew", "advise", "explain", "explain_json", "last_reports", "doctor", "claim", "status",
     }  # fmt: skip
     where = {"current_catalog": "lake", "current_namespace": ["default"]}
     for name, arguments in CALLS.items():

@@ -1,0 +1,4 @@
+"""The command that advises on layouts.
+
+`advise` is the entrance.
+"""

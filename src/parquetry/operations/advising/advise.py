@@ -1,0 +1,232 @@
+"""`advise`: which layout a table should have for its queries, and giving it to a table of ours.
+
+`adviser` makes the forecasts. This module finds the table and its queries, and applies advice: new partitions
+get the layout first, and old ones are rewritten within a budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import msgspec
+
+from parquetry import adviser, compaction, definition, metastore as ms, workload
+from parquetry.config import CLUSTERED_BY, SORT_BY
+from parquetry.errors import ParquetryError, UnsupportedError
+from parquetry.identifiers import part_text
+from parquetry.operations.operation import Context, operation
+from parquetry.operations.rewrites import compaction_rewrites, rewrite_partitions
+from parquetry.progress import Progress, progress_bar
+from parquetry.texts import quantity, size_text
+
+if TYPE_CHECKING:
+    from parquetry.adviser import Advice, Alternative, TableLayout, TableSource
+
+_MAX_HISTORY = 20_000
+"""Queries of the history that advice is made from: the newest."""
+ADVISED, AS_IT_IS, EQUAL, OTHER = "advised", "as it is", "equal", "other"
+
+
+class AdvisedLayout(NamedTuple):
+    """A layout with what a query of the table would read under it on average.
+
+    `verdict` is ``advised`` for the layout to take, ``as it is`` for the present one if no other is better,
+    ``equal`` for one that is as good as the advised one, and ``other``.
+    """
+
+    verdict: str
+    layout: str
+    bytes_now: int
+    bytes: int
+    spread: int
+    files_now: float
+    files: float
+    shuffles_now: float
+    shuffles: float
+    worse: int
+    rewrite_bytes: int
+    pays_after: int | None
+    statement: str | None
+    detail: str
+
+
+@operation("Says which layout a table should have for its queries, with forecasts of what they would read.")
+def advise(
+    context: Context,
+    table: Annotated[
+        str | None, "The table, as 'database.table', or 'table' of the current database."
+    ] = None,
+    path: Annotated[str | None, "Instead of a table, a folder of Parquet files."] = None,
+    queries: Annotated[
+        list[str | None] | None,
+        "Conditions in SQL, one for each query; the default is the history of queries.",
+    ] = None,
+    apply: Annotated[bool, "Whether to give the table the advised layout."] = False,
+    max_bytes: Annotated[int | None, "Bytes of data files that may be rewritten, if it is applied."] = None,
+) -> Iterator[AdvisedLayout]:
+    """Advise on a layout, and apply it if that is wished."""
+    if (table is None) == (path is None):
+        raise UnsupportedError("CALL system.advise needs either table or path: give one of them.")
+    if apply and table is None:
+        raise UnsupportedError(
+            f"The folder '{path}' is no table of Parquetry, so its layout cannot be changed: run the statement of "
+            "the advice, which makes a table."
+        )
+    texts = [text for text in queries or () if text is not None]
+    with progress_bar() as progress:
+        if table is None:
+            source = adviser.folder_source(path or "")
+            request = adviser.AdviceRequest(adviser.queries_from(texts, source.name), [], _catalog(context))
+        else:
+            source, request = advice_inputs(context, table, texts)
+        advice = adviser.advise_on(source, replace(request, progress=progress))
+        done = _apply(context, table or "", advice, max_bytes, progress) if apply else ""
+    yield from _rows(advice, done)
+
+
+def advice_inputs(
+    context: Context, table: str, queries: adviser.Queries
+) -> tuple[TableSource, adviser.AdviceRequest]:
+    """Return a table of the warehouse as the adviser sees it, and a request with its queries.
+
+    Without queries, the warehouse's history has them.
+
+    Raises:
+        TableNotFoundError: there is no such table.
+    """
+    source = _source(context, table)
+    names = [table, context.full_name(context.find(table))]
+    records = adviser.queries_from(queries, source.name, source.columns)
+    if not records:
+        records = list(workload.read_queries(context.metastore, context.find(table).id, limit=_MAX_HISTORY))
+    return source, adviser.AdviceRequest(records, names, _catalog(context), _other_tables(context))
+
+
+def _catalog(context: Context) -> str:
+    return str(getattr(context, "name", "lake"))
+
+
+def _source(context: Context, table: str) -> TableSource:
+    snapshot = context.find(table)
+    name = f"{part_text(snapshot.database)}.{part_text(snapshot.name)}"
+    return adviser.lake_source(snapshot, name, context.engine.target_file_size(snapshot.metadata))
+
+
+def _other_tables(context: Context) -> adviser.Others:
+    """Return what finds the other tables of joins in the warehouse, each once."""
+
+    @cache
+    def find(name: str) -> TableSource | None:
+        try:
+            return _source(context, name)
+        except ParquetryError:
+            return None
+
+    return find
+
+
+def _rows(advice: Advice, done: str) -> Iterator[AdvisedLayout]:
+    if advice.best is None:
+        now = round(advice.bytes_now), advice.files_now, advice.shuffles_now
+        yield AdvisedLayout(
+            AS_IT_IS, advice.layout_now, now[0], now[0], 0, now[1], now[1], now[2], now[2], 0, 0, None, None,
+            " ".join(advice.notes),
+        )  # fmt: skip
+    else:
+        yield _row(advice, advice.best, ADVISED, done or " ".join(advice.notes))
+    for each in advice.alternatives:
+        yield _row(advice, each, EQUAL if each.layout in advice.equals else OTHER, "")
+
+
+def _row(advice: Advice, each: Alternative, verdict: str, detail: str) -> AdvisedLayout:
+    return AdvisedLayout(
+        verdict,
+        each.layout,
+        advice.bytes_now,
+        each.bytes,
+        each.spread,
+        advice.files_now,
+        each.files,
+        advice.shuffles_now,
+        each.shuffles,
+        len(each.worse),
+        each.rewrite_bytes,
+        each.pays_after,
+        ";\n".join(each.statements),
+        detail,
+    )
+
+
+def _apply(context: Context, table: str, advice: Advice, max_bytes: int | None, progress: Progress) -> str:
+    """Give a table the advised layout; return what was done.
+
+    Raises:
+        UnsupportedError: the layout needs other partition columns or directories, so a new table; or files
+            are not written here.
+    """
+    if advice.best is None:
+        return ""
+    if not context.engine.can_rewrite:
+        raise UnsupportedError("Files are rewritten by Spark alone: run CALL system.advise there.")
+    best = next(
+        (each for each in (advice.best, *advice.alternatives) if each.is_change and each.gain > 1), None
+    )
+    if best is None or best.spec is None:
+        raise UnsupportedError(
+            f"Table {advice.table} cannot be given the layout '{advice.best.layout}' in place, because its partition "
+            f"columns or directories would change. Run: {'; '.join(advice.best.statements)}"
+        )
+    context.metastore.require_owned()
+    snapshot = _with_layout(context.find(table), best)
+    context.cache(snapshot)
+    chosen = _within(_rewrites(context, snapshot, best.spec, progress), max_bytes)
+    call = "rebucket" if best.spec.bucket_count else "compact"
+    rewrite_partitions(context, snapshot, chosen, call, progress)
+    size = size_text(sum(rewrite.bytes for rewrite in chosen))
+    return f"New files have the layout '{best.layout}', and {quantity(len(chosen), 'partition')} with {size} were rewritten."
+
+
+def _with_layout(snapshot: ms.TableSnapshot, best: Alternative) -> ms.TableSnapshot:
+    """Commit the properties of a layout. The version's summary has the promise, to compare with later."""
+    layout = best.spec
+    assert layout is not None
+    properties = dict(snapshot.metadata.properties)
+    properties.pop(SORT_BY, None)
+    if layout.sort:
+        properties[SORT_BY] = ", ".join(map(part_text, layout.sort))
+    if best.file_bytes is not None:
+        properties["target-file-size"] = f"{best.file_bytes >> 10 or 1}kb"
+    if layout.bucket_count:
+        properties[CLUSTERED_BY] = adviser.bucket_clause(layout).removeprefix("CLUSTERED BY ")
+    metadata = msgspec.structs.replace(snapshot.metadata, properties=properties)
+    metadata = definition.bucketing.record_buckets(snapshot.label, metadata)
+    transaction = ms.Transaction(snapshot, "advise")
+    transaction.set_metadata(metadata)
+    promise = {
+        "bytes": best.bytes,
+        "spread": best.spread,
+        "files": round(best.files, 2),
+        "layout": best.layout,
+    }
+    return ms.commit(transaction, {"promise": msgspec.json.encode(promise).decode()})
+
+
+def _rewrites(
+    context: Context, snapshot: ms.TableSnapshot, layout: TableLayout, progress: Progress
+) -> list[compaction.Rewrite]:
+    if layout.bucket_count:
+        return compaction.rebucketing(snapshot, None, None, progress)
+    return compaction_rewrites(context, snapshot, None, progress, rewrite_all=True)
+
+
+def _within(rewrites: Sequence[compaction.Rewrite], max_bytes: int | None) -> list[compaction.Rewrite]:
+    """Return the rewrites of the newest partitions that a budget allows."""
+    chosen, spent = [], 0
+    for rewrite in sorted(rewrites, key=lambda each: each.partition.ticket, reverse=True):
+        if max_bytes is None or spent + rewrite.bytes <= max_bytes:
+            chosen.append(rewrite)
+            spent += rewrite.bytes
+    return chosen
