@@ -77,8 +77,6 @@ FLOORS = {
             "metrics",
             "operations",
             "publish",
-            "reports",
-            "queries",
             "rows",
             "servers",
             "show",
@@ -158,7 +156,7 @@ FLOORS = {
     "planner": (
         {"planner"},
         {"history", "metadata_tables", "table_changes", "tracing"},
-        {"query_table", "streams", "tables"},
+        {"streams", "tables"},
         {"procedures", "scans", "writes"},
         {"lake", "predicates", "statements"},
         {"engine"},
@@ -185,7 +183,7 @@ FLOORS = {
         {"condition", "needed_rows", "reader_filters"},
     ),
     "spark": (
-        {"audits", "planned_queries", "publishing", "report", "serve", "stock_tables", "transactions"},
+        {"advising", "audits", "publishing", "report", "serve", "transactions"},
         {"session"},
         {"connect", "serving"},
         {"engine"},

@@ -7,20 +7,8 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from parquetry.cli import (
-    audit,
-    conf,
-    erase,
-    metrics,
-    operations,
-    publish,
-    queries,
-    reports,
-    rows,
-    show,
-    system,
-)
-from parquetry.cli.advising import advise
+from parquetry.cli import audit, conf, erase, metrics, operations, publish, rows, show, system
+from parquetry.cli.advising import advise, queries, reports
 from parquetry.cli.app import app
 from parquetry.cli.servers import hive, iceberg, page
 from parquetry.errors import ParquetryError

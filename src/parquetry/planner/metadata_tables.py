@@ -26,7 +26,7 @@ from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.signature import Row, wire_rows
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import to_wire
-from parquetry.planner.query_table import COLUMNS as QUERY_COLUMNS, query_rows
+from parquetry.planner.tables.query_table import COLUMNS as QUERY_COLUMNS, query_rows
 from parquetry.planner.tables.tables import load as load_table
 from parquetry.predicate import Filter, KnownValues, SparkColumns, filter_from_json, match
 from parquetry.prune import on_partitions, partition_plan

@@ -1,4 +1,4 @@
-"""The command that advises on layouts.
+"""The commands about queries that have run: their history, their reports, and advice on layouts.
 
-`advise` is the entrance.
+`queries`, `reports` and `advise` have a command each.
 """

@@ -96,7 +96,7 @@ def _data(
     if len(known) != len(files) or any(file.rows is None for file in files):
         return None
     rows, nulls = sum(file.rows or 0 for file in files), sum(each.nulls or 0 for each in known)
-    ends = _ends(column.column_type, known, files)
+    ends = _least_and_greatest(column.column_type, known, files)
     single = ends is not None and ends[0] == ends[1]
     if kind == "booleanStats":
         if rows == nulls or single:
@@ -118,7 +118,7 @@ def _distinct(known: Sequence[ColumnStatistics], counted: CountedColumn | None, 
     return min(max(each.distinct or 0 for each in known), most)
 
 
-def _ends(
+def _least_and_greatest(
     type: ColumnType, known: Sequence[ColumnStatistics], files: Sequence[FileRecord]
 ) -> tuple[Any, Any] | None:
     """Return the least and the greatest value, or None unless both are certain to occur."""
