@@ -103,6 +103,7 @@ STATEMENTS = f"""
     SELECT x FROM recorded.db.heavy JOIN recorded.db.changed ON x = id WHERE region = 'eu'
     Stream: recorded.db.changed WHERE id > 2 INTO recorded.db.streamed
     UPDATE recorded.db.changed SET v = 1 WHERE id = 2
+    SELECT * FROM table_changes('recorded.db.changed', 1)
     DROP TABLE recorded.db.other
     DROP NAMESPACE recorded.db CASCADE
 """.strip().splitlines()
@@ -253,8 +254,8 @@ def test_spark_asks_what_is_recorded(spark: SparkSession, door: RecordingDoor, t
         each.strip() for each in STATEMENTS if any(word in each for word in REFUSED)
     ], refused
     asked = {each[0]["op"] for each in told if not isinstance(each, str)}
-    # without a fault of ours, no audit fails
-    assert asked | {"count_failed_audit"} == {kind.__struct_config__.tag for kind in questions.QUESTIONS}
+    # without a fault of ours, no audit fails; and no history is kept
+    assert asked | {"count_failed_audit", "record_queries"} == {kind.__struct_config__.tag for kind in questions.QUESTIONS}
     difference = list(
         difflib.unified_diff(GOLDEN.read_text().splitlines(), found, "recorded", "asked", n=1, lineterm="")
     )
