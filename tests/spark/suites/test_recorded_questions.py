@@ -100,10 +100,10 @@ STATEMENTS = f"""
     CREATE TABLE recorded.db.failed AS SELECT raise_error('on purpose') AS id
     CREATE TABLE recorded.db.changed (id bigint, v double, region string, day date) USING parquet PARTITIONED BY (region, day) LOCATION '<folder>/tree'
     MSCK REPAIR TABLE recorded.db.changed
+    SELECT * FROM table_changes('recorded.db.changed', 1)
     SELECT x FROM recorded.db.heavy JOIN recorded.db.changed ON x = id WHERE region = 'eu'
     Stream: recorded.db.changed WHERE id > 2 INTO recorded.db.streamed
     UPDATE recorded.db.changed SET v = 1 WHERE id = 2
-    SELECT * FROM table_changes('recorded.db.changed', 1)
     DROP TABLE recorded.db.other
     DROP NAMESPACE recorded.db CASCADE
 """.strip().splitlines()
