@@ -6,7 +6,7 @@ the page names the setting that begins a history.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,5 +92,10 @@ def advice_answer(sources: Sources, metastore: Metastore, table: str, *, now: bo
     return {"kept": True, "made": True, "message": "", "rows": _builtins(advice)}
 
 
-def _builtins(records: Iterable[msgspec.Struct]) -> list[Any]:
-    return [msgspec.to_builtins(record) for record in records]
+def _builtins(value: Any) -> Any:
+    """Return records as dicts, with all of their fields: `to_builtins` leaves out defaults."""
+    if isinstance(value, msgspec.Struct):
+        return {name: _builtins(getattr(value, name)) for name in value.__struct_fields__}
+    if isinstance(value, list | tuple):
+        return [_builtins(each) for each in value]
+    return value

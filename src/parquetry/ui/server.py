@@ -16,6 +16,7 @@ from parquetry.metastore import open_metastore
 from parquetry.serving import OpenedMetastore, require_secret, run_application
 from parquetry.ui.answers import Answers
 from parquetry.ui.application import Beside, PageApplication
+from parquetry.ui.history import OF_WAREHOUSE
 
 PATH_BESIDE = "/ui"
 """The path of the page on a server of something else."""
@@ -56,7 +57,8 @@ class ServedPage:
         """Open the warehouse, and return the application that answers the requests of this process."""
         set_file_systems(ArrowFileSystems(self.storage_options))
         reopen = functools.partial(open_metastore, self.warehouse, self.store)
-        return PageApplication(Answers(OpenedMetastore(reopen(), reopen), reports=self.reports), self.token)
+        answers = Answers(OpenedMetastore(reopen(), reopen), OF_WAREHOUSE, reports=self.reports)
+        return PageApplication(answers, self.token)
 
 
 def serve(page: ServedPage, host: str, port: int, begin: Callable[[], None] = lambda: None) -> None:

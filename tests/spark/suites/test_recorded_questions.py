@@ -255,7 +255,9 @@ def test_spark_asks_what_is_recorded(spark: SparkSession, door: RecordingDoor, t
     ], refused
     asked = {each[0]["op"] for each in told if not isinstance(each, str)}
     # without a fault of ours, no audit fails; and no history is kept
-    assert asked | {"count_failed_audit", "record_queries"} == {kind.__struct_config__.tag for kind in questions.QUESTIONS}
+    assert asked | {"count_failed_audit", "record_queries"} == {
+        kind.__struct_config__.tag for kind in questions.QUESTIONS
+    }
     difference = list(
         difflib.unified_diff(GOLDEN.read_text().splitlines(), found, "recorded", "asked", n=1, lineterm="")
     )

@@ -127,8 +127,8 @@ def _row_bytes(rows: pa.Table, layout: TableLayout, dropped: Sequence[str], code
         count = max(1, min(ordered.num_rows, int(layout.file_bytes / width)))
         sink = pa.BufferOutputStream()
         pq.write_table(ordered.slice((ordered.num_rows - count) // 2, count), sink, compression=codec)
-        width = sink.getvalue().size / count
-    return width
+        width = float(sink.getvalue().size) / count
+    return float(width)
 
 
 def _footer(path: Path, shared: dict[str, Any], bucket: int | None, cell: Any, partition: Any) -> WrittenFile:

@@ -118,7 +118,9 @@ def _with_noise(
 
 def _by_number(rng: np.random.Generator, rows: pa.Table) -> Workload:
     name = ("user_id", "item", "price")[int(rng.integers(3))]
-    made = [(_range_of(rng, rows, name, float(rng.uniform(0.002, 0.03))),) for _ in range(8)]
+    made: list[tuple[Condition, ...]] = [
+        (_range_of(rng, rows, name, float(rng.uniform(0.002, 0.03))),) for _ in range(8)
+    ]
     rows = rows.take(pa.array(rng.permutation(rows.num_rows)))
     return Workload(
         f"sorted by {name}", rows, _with_noise(rng, rows, made), lambda layout: _leads(layout, name)
@@ -126,7 +128,7 @@ def _by_number(rng: np.random.Generator, rows: pa.Table) -> Workload:
 
 
 def _by_time(rng: np.random.Generator, rows: pa.Table) -> Workload:
-    made = [(_times(rng, float(rng.uniform(0.5, 4))),) for _ in range(8)]
+    made: list[tuple[Condition, ...]] = [(_times(rng, float(rng.uniform(0.5, 4))),) for _ in range(8)]
     rows = rows.take(pa.array(rng.permutation(rows.num_rows)))
     return Workload("by time", rows, _with_noise(rng, rows, made), lambda layout: _leads(layout, "ts"))
 
