@@ -106,8 +106,8 @@ def advise(
     Args:
         table: ``database.table`` of the warehouse; or a folder of Parquet files; or a table of Spark's own
             catalog, as ``spark_catalog.database.table``, if a session is active.
-        queries: conditions in SQL, one for each query, such as ``"day = '2026-01-01' AND country = 'DE'"``;
-            or the path of a file with one on each line, of a file of SQL, or of Spark's event logs; or
+        queries: conditions in SQL, one for each query, such as ``"day = '2026-01-01' AND id < 9"``. Or
+            the path of a file with a condition on each line, of a file of SQL, or of Spark's event logs. Or
             records of queries. Without any, a table of a warehouse has the queries of its history.
         warehouse: folder or URI, as for `open`.
         store: URL of the metastore's store, as for `open`.

@@ -57,4 +57,4 @@ def _layout(advice: Advice, each: Alternative, verdict: str) -> LayoutAdvice:
 
 
 OF_WAREHOUSE = Sources(queries=kept_queries, adviser=layouts_for)
-"""What the metastore of a warehouse has."""
+"""The sources in the metastore of a warehouse."""

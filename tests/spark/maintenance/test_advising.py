@@ -14,7 +14,7 @@ ROWS = 40_000
 
 
 def test_advice_is_applied_and_comes_true(spark: SparkSession, db: str, store: ms.Metastore) -> None:
-    """Applied advice sorts new and old files, records its promise, and changes no row; the queries then read what was promised."""
+    """Applied advice sorts all files, records its promise and changes no row. Queries read as promised."""
     spark.sql(
         f"CREATE TABLE {db}.t (id bigint, k bigint, v bigint) USING parquet TBLPROPERTIES ('target-file-size' = '16kb')"
     )

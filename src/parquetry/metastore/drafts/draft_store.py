@@ -9,7 +9,8 @@ read it. All of them are of one moment: a table that is read later has the versi
 others have committed since.
 
 **What goes through.** Records of writes under way protect files from vacuum, so they belong into the store.
-So does the history of queries, and the format row: a draft's rows may need a later format, and then so will the commit.
+So does the history of queries. So does the format row: a draft's rows may need a later format, and then the
+commit needs it, too.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def test_all_reads_are_of_one_moment() -> None:
 
 
 def test_no_commit_of_several_tables_is_read_by_half() -> None:
-    """A commit that took effect after one table was read is not in another one, whatever time it recorded."""
+    """A commit that took effect after one table was read is in none of the others, in spite of its time."""
     metastore = new_metastore()
     other = Draft(metastore)
     for name in TABLES:
