@@ -11,9 +11,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeAlias
+from typing import Any
 from urllib.parse import unquote
 
 import msgspec
@@ -23,10 +23,8 @@ from parquetry.iceberg.catalog import IcebergCatalog
 from parquetry.iceberg.clients import Client
 from parquetry.iceberg.requests import Query
 from parquetry.locations import current_file_systems, set_file_systems
-from parquetry.serving import refuse_caller
+from parquetry.serving import Receive, Send, live, refuse_caller
 
-Receive: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
-Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
 _MAX_ANSWERING_THREADS = 16
 """Requests that are answered at once. The others wait."""
 _MAX_BODY_BYTES = 16 << 20
@@ -61,7 +59,7 @@ class Application:
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """Answer a request, or take part in the start and the end of the server."""
         if scope["type"] == "lifespan":
-            await self._live(receive, send)
+            await live(receive, send, lambda: self._threads.shutdown(wait=False))
             return
         refusal = refuse_caller(scope["headers"], self._token)
         with self._holding() as reserve:
@@ -94,16 +92,6 @@ class Application:
             yield reserve
         finally:
             self._held_bytes -= held
-
-    async def _live(self, receive: Receive, send: Send) -> None:
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.startup":
-                await send({"type": "lifespan.startup.complete"})
-            else:
-                self._threads.shutdown(wait=False)
-                await send({"type": "lifespan.shutdown.complete"})
-                return
 
     def respond(self, scope: Mapping[str, Any], body: bytes) -> tuple[int, bytes]:
         """Return the status and the body of the response; an error has Iceberg's form.

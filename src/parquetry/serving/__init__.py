@@ -6,6 +6,7 @@
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
+    from parquetry.serving.asgi import Receive as Receive, Send as Send, live as live
     from parquetry.serving.callers import refuse_caller as refuse_caller, require_secret as require_secret
     from parquetry.serving.http import run_application as run_application
     from parquetry.serving.opened import OpenedMetastore as OpenedMetastore

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
@@ -23,11 +22,9 @@ import msgspec
 from parquetry import errors
 from parquetry.locations import current_file_systems, set_file_systems
 from parquetry.prune import page_style
-from parquetry.serving import refuse_caller
+from parquetry.serving import Receive, Send, live, refuse_caller
 from parquetry.ui.answers import Answers
 
-Receive: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
-Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
 _MAX_ANSWERING_THREADS = 6
 """Requests that are answered at once. The others wait."""
 _MAX_QUERY_BYTES = 32 << 10
@@ -85,7 +82,7 @@ class PageApplication:
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """Answer a request, or take part in the start and the end of the server."""
         if scope["type"] == "lifespan":
-            await self._live(receive, send)
+            await live(receive, send, lambda: self._threads.shutdown(wait=False, cancel_futures=True))
             return
         response = await self._respond(scope)
         headers = [
@@ -149,16 +146,6 @@ class PageApplication:
         except Exception as error:  # noqa: BLE001 - the last resort: the page always gets an answer
             _LOG.error("GET %s failed", path, exc_info=error)
             return _error(500, f"The server failed ({type(error).__name__}); its log has the details.")
-
-    async def _live(self, receive: Receive, send: Send) -> None:
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.startup":
-                await send({"type": "lifespan.startup.complete"})
-            else:
-                self._threads.shutdown(wait=False, cancel_futures=True)
-                await send({"type": "lifespan.shutdown.complete"})
-                return
 
 
 def page_files() -> dict[str, bytes]:

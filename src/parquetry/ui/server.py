@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parquetry.iceberg import ServedWarehouse
-from parquetry.locations import ArrowFileSystems, set_file_systems, use_file_systems
-from parquetry.metastore import open_metastore
-from parquetry.serving import OpenedMetastore, require_secret, run_application
+from parquetry.serving import OpenedMetastore, ServedSource, require_secret, run_application
 from parquetry.ui.answers import Answers
 from parquetry.ui.application import Beside, PageApplication
 from parquetry.ui.history import OF_WAREHOUSE
@@ -24,39 +22,20 @@ _REMEDY = "give --token, or leave --host out"
 
 
 @dataclass(frozen=True)
-class ServedPage:
+class ServedPage(ServedSource):
     """The page of a warehouse, as a process of a server opens it.
 
     Attributes:
-        warehouse: folder or URI.
-        store: URL of its metastore, or None.
-        storage_options: of its object store.
         token: that requests must have, or None.
         reports: the folder of saved reports, or None.
     """
 
-    warehouse: str
-    store: str | None = None
-    storage_options: dict[str, str] | None = None
     token: str | None = None
     reports: Path | None = None
 
-    def location(self) -> str:
-        """Return the warehouse's location, once its metastore could be opened.
-
-        Raises:
-            WarehouseError: there is no such warehouse.
-        """
-        with (
-            use_file_systems(ArrowFileSystems(self.storage_options)),
-            open_metastore(self.warehouse, self.store) as metastore,
-        ):
-            return metastore.warehouse
-
     def open(self) -> PageApplication:
         """Open the warehouse, and return the application that answers the requests of this process."""
-        set_file_systems(ArrowFileSystems(self.storage_options))
-        reopen = functools.partial(open_metastore, self.warehouse, self.store)
+        reopen = self.start()
         answers = Answers(OpenedMetastore(reopen(), reopen), OF_WAREHOUSE, reports=self.reports)
         return PageApplication(answers, self.token)
 
