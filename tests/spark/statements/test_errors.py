@@ -13,7 +13,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
-from parquetry.metastore.storage.format import FORMAT_VERSION, MAGIC, FormatRow
+from parquetry.metastore.storage.format import MAGIC, NEWEST, FormatRow
 from parquetry.metastore.storage.keyspace import FORMAT
 from parquetry.spark.configuration import settings
 from parquetry.store.opening import open_store
@@ -74,8 +74,8 @@ def test_a_place_that_cannot_be_written(spark: SparkSession, rows: Rows, db: str
     ("row", "says"),
     [
         (
-            msgspec.msgpack.encode(FormatRow(MAGIC, FORMAT_VERSION + 1, "9.0")),
-            rf"format {FORMAT_VERSION + 1} \(written by Parquetry 9\.0\).*use (one|a version of Parquetry) that fits",
+            msgspec.msgpack.encode(FormatRow(MAGIC, NEWEST + 1, "9.0")),
+            rf"format {NEWEST + 1} \(written by Parquetry 9\.0\).*use (one|a version of Parquetry) that fits",
         ),
         (b"\x01", "not a metastore; choose another place"),
     ],

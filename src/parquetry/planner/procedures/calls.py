@@ -21,7 +21,7 @@ from parquetry.progress import progress_bar
 def _operation(lake: Lake, name: str, catalog: str) -> Operation:
     operation = transaction_operation(lake, name.lower()) or OPERATIONS.get(name.lower())
     if operation is None:
-        known = f"known are {', '.join(sorted(OPERATIONS))}."
+        known = f"known are {', '.join(sorted({*OPERATIONS, *NEW}))}."
         answer = procedure_answer(name, part_text(catalog))
         raise UnsupportedError(f"There is no procedure system.{name}: {answer or known}")
     return operation

@@ -25,6 +25,12 @@ _PREPARES = re.compile(
     r"(?:USE|SET|CREATE\s+(?:OR\s+REPLACE\s+)?(?:GLOBAL\s+)?TEMP(?:ORARY)?\s+VIEW)\b", re.IGNORECASE
 )
 
+_WRITES_OF_QUERIES = (
+    *("AppendData", "OverwriteByExpression", "OverwritePartitionsDynamic"),
+    *("CreateTableAsSelect", "ReplaceTableAsSelect"),
+)
+"""Spark's names of commands that write the rows of a query."""
+
 
 def plan_queries(spark: SparkSession, path: str) -> Iterator[QueryRecord]:
     """Yield the queries of a file that read tables, as a session plans them.
@@ -64,6 +70,9 @@ def _plan_of(spark: SparkSession, statement: str) -> PlanInfo:
     state = spark._jsparkSession.sessionState()
     mode = jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()
     query = state.executePlan(state.sqlParser().parsePlan(statement), mode)
+    analyzed = query.analyzed()
+    if analyzed.getClass().getSimpleName() in _WRITES_OF_QUERIES:  # Spark's plan of the write hides its query
+        query = state.executePlan(analyzed.query(), mode)
     info = jvm.org.apache.spark.sql.execution.SparkPlanInfo.fromSparkPlan(query.executedPlan())
     mapper = jvm.com.fasterxml.jackson.databind.ObjectMapper()
     mapper.registerModule(jvm.com.fasterxml.jackson.module.scala.DefaultScalaModule())
