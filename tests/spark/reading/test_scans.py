@@ -358,6 +358,7 @@ def _broadcasts(spark: SparkSession, query: str) -> int:
     return int(spark.sparkContext.broadcast(0)._jbroadcast.id() - before - 1)  # type: ignore[attr-defined]
 
 
+@pytest.mark.unaudited("an audit sends what it compares")
 def test_settings_are_sent_to_readers_once(spark: SparkSession, db: str) -> None:
     """Scans of any columns and tables use the settings that were sent before, until one of them changes."""
     for table in ("t", "u"):

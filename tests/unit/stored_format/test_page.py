@@ -48,7 +48,7 @@ def test_an_example_is_a_row(example: str) -> None:
 
 
 def test_every_kind_of_row_is_specified() -> None:
-    """The table of keys has each tag that the library uses, and all but seven kinds of rows have an
+    """The table of keys has each tag that the library uses, and all but eight kinds of rows have an
     example.
     """
     table = PAGE.partition("## Keys\n")[2].partition("\n## ")[0]
@@ -62,5 +62,6 @@ def test_every_kind_of_row_is_specified() -> None:
         keyspace.IN_FLIGHT,
         keyspace.RANGE_MANIFESTS,
         keyspace.UPKEEP,
+        keyspace.TRANSACTIONS,
         keyspace.QUERIES,
     }

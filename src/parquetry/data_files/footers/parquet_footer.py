@@ -229,8 +229,8 @@ def _dictionary(column: Struct) -> Dictionary | None:
         return None
     pages, encodings = about.get(13), about.get(2)
     if isinstance(pages, (list, tuple)) and pages:
-        used = {page.get(2) for page in _structs(pages) if page.get(1) in _DATA_PAGES}
-        if not used <= {_PLAIN_DICTIONARY, _RLE_DICTIONARY}:
+        used = [page.get(2) for page in _structs(pages) if page.get(1) in _DATA_PAGES]
+        if any(encoding not in (_PLAIN_DICTIONARY, _RLE_DICTIONARY) for encoding in used):
             return None
     elif not isinstance(encodings, (list, tuple)) or _PLAIN in encodings:
         return None

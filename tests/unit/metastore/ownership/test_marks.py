@@ -15,7 +15,7 @@ from parquetry.errors import ForeignWarehouseError, MetastoreVersionError, Wareh
 from parquetry.metastore import Metastore, Replacement, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.ownership.mark import MARK_FILE, read_identity
-from parquetry.metastore.storage.format import FORMAT_VERSION
+from parquetry.metastore.storage.format import FORMAT_VERSION, NEWEST
 from parquetry.metastore.storage.keyspace import IDENTITY
 from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.store import SQLiteStore
@@ -293,8 +293,8 @@ def test_versions_beyond_are_refused_still(tmp_path: Path) -> None:
     import msgspec
 
     store = SQLiteStore(tmp_path / "m.sqlite")
-    row = {"magic": "parquetry metastore", "version": FORMAT_VERSION + 1, "written_by": "9"}
-    for more in ({}, {"retired_for": "x", "before": FORMAT_VERSION + 1}):
+    row = {"magic": "parquetry metastore", "version": NEWEST + 1, "written_by": "9"}
+    for more in ({}, {"retired_for": "x", "before": NEWEST + 1}):
         store.put_many([(b"\0", msgspec.msgpack.encode({**row, **more}))])
         with pytest.raises(MetastoreVersionError):
             Metastore(store, str(tmp_path))
