@@ -7,13 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyspark
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 import parquetry
-from parquetry.config import series_of
 from tests.support.change_histories.histories import ChangingTable
 from tests.support.change_histories.values import multiset
 from tests.support.effort import examples
@@ -21,7 +19,6 @@ from tests.support.effort import examples
 pytestmark = pytest.mark.core
 
 Sql = Callable[[str], list[tuple[Any, ...]]]
-HAS_CLAUSE = series_of(pyspark.__version__) not in ("4.0", "4.1")
 
 
 @pytest.fixture
@@ -107,7 +104,7 @@ def test_what_is_refused(spark: SparkSession, table: str) -> None:
             spark.sql(f"SELECT * FROM table_changes({call})").collect()
 
 
-@pytest.mark.skipif(not HAS_CLAUSE, reason="CHANGES FROM is of Spark 4.2")
+@pytest.mark.since("4.2", "earlier ones have no CHANGES FROM")
 def test_sparks_own_clause(spark: SparkSession, table: str, rows: Sql) -> None:
     """CHANGES FROM VERSION, its options and `spark.read.changes` give what `table_changes` gives."""
     for clause, call in (
