@@ -155,7 +155,7 @@ FLOORS = {
     ),
     "planner": (
         {"planner"},
-        {"history", "metadata_tables", "table_changes", "tracing"},
+        {"history", "metadata_tables", "tracing"},
         {"streams", "tables"},
         {"procedures", "scans", "writes"},
         {"lake", "predicates", "statements"},

@@ -51,7 +51,9 @@ class Catalog(CatalogReader):
         """
         draft = ms.Draft(self._metastore)
         try:
-            yield type(self)(draft.metastore)
+            inside = type(self)(draft.metastore, self._storage_options)
+            inside._history = self._history
+            yield inside
         except BaseException:
             draft.rollback()
             raise

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -44,6 +45,8 @@ from parquetry.workload import HistorySettings, HistoryWriter
 
 _LOG = logging.getLogger("parquetry")
 _MAX_CACHED_SNAPSHOTS = 256
+_MAX_IDLE_S = 24 * 60 * 60.0
+"""Seconds after which a transaction that asks nothing is given up, when another one begins."""
 _Version = tuple[str, int, str]
 """The id of a table, the number of a version, and the id of its commit."""
 HIDDEN_PREFIX = "parquetry-hidden:"
@@ -73,6 +76,7 @@ class Lake:
         warned: ids of tables whose overwrites the log has warned of.
         draft: the transaction of several tables whose view this is, or None.
         drafts: the transactions under way of all sessions, by their ids.
+        used: when a statement of the transaction last asked, by `time.monotonic`.
         history: writes the history of queries.
     """
 
@@ -88,6 +92,7 @@ class Lake:
         self.name = name
         self.draft = draft
         self.drafts: dict[str, Lake] = {}
+        self.used = time.monotonic()
         self.metastore = metastore
         self.locations = TableLocations(metastore)
         self.engine = engine
@@ -140,6 +145,9 @@ class Lake:
     def begin(self) -> Draft:
         """Begin a transaction of several tables."""
         draft = Draft(self.metastore)
+        for lake in self.drafts.values():
+            if lake.draft and not lake.draft.is_over and time.monotonic() - lake.used > _MAX_IDLE_S:
+                lake.draft.rollback()  # its session is gone, and its files wait for a vacuum
         self.drafts = {id: lake for id, lake in self.drafts.items() if lake.draft and not lake.draft.is_over}
         view = Lake(self.name, draft.metastore, self.engine, draft=draft)
         view.history = self.history  # queries of a transaction stay in the history if it is given up
@@ -157,6 +165,7 @@ class Lake:
                 f"Transaction {id} of catalog {self.name} is lost, because the planner's process has ended; nothing of it was "
                 f"committed: CALL {self.name}.system.rollback(), and run its statements again."
             )
+        found.used = time.monotonic()
         return found
 
     @property

@@ -18,7 +18,7 @@ from parquetry.errors import ParquetryError, UnsupportedError
 from parquetry.locations import use_file_systems
 from parquetry.metastore import Author, Door, author_of_commits
 from parquetry.open_files import open_files_error
-from parquetry.planner import history, metadata_tables, statements, table_changes, tracing
+from parquetry.planner import history, metadata_tables, statements, tracing
 from parquetry.planner.engine import Engine, Failure
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures import analyze, calls
@@ -26,7 +26,7 @@ from parquetry.planner.procedures.transactions import TRANSACTION_OPTION
 from parquetry.planner.protocol import answers, codec, questions
 from parquetry.planner.scans import estimates, joins, scans
 from parquetry.planner.streams import streams
-from parquetry.planner.tables import namespaces, partitions, tables, views
+from parquetry.planner.tables import namespaces, partitions, table_changes, tables, views
 from parquetry.prune import reading_by_position
 from parquetry.texts import shorten
 

@@ -74,8 +74,7 @@ def commit_together(parts: Sequence[TablePart], id: str | None = None) -> list[T
     """
     if len({part.transaction.base.id for part in parts}) < len(parts):
         raise UnsupportedError("A transaction commits the changes of a table once; put them together.")
-    id = id or os.urandom(8).hex()
-    note = {TRANSACTION: id} if len(parts) > 1 else {}
+    note = {TRANSACTION: id or os.urandom(8).hex()} if id or len(parts) > 1 else {}
     versions = {part.transaction.base.id: part.transaction.base for part in parts}
     tasks = [task for part in parts if (task := task_of(part.transaction, {**part.summary, **note}))]
     tasks.sort(key=lambda task: task.table)

@@ -75,6 +75,15 @@ def test_others_see_nothing_before_the_commit() -> None:
     assert versions[0].commit.summary == {"operations": "append, overwrite", "transaction": draft.id}
 
 
+def test_a_transaction_of_one_table_is_named_too() -> None:
+    """The history of its table has the transaction's id."""
+    metastore = new_metastore()
+    draft = Draft(metastore)
+    write(draft.metastore, "t", "append")
+    (version,) = draft.commit()
+    assert version.commit.summary == {"transaction": draft.id}
+
+
 def test_a_rollback_leaves_the_store_as_it_was() -> None:
     """A transaction that is given up, or whose process dies, leaves no row in the store."""
     store = MemoryStore()
