@@ -46,7 +46,7 @@ from parquetry.workload import HistorySettings, HistoryWriter
 _LOG = logging.getLogger("parquetry")
 _MAX_CACHED_SNAPSHOTS = 256
 _MAX_IDLE_S = 24 * 60 * 60.0
-"""Seconds after which a transaction that asks nothing is given up, when another one begins."""
+"""Seconds: an idle transaction of that age is given up when another one begins."""
 _Version = tuple[str, int, str]
 """The id of a table, the number of a version, and the id of its commit."""
 HIDDEN_PREFIX = "parquetry-hidden:"
