@@ -105,7 +105,7 @@ abstract class PlannerCatalog
       options: CaseInsensitiveStringMap): Table = {
     val keys = Option(options.get("keys")).fold(Seq.empty[String])(ChangeKeys.split)
     if (updates && keys.isEmpty) throw new ParquetryException("UNSUPPORTED",
-      s"Updates of ${ident.name()} are found by a key, which table_changes takes: table_changes('${ref.name}.${ident}', 3, 9, keys => 'id').")
+      s"Updates of ${ident.name()} are found by a key, and none is named: say WITH (computeUpdates = 'true', keys = 'id').")
     changes(ident, start, end, mode, keys)
   }
 

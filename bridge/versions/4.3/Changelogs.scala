@@ -11,7 +11,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 /** Changes between versions of a table, by Spark's own interface. */
 object Changelogs {
   /** Loads changes for `CHANGES FROM VERSION` and `spark.read.changes`. */
-  trait LoadsChangelogs extends TableCatalog {
+  trait LoadsChangelogs extends ChangelogOptions {
     /**
      * Loads the changes of a range of versions.
      *

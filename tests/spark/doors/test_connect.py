@@ -43,6 +43,7 @@ spark.sql("UPDATE t SET v = 'updated' WHERE x = 2")
 spark.sql("DELETE FROM t WHERE d = 0")
 said["changed"] = rows("SELECT x, v FROM t ORDER BY x")
 said["before"] = rows("SELECT count(*) FROM t VERSION AS OF 1")
+said["changes"] = rows("SELECT _change_type, x, v FROM table_changes('t', 2, 3, keys => 'x') ORDER BY ALL")
 said["made"] = sorted({(row.door,) for row in spark.sql("CALL lake.system.history('t')").collect()})
 said["compacted"] = [row[0] for row in rows("CALL lake.system.history('t')")]
 spark.createDataFrame([(7, "local", 1)], "x INT, v STRING, d INT").writeTo("t").append()
@@ -151,6 +152,12 @@ def test_statements(answered: Said) -> None:
     assert said["made"] == [["connect"]]
     assert said["changed"] == [[1, "merged"], [2, "updated"], [4, "v"], [5, "v"], [7, "v"], [8, "v"]]
     assert said["before"] == [[9]]
+    assert said["changes"] == [
+        ["update_postimage", 1, "merged"],
+        ["update_postimage", 2, "updated"],
+        ["update_preimage", 1, "v"],
+        ["update_preimage", 2, "v"],
+    ]
     assert said["compacted"] == [4, 3, 2, 1, 0]
     assert said["local"] == [["local"], ["v"]]
     assert said["errors"] == [

@@ -78,6 +78,8 @@ def test_a_python_client(thrift: RunningServer) -> None:
         assert cursor.fetchall() == [("thrift", "bob", "INSERT INTO lake.p.t VALUES (1, 'a'), (2, 'b')")]
         cursor.execute("SELECT x FROM lake.p.t WHERE d = %s", ("b",))
         assert cursor.fetchall() == [(2,)]
+        cursor.execute("SELECT _change_type, x FROM table_changes('lake.p.t', 1) WHERE d = 'b'")
+        assert cursor.fetchall() == [("insert", 2)]
         cursor.execute("CALL lake.system.explain(query => 'SELECT * FROM lake.p.t WHERE d = \"a\"')")
         assert cursor.fetchall()[0][:5] == (0, "lake.p.t", "partitions", 1, 2)
 

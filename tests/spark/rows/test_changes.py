@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,8 @@ def test_sparks_own_clause(spark: SparkSession, table: str, rows: Sql) -> None:
         ("FROM VERSION 2 TO VERSION 4", "2, 4"),
         ("FROM VERSION 1 EXCLUSIVE TO VERSION 5 EXCLUSIVE", "2, 4"),
         ("FROM VERSION 2 WITH (deduplicationMode = 'netChanges')", "2, net => true"),
+        ("FROM VERSION 2 WITH (keys = 'id')", "2, keys => 'id'"),
+        ("FROM VERSION 2 WITH (computeUpdates = 'true', keys = 'p, ID')", "2, keys => 'p, id'"),
     ):
         found = rows(f"SELECT * FROM {table} CHANGES {clause}")
         expected = rows(f"SELECT * FROM table_changes('{table}', {call})")
@@ -119,7 +122,11 @@ def test_sparks_own_clause(spark: SparkSession, table: str, rows: Sql) -> None:
     assert sorted(row[4] for row in rows(raw)) == ["delete"] * 3 + ["insert"] * 3
     frame = spark.read.option("startingVersion", 3).option("endingVersion", 3).changes(table)
     assert [(row.id, row._change_type) for row in frame.collect()] == [(3, "delete")]
-    with pytest.raises(AnalysisException, match="found by a key"):
+    keyed = spark.read.options(startingVersion=2, endingVersion=2, computeUpdates=True, keys="id").changes(
+        table
+    )
+    assert {row._change_type for row in keyed.collect()} == {"update_preimage", "update_postimage"}
+    with pytest.raises(AnalysisException, match=r"say WITH .computeUpdates = .true., keys = .id.."):
         rows(f"SELECT * FROM {table} CHANGES FROM VERSION 2 WITH (computeUpdates = 'true')")
 
 
@@ -145,6 +152,47 @@ def test_columns_that_changed_between(spark: SparkSession, db: str, rows: Sql) -
     spark.sql(f"CALL lake.system.rollback('{db}.c', version => 1)")
     with pytest.raises(AnalysisException, match="had another type"):
         rows(f"SELECT * FROM table_changes('{db}.c', {newest})")
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "USING orc PARTITIONED BY (p)",
+        "USING parquet PARTITIONED BY (p) CLUSTERED BY (id) SORTED BY (id) INTO 3 BUCKETS",
+        "USING parquet PARTITIONED BY (p) SKEWED BY (v) ON ('a', 'b') STORED AS DIRECTORIES "
+        "TBLPROPERTIES ('list-bucketing-rules' = 'relaxed')",
+        "USING orc CLUSTERED BY (v) INTO 2 BUCKETS",
+    ],
+)
+def test_layouts(spark: SparkSession, db: str, rows: Sql, layout: str) -> None:
+    """In every layout, each version's changes are what it and the version before differ by."""
+    name = f"{db}.t"
+    spark.sql(f"CREATE TABLE {name} (id INT, v STRING, s STRUCT<a: INT>, p INT) {layout}")
+    make = "SELECT CAST(id AS INT), IF(id % 5 = 0, NULL, IF(id % 3 = 0, 'a', 'b')), struct(CAST(id AS INT)), CAST(id % 2 AS INT)"
+    for statement in (
+        f"INSERT INTO {name} {make} FROM range(20)",
+        f"DELETE FROM {name} WHERE id % 7 = 1",
+        f"UPDATE {name} SET v = 'b', p = 1 - p WHERE id IN (2, 3, 12)",
+        f"INSERT OVERWRITE {name} {make} FROM range(15, 25)",
+        f"MERGE INTO {name} t USING (SELECT id, 'c' AS v FROM range(18, 30)) n ON t.id = n.id "
+        "WHEN MATCHED AND t.id % 2 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET v = n.v "
+        "WHEN NOT MATCHED THEN INSERT (id, v, p) VALUES (n.id, n.v, 0)",
+        f"CALL lake.system.compact('{name}')",
+        f"CALL lake.system.rollback('{name}', version => 2)",
+    ):
+        spark.sql(statement)
+    found: dict[tuple[int, str], Counter[str]] = defaultdict(Counter)
+    for row in spark.sql(f"SELECT * FROM table_changes('{name}', 1)").collect():
+        found[row._commit_version, row._change_type][str(row[:4])] += 1
+    before = Counter[str]()
+    for (version,) in rows(f"SELECT version FROM {name}.history WHERE version > 0 ORDER BY version"):
+        now = Counter(
+            str(tuple(row)) for row in spark.sql(f"SELECT * FROM {name} VERSION AS OF {version}").collect()
+        )
+        assert found.pop((version, "delete"), Counter()) == before - now, version
+        assert found.pop((version, "insert"), Counter()) == now - before, version
+        before = now
+    assert not found
 
 
 def test_random_histories(spark: SparkSession, tmp_path: Path) -> None:

@@ -63,3 +63,19 @@ def test_batches_end_with_versions(spark: SparkSession, db: str, tmp_path: Path)
     other = FileSink(spark, tmp_path / "other")
     with pytest.raises(StreamingQueryException, match="exclude each other"):
         other.run(spark.readStream.options(readChanges="true", skipChangeCommits="true").table(table))
+
+
+@pytest.mark.since("4.2", "earlier ones have no readStream.changes")
+def test_sparks_own_reader(spark: SparkSession, db: str, tmp_path: Path) -> None:
+    """`spark.readStream.changes` reads the same changes, with a key and with a first version."""
+    table = f"{db}.t"
+    spark.sql(f"CREATE TABLE {table} (id INT, v INT) USING parquet")
+    spark.sql(f"INSERT INTO {table} VALUES (1, 1), (2, 2)")
+    spark.sql(f"UPDATE {table} SET v = 5 WHERE id = 1")
+    frame = spark.readStream.options(startingVersion=2, keys="id").changes(table)
+    wanted = frame.select("_commit_version", "_change_type", "id", "v")
+    sink = FileSink(spark, tmp_path)
+    sink.run(wanted)
+    spark.sql(f"DELETE FROM {table} WHERE id = 2")
+    sink.run(wanted)
+    assert sink.rows() == [(2, "update_postimage", 1, 5), (2, "update_preimage", 1, 1), (3, "delete", 2, 2)]
