@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from parquetry import metastore as ms
+from parquetry.catalog.scans.arrow_rows import ArrowRows
 from parquetry.catalog.scans.planning import bind_filter, resolve_columns
 from parquetry.catalog.scans.reading import read_batches
 from parquetry.changes import (
@@ -38,12 +38,9 @@ from parquetry.predicate import EVERY_ROW, Filter, Predicate, columns_of, conjun
 from parquetry.prune import FileKnowledge
 from parquetry.rows import ReadRequest, matching_rows, require_exact
 
-if TYPE_CHECKING:
-    import pandas
-
 
 @dataclass(frozen=True)
-class ChangeScan:
+class ChangeScan(ArrowRows):
     """The difference of versions of a table as rows.
 
     `Catalog.changes` makes one. It is immutable, and can be used several times. The rows have the columns of
@@ -85,49 +82,9 @@ class ChangeScan:
         """
         return replace(self, _columns=resolve_columns(self._asked, columns))
 
-    def to_batches(self) -> pa.RecordBatchReader:
-        """Return the rows as a stream of record batches.
-
-        Memory holds the rows of one partition's files in one version, or with a key of one version's files.
-        If these files have more than 64 MB, their rows go through a temporary folder, part by part.
-
-        Raises:
-            UnsupportedError: a column, or a part of the condition, is for Spark alone. Errors of files are
-                raised when their rows are read.
-        """
-        return pa.RecordBatchReader.from_batches(self.schema, self._rows())
-
-    def to_arrow(self) -> pa.Table:
-        """Return the rows as an Arrow table.
-
-        Raises:
-            UnsupportedError: they cannot be read as Spark reads them.
-            FileMissingError, FileCorruptError: a file cannot be read.
-        """
-        return pa.Table.from_batches(list(self._rows()), self.schema)
-
-    def to_pandas(self, **options: Any) -> pandas.DataFrame:
-        """Return the rows as a DataFrame of pandas.
-
-        Args:
-            options: of `pyarrow.Table.to_pandas`.
-
-        Raises:
-            ConfigurationError: pandas is not installed.
-            UnsupportedError, FileMissingError, FileCorruptError: as `to_arrow`.
-        """
-        from parquetry.catalog.scans.libraries import require_extra
-
-        require_extra("pandas")
-        return self.to_arrow().to_pandas(**options)
-
     def files(self) -> list[str]:
         """Return the paths of the files that are read: in these the versions differ."""
         return [path for version in self._plan() for part in version.partitions for path in part.paths]
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Return the rows by Arrow's C stream interface: `pl.DataFrame(changes)` works."""
-        return self.to_batches().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         name = f"{self._asked.database}.{self._asked.name}"

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,6 +21,7 @@ import pyarrow.dataset as ds
 
 from parquetry import metastore as ms
 from parquetry.catalog.drawing import PromptText, table_html, text_html
+from parquetry.catalog.scans.arrow_rows import ArrowRows
 from parquetry.catalog.scans.planning import (
     FilesToRead,
     RecordsScans,
@@ -38,25 +39,17 @@ from parquetry.errors import UnsupportedError
 from parquetry.locations import FileSystems, library_path, open_location, set_file_systems
 from parquetry.predicate import TRUE, Filter, Predicate
 from parquetry.prune import PartitionCache, Report
-from parquetry.rows import (
-    FileRows,
-    ReadRequest,
-    arrow_schema,
-    constant_scalar,
-    require_plain_file,
-    require_valid_texts,
-)
+from parquetry.rows import FileRows, ReadRequest, arrow_schema, constant_scalar, require_plain_file
 from parquetry.texts import quantity, size_text
 from parquetry.types import type_text
 
 if TYPE_CHECKING:
     import duckdb
-    import pandas
     import polars
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(ArrowRows):
     """The rows of one version of a table that satisfy a condition, some of their columns, or the first few.
 
     `Catalog.scan` makes one. It is immutable, and can be used several times: all uses read one version.
@@ -153,40 +146,6 @@ class Scan:
         """
         return arrow_schema(self.table_columns)
 
-    def to_batches(self) -> pa.RecordBatchReader:
-        """Return the rows as a stream of record batches. Memory holds some batches, or some small files.
-
-        Raises:
-            UnsupportedError: a column, or a part of the condition, is for Spark alone. Errors of files are
-                raised when their rows are read.
-        """
-        return pa.RecordBatchReader.from_batches(self.schema, self._rows())
-
-    def to_arrow(self) -> pa.Table:
-        """Return the rows as an Arrow table.
-
-        Raises:
-            UnsupportedError: they cannot be read as Spark reads them.
-            FileMissingError, FileCorruptError: a file cannot be read.
-        """
-        return pa.Table.from_batches(list(self._rows()), self.schema)
-
-    def to_pandas(self, **options: Any) -> pandas.DataFrame:
-        """Return the rows as a DataFrame of pandas.
-
-        Args:
-            options: of `pyarrow.Table.to_pandas`, such as ``types_mapper=pandas.ArrowDtype``. Without it an
-                integer column with NULL becomes a column of floats, as pandas has it.
-
-        Raises:
-            ConfigurationError: pandas is not installed.
-            UnsupportedError, FileMissingError, FileCorruptError: as `to_arrow`.
-        """
-        from parquetry.catalog.scans.libraries import require_extra
-
-        require_extra("pandas")
-        return self.to_arrow().to_pandas(**options)
-
     def to_polars(self) -> polars.LazyFrame:
         """Return the rows as a lazy frame of Polars: its filters, columns and head choose the files.
 
@@ -268,15 +227,6 @@ class Scan:
     def explain(self) -> str:
         """Return what is read, of how much, and why, as `parquetry.explain` does for a query of Spark."""
         return PromptText(str(Report((self._plan().selection.report,))))
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Return the rows by Arrow's C stream interface: `pl.DataFrame(scan)` and `pa.table(scan)` work.
-
-        Its libraries take for granted that texts are UTF-8. For a text that is not, an error comes instead.
-        """
-        batches = require_valid_texts(self._rows(), "a library of Arrow's stream interface")
-        stream = pa.RecordBatchReader.from_batches(self.schema, batches)
-        return stream.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         request = self._request

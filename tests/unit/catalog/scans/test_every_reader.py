@@ -56,6 +56,8 @@ def test_texts_that_are_not_utf_8(tmp_path: Path) -> None:
             pa.table(scan.select("n"))
         assert scan.filter("id < 10").to_polars().collect().height == 2
         assert pa.table(scan.select("id")).num_rows == 5
+        with pytest.raises(pl.exceptions.ComputeError, match="Column s has a text that is not UTF-8"):
+            pl.DataFrame(catalog.changes("default.t", 1).select("s"))
 
 
 def test_numbers_of_many_digits(tmp_path: Path) -> None:
