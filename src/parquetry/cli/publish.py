@@ -1,11 +1,12 @@
 """The command that publishes a table for other engines.
 
 `publish` records a table in a Hive metastore, or as a Delta log. For Hive it starts Spark, which has the
-client. `servers` has the commands that serve a whole warehouse.
+client, unless the metastore is to follow the table. `servers` has the commands that serve a whole warehouse.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Annotated, Any
@@ -36,14 +37,19 @@ def publish(
         Format, typer.Option("--format", help="A Hive metastore, or a Delta log in the table's folder.")
     ] = Format.HIVE,
     follow: Annotated[
-        bool, typer.Option("--follow", help="Publish each later version with its commit, too (Delta alone).")
+        bool, typer.Option("--follow", help="Publish each later version with its commit, too.")
     ] = False,
     read_only: Annotated[
         bool,
         typer.Option(
-            "--read-only", help="Give Hive folders of hard links, in which nobody can write (Hive alone)."
+            "--read-only",
+            help="Give Hive folders of hard links, in which nobody can write (Hive alone; always so with --follow).",
         ),
     ] = False,
+    metastore: Annotated[
+        str | None,
+        option("--metastore", "URI", "The Hive metastore that is to follow, such as thrift://hive:9083."),
+    ] = None,
     spark: SparkOptions,
     as_json: JsonOption = False,
 ) -> None:
@@ -53,12 +59,23 @@ def publish(
     It starts Spark with Hive support; Spark's settings or a
     hive-site.xml name the metastore. It publishes the table as it is now: publish again after writing.
 
+    With --follow and --metastore, Hive's metastore gets each later version, too, without Spark.
+
     With --format delta, all versions become a Delta log in the table's folder, without Spark.
     """
-    if format is Format.DELTA or follow:
+    if format is Format.HIVE and (follow or metastore is not None):
+        if metastore is None or not follow:
+            raise typer.BadParameter("--follow and --metastore belong together: name the server that is to follow.")
+        with spark.open() as catalog:
+            changes = catalog.publish_hive(table, metastore, hive_table)
+        _print_records([dataclasses.asdict(each) for each in changes], as_json)
+        return
+    if metastore is not None:
+        raise typer.BadParameter("--metastore is for Hive: a Delta log is in the table's folder.")
+    if format is Format.DELTA:
         if read_only:
             raise typer.BadParameter("--read-only is for Hive: a Delta log is for reading anyway.")
-        _publish_delta(table, hive_table, format, follow, spark, as_json)
+        _publish_delta(table, hive_table, follow, spark, as_json)
         return
     settings, name = spark.settings(), spark.full_name(table)
     from parquetry.spark import publish_table
@@ -80,13 +97,10 @@ def _print_records(records: Sequence[Mapping[str, Any]], as_json: bool) -> None:
 def _publish_delta(
     table: str,
     hive_table: str | None,
-    format: Format,
     follow: bool,
     warehouse: WarehouseOptions,
     as_json: bool,
 ) -> None:
-    if format is Format.HIVE:
-        raise typer.BadParameter("--follow is for --format delta: publish to Hive again after writing.")
     if hive_table is not None:
         raise typer.BadParameter("--as is for Hive: a Delta log is in the table's folder and has no name.")
     with warehouse.open() as catalog:

@@ -60,10 +60,11 @@ class Mirror:
 
     Args:
         root: the folder for all of them, on the same disk as the tables, or None: beside each table's folder.
+        ending: the end of the names of versions' folders.
     """
 
-    def __init__(self, root: Path | None = None) -> None:
-        self._root = root
+    def __init__(self, root: Path | None = None, ending: str = SERVED) -> None:
+        self._root, self._ending = root, ending
         self._known: dict[tuple[bytes, bytes, int], _Folder] = {}
         self._lock = threading.Lock()
         self._making = threading.Lock()
@@ -102,7 +103,7 @@ class Mirror:
         if known is not None and os.path.isdir(known.path):  # somebody has changed it
             folder = Path(known.path)
         with self._making:
-            if not _is_whole(partition, files, folder):
+            if not is_whole(partition, files, folder):
                 self._make(snapshot, folder, partition, files)
         with self._lock:
             times = _times(str(folder))
@@ -138,13 +139,10 @@ class Mirror:
                 os.link(source.path, new / named.path)
 
     def _version_folder(self, snapshot: TableSnapshot) -> Path:
-        name = f"{snapshot.version}-{snapshot.commit.id[:_COMMIT_CHARACTERS]}{SERVED}"
+        name = folder_name(snapshot.version, snapshot.commit.id, self._ending)
         if self._root is not None:
             return self._root / snapshot.id.hex() / name
-        location = snapshot.metadata.location.rstrip("/")
-        _require_local(snapshot, "" if take_apart(location).is_local else location)
-        parent = Path(storage_path(location).path).parent
-        return parent / PUBLISHED_FOLDER / snapshot.id.hex() / name
+        return links_folder(snapshot) / name
 
     def sweep(self, metastore: Metastore) -> None:
         """Remove the folders of versions that are gone, if the folders have a place of their own.
@@ -216,6 +214,26 @@ class InPlace:
         self._checked.clear()
 
 
+def folder_name(version: int, commit: str, ending: str = SERVED) -> str:
+    """Return the name of a version's folder, by the id of its commit.
+
+    >>> folder_name(7, "0f3a")
+    '7-0f3a-hive'
+    """
+    return f"{version}-{commit[:_COMMIT_CHARACTERS]}{ending}"
+
+
+def links_folder(snapshot: TableSnapshot) -> Path:
+    """Return the folder of a table's links, beside the table's own.
+
+    Raises:
+        UnsupportedError: the table's files are on a file system without hard links.
+    """
+    location = snapshot.metadata.location.rstrip("/")
+    _require_local(snapshot, "" if take_apart(location).is_local else location)
+    return Path(storage_path(location).path).parent / PUBLISHED_FOLDER / snapshot.id.hex()
+
+
 def _require_local(snapshot: TableSnapshot, elsewhere: str) -> None:
     if elsewhere:
         raise UnsupportedError(
@@ -240,7 +258,7 @@ def _times(path: str) -> _Times | None:
     return status.st_ino, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _is_whole(partition: PartitionSnapshot, files: Collection[FileRecord], folder: Path) -> bool:
+def is_whole(partition: PartitionSnapshot, files: Collection[FileRecord], folder: Path) -> bool:
     """Return whether a folder has exactly the links to a partition's files."""
     try:
         if set(os.listdir(folder)) != {file.path for file in files}:

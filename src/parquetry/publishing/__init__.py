@@ -8,7 +8,10 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
     from parquetry.publishing.delta import publish_delta as publish_delta
-    from parquetry.publishing.followed import require_followable as require_followable
+    from parquetry.publishing.followed import (
+        hive_refusal as hive_refusal,
+        require_followable as require_followable,
+    )
     from parquetry.publishing.hive import (
         OWNED_BY as OWNED_BY,
         HiveMetastore as HiveMetastore,

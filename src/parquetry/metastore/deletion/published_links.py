@@ -3,8 +3,9 @@
     shop.db/_published/<id of the table>/<version>-<id of its commit>/day=2026-11-27/part-0.parquet
 
 A link keeps the bytes of a file on the disk. So a folder of links goes with its version: a vacuum removes the
-links of versions that it ends, and a DROP removes all links. The folders are on local disks alone, and give
-no right to write.
+links of versions that it ends, and a DROP removes all links. A Hive metastore that follows a table names
+folders of earlier versions, too. These end with `-live`. A vacuum leaves them to the follower, which knows
+what the metastore names. The folders are on local disks alone, and give no right to write.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from parquetry.locations import StoragePath, parent_folder
 
 PUBLISHED_FOLDER = "_published"
 """The folder beside a table's folder. Parquetry's own readers, and `sync`, ignore it."""
+LIVE = "-live"
+"""The end of the names of folders for a Hive metastore that follows the table."""
 
 
 def published_folder(location: StoragePath, table: bytes) -> Path | None:
@@ -43,13 +46,20 @@ class PublishedLinks:
         folders = (published_folder(location, table) for location in locations)
         self._folders = sorted({folder for folder in folders if folder is not None})
 
-    def find_outdated(self, oldest: int | None) -> list[Path]:
+    def find_outdated(self, oldest: int | None, *, followed: bool = False) -> list[Path]:
         """Return the folders of versions before one, or of all versions.
 
         Args:
             oldest: the oldest version whose links stay, or None if none stays.
+            followed: whether a Hive metastore follows the table, whose folders stay, too.
         """
-        return [each for each in self._publications() if oldest is None or _version_of(each) < oldest]
+        if oldest is None:
+            return list(self._publications())
+        return [
+            each
+            for each in self._publications()
+            if version_of(each) < oldest and not (followed and each.name.endswith(LIVE))
+        ]
 
     def _publications(self) -> Iterator[Path]:
         for folder in self._folders:
@@ -83,10 +93,10 @@ def remove_links(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _version_of(publication: Path) -> int:
+def version_of(publication: Path) -> int:
     """Return the version of a folder of links, also of a folder that is not finished.
 
-    >>> _version_of(Path("17-0f3a")), _version_of(Path(".17-0f3a.77")), _version_of(Path("other"))
+    >>> version_of(Path("17-0f3a")), version_of(Path(".17-0f3a.77")), version_of(Path("other"))
     (17, 17, -1)
     """
     number = publication.name.removeprefix(".").partition("-")[0]
