@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any
 
@@ -16,7 +17,7 @@ import typer
 from parquetry import texts
 from parquetry.cli import output
 from parquetry.cli.app import app
-from parquetry.cli.options import JsonOption, SparkOptions, TableArgument, WarehouseOptions, option
+from parquetry.cli.options import JsonOption, SparkOptions, TableArgument, option
 
 
 class Format(Enum):
@@ -26,31 +27,37 @@ class Format(Enum):
     DELTA = "delta"
 
 
-@app.command(epilog="Example: parquetry publish sales.orders --as lake.orders")
-def publish(
-    table: TableArgument,
-    *,
+@dataclass(frozen=True, slots=True)
+class HiveOptions(SparkOptions):
+    """How a table is published in a Hive metastore, and the settings of Spark, which does it."""
+
     hive_table: Annotated[
         str | None, option("--as", "TABLE", "Its name in Hive, as database.table; else the same.")
-    ] = None,
-    format: Annotated[
-        Format, typer.Option("--format", help="A Hive metastore, or a Delta log in the table's folder.")
-    ] = Format.HIVE,
-    follow: Annotated[
-        bool, typer.Option("--follow", help="Publish each later version with its commit, too.")
-    ] = False,
+    ] = None
     read_only: Annotated[
         bool,
         typer.Option(
             "--read-only",
             help="Give Hive folders of hard links, in which nobody can write (Hive alone; always so with --follow).",
         ),
-    ] = False,
+    ] = False
     metastore: Annotated[
         str | None,
         option("--metastore", "URI", "The Hive metastore that is to follow, such as thrift://hive:9083."),
-    ] = None,
-    spark: SparkOptions,
+    ] = None
+
+
+@app.command(epilog="Example: parquetry publish sales.orders --as lake.orders")
+def publish(
+    table: TableArgument,
+    *,
+    format: Annotated[
+        Format, typer.Option("--format", help="A Hive metastore, or a Delta log in the table's folder.")
+    ] = Format.HIVE,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Publish each later version with its commit, too.")
+    ] = False,
+    hive: HiveOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Publish a table to a Hive metastore.
@@ -63,24 +70,24 @@ def publish(
 
     With --format delta, all versions become a Delta log in the table's folder, without Spark.
     """
-    if format is Format.HIVE and (follow or metastore is not None):
-        if metastore is None or not follow:
-            raise typer.BadParameter("--follow and --metastore belong together: name the server that is to follow.")
-        with spark.open() as catalog:
-            changes = catalog.publish_hive(table, metastore, hive_table)
+    if format is Format.DELTA:
+        _publish_delta(table, follow, hive, as_json)
+        return
+    if follow or hive.metastore is not None:
+        if hive.metastore is None or not follow:
+            raise typer.BadParameter(
+                "--follow and --metastore belong together: name the server that is to follow."
+            )
+        with hive.open() as catalog:
+            changes = catalog.publish_hive(table, hive.metastore, hive.hive_table)
         _print_records([dataclasses.asdict(each) for each in changes], as_json)
         return
-    if metastore is not None:
-        raise typer.BadParameter("--metastore is for Hive: a Delta log is in the table's folder.")
-    if format is Format.DELTA:
-        if read_only:
-            raise typer.BadParameter("--read-only is for Hive: a Delta log is for reading anyway.")
-        _publish_delta(table, hive_table, follow, spark, as_json)
-        return
-    settings, name = spark.settings(), spark.full_name(table)
+    settings, name = hive.settings(), hive.full_name(table)
     from parquetry.spark import publish_table
 
-    _print_records(publish_table(spark.find(), name, hive_table, settings, read_only=read_only), as_json)
+    _print_records(
+        publish_table(hive.find(), name, hive.hive_table, settings, read_only=hive.read_only), as_json
+    )
 
 
 def _print_records(records: Sequence[Mapping[str, Any]], as_json: bool) -> None:
@@ -94,16 +101,14 @@ def _print_records(records: Sequence[Mapping[str, Any]], as_json: bool) -> None:
         )
 
 
-def _publish_delta(
-    table: str,
-    hive_table: str | None,
-    follow: bool,
-    warehouse: WarehouseOptions,
-    as_json: bool,
-) -> None:
-    if hive_table is not None:
+def _publish_delta(table: str, follow: bool, given: HiveOptions, as_json: bool) -> None:
+    if given.hive_table is not None:
         raise typer.BadParameter("--as is for Hive: a Delta log is in the table's folder and has no name.")
-    with warehouse.open() as catalog:
+    if given.read_only:
+        raise typer.BadParameter("--read-only is for Hive: a Delta log is for reading anyway.")
+    if given.metastore is not None:
+        raise typer.BadParameter("--metastore is for Hive: a Delta log is in the table's folder.")
+    with given.open() as catalog:
         added = catalog.publish_delta(table, follow=follow)
         folder = f"{catalog.table(table).location}/_delta_log"
     if as_json:

@@ -203,14 +203,14 @@ def choice_parser(*choices: str) -> Callable[[str], str]:
     return parse
 
 
-_HIVE_PLACE = re.compile(r"thrift://[^/\s]+/[^./\s]+\.[^./\s]+")
+_HIVE_URI = re.compile(r"thrift://[^/\s]+/[^./\s]+\.[^./\s]+")
 
 
 def parse_follower(text: str) -> str:
     """Return what follows a table: ``none``, ``delta``, or a table's place in a Hive metastore."""
     if text.lower() in ("none", "delta"):
         return text.lower()
-    if _HIVE_PLACE.fullmatch(text) is None:
+    if _HIVE_URI.fullmatch(text) is None:
         raise ValueError("not one of none, delta, thrift://host:9083/database.table")
     return text
 

@@ -222,7 +222,9 @@ class _Publication:
             try:
                 self.client.alter_table(*self.names, record.encoded)
             except MetastoreRefusalError:
-                if _columns(known) == [(each.name.lower(), each.type) for each in data_columns(self.snapshot)]:
+                if _columns(known) == [
+                    (each.name.lower(), each.type) for each in data_columns(self.snapshot)
+                ]:
                     raise
                 self.client.drop_table(*self.names)
             else:
@@ -350,7 +352,10 @@ def _require_ours(snapshot: TableSnapshot, place: HivePlace, known: Mapping[str,
             "Hive's table first."
         )
     location = known["sd"]["location"] or ""
-    if _HISTORY in known["parameters"] and links_folder(snapshot) not in Path(location.removeprefix("file:")).parents:
+    if (
+        _HISTORY in known["parameters"]
+        and links_folder(snapshot) not in Path(location.removeprefix("file:")).parents
+    ):
         raise TableExistsError(
             f"Hive's table {label} was published from another copy of {snapshot.label}, and leads to {location}: publish under another "
             "name, or drop Hive's table first."

@@ -143,7 +143,9 @@ class MetastoreClient:
 
     def drop_partition(self, database: str, name: str, partition: str) -> None:
         """Drop a partition by its name, and leave all files."""
-        self._call("drop_partition_by_name", db_name=database, tbl_name=name, part_name=partition, deleteData=False)
+        self._call(
+            "drop_partition_by_name", db_name=database, tbl_name=name, part_name=partition, deleteData=False
+        )
 
     # --- the wire
 
@@ -163,7 +165,9 @@ class MetastoreClient:
                 self._socket.sendall(chunk)
             decoder = Decoder(self._bytes, _MAX_ANSWER_ELEMENTS)
             _, kind, _ = decoder.head()
-            answer = decoder.record(_APPLICATION_ERROR if kind == EXCEPTION else Struct(f"{name}_result", fields))
+            answer = decoder.record(
+                _APPLICATION_ERROR if kind == EXCEPTION else Struct(f"{name}_result", fields)
+            )
         except (OSError, EOFError, ProtocolError) as error:
             raise HiveError(
                 f"The Hive metastore at {self._server} does not answer {name}: {error or 'it closes the connection'}. Look into its "

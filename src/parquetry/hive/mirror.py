@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
 import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -42,6 +43,8 @@ from parquetry.publishing import SERVED, flat_files, make_read_only, require_fol
 
 _MAX_KNOWN_FOLDERS = 200_000
 """Folders whose times are remembered. Others are compared with their partitions, file by file."""
+LISTED_SECONDS = 600.0
+"""Seconds for which a listing of a table's own folder counts."""
 _COMMIT_CHARACTERS = 16
 """Characters of a commit's id in the name of a version's folder."""
 _Times: TypeAlias = tuple[int, int, int]
@@ -175,12 +178,13 @@ class Mirror:
 class InPlace:
     """The tables' own folders, for clients that may only read them.
 
-    A folder is named if it has exactly the partition's files. It is listed once for each state of the
-    partition.
+    A folder is named if it has exactly the partition's files. It is listed for each state of the partition,
+    and again after some minutes. The metastore cannot know this: a write that is killed leaves its files, and
+    no row that says so, and other writers ask nobody.
     """
 
     def __init__(self) -> None:
-        self._checked: dict[tuple[bytes, bytes, int], None] = {}
+        self._checked: dict[tuple[bytes, bytes, int], float] = {}
 
     def folders(self, snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot]) -> list[str]:
         """Return the locations of partitions.
@@ -190,12 +194,12 @@ class InPlace:
         """
         locations = PartitionSnapshot.locations(partitions) if partitions else []
         for each in partitions:
-            key = snapshot.id, each.key, each.ticket
-            if key not in self._checked:
+            key, now = (snapshot.id, each.key, each.ticket), time.monotonic()
+            if now - self._checked.get(key, -LISTED_SECONDS) >= LISTED_SECONDS:
                 require_folder(snapshot, each, each.each_file())
                 if len(self._checked) >= _MAX_KNOWN_FOLDERS:
                     self._checked.clear()
-                self._checked[key] = None
+                self._checked[key] = now
         return locations
 
     def nowhere(self, snapshot: TableSnapshot) -> str:
