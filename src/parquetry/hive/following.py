@@ -401,6 +401,8 @@ def _remove_unnamed(folder: Path, named: set[str]) -> None:
         elif below:
             with contextlib.suppress(OSError):  # a named folder is below it
                 os.rmdir(path)
+    if folder.is_dir() and not any(each.is_dir() for each in folder.iterdir()):
+        remove_links(folder)
 
 
 def drop_followed(version: TableSnapshot, place: HivePlace) -> None:

@@ -32,6 +32,7 @@ from parquetry.errors import TableNotFoundError, UnsupportedError
 from parquetry.locations import join_location, partition_paths, storage_path, take_apart
 from parquetry.metastore import (
     PUBLISHED_FOLDER,
+    SERVED,
     Metastore,
     PartitionSnapshot,
     TableSnapshot,
@@ -39,7 +40,7 @@ from parquetry.metastore import (
     remove_links,
     require_place_beside,
 )
-from parquetry.publishing import SERVED, flat_files, make_read_only, require_folder
+from parquetry.publishing import flat_files, make_read_only, require_folder
 
 _MAX_KNOWN_FOLDERS = 200_000
 """Folders whose times are remembered. Others are compared with their partitions, file by file."""

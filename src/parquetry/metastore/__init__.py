@@ -57,6 +57,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.metastore.deletion.published_links import (
         LIVE as LIVE,
         PUBLISHED_FOLDER as PUBLISHED_FOLDER,
+        SERVED as SERVED,
         remove_links as remove_links,
         version_of as version_of,
     )

@@ -30,10 +30,6 @@ if FOR_TYPE_CHECKERS:
         hive_values as hive_values,
         statistics as statistics,
     )
-    from parquetry.publishing.linked_folders import (
-        SERVED as SERVED,
-        flat_files as flat_files,
-        make_read_only as make_read_only,
-    )
+    from parquetry.publishing.linked_folders import flat_files as flat_files, make_read_only as make_read_only
 
 lazy_exports(__name__)
