@@ -41,7 +41,7 @@ class HiveOptions(SparkOptions):
             help="Give Hive folders of hard links, in which nobody can write (Hive alone; always so with --follow).",
         ),
     ] = False
-    metastore: Annotated[
+    server: Annotated[
         str | None,
         option("--metastore", "URI", "The Hive metastore that is to follow, such as thrift://hive:9083."),
     ] = None
@@ -73,13 +73,13 @@ def publish(
     if format is Format.DELTA:
         _publish_delta(table, follow, hive, as_json)
         return
-    if follow or hive.metastore is not None:
-        if hive.metastore is None or not follow:
+    if follow or hive.server is not None:
+        if hive.server is None or not follow:
             raise typer.BadParameter(
                 "--follow and --metastore belong together: name the server that is to follow."
             )
         with hive.open() as catalog:
-            changes = catalog.publish_hive(table, hive.metastore, hive.hive_table)
+            changes = catalog.publish_hive(table, hive.server, hive.hive_table)
         _print_records([dataclasses.asdict(each) for each in changes], as_json)
         return
     settings, name = hive.settings(), hive.full_name(table)
@@ -106,7 +106,7 @@ def _publish_delta(table: str, follow: bool, given: HiveOptions, as_json: bool) 
         raise typer.BadParameter("--as is for Hive: a Delta log is in the table's folder and has no name.")
     if given.read_only:
         raise typer.BadParameter("--read-only is for Hive: a Delta log is for reading anyway.")
-    if given.metastore is not None:
+    if given.server is not None:
         raise typer.BadParameter("--metastore is for Hive: a Delta log is in the table's folder.")
     with given.open() as catalog:
         added = catalog.publish_delta(table, follow=follow)

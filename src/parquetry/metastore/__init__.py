@@ -58,6 +58,7 @@ if FOR_TYPE_CHECKERS:
         LIVE as LIVE,
         PUBLISHED_FOLDER as PUBLISHED_FOLDER,
         SERVED as SERVED,
+        count_last_links as count_last_links,
         remove_links as remove_links,
         version_of as version_of,
     )

@@ -20,12 +20,14 @@ from hive_metastore import ttypes  # type: ignore[import-untyped]
 import parquetry
 from parquetry.errors import HiveError, ParquetryError, TableExistsError, UnsupportedError
 from parquetry.hive import register_followers
+from parquetry.locations import storage_path
 from parquetry.metastore import (
     Dropping,
     FileRecord,
     TableColumn,
     Transaction,
     commit,
+    count_last_links,
     dump,
     open_metastore,
     restore,
@@ -224,6 +226,8 @@ def test_a_vacuum_leaves_the_folders_that_are_named(
     assert "the next vacuum does it" in caplog.text
     assert second.is_dir()
     assert 77 in followed.rows()
+    table = followed.lake.table("t")
+    assert count_last_links(storage_path(table.metadata.location), table.id) == 1  # for `erase`
 
 
 def test_a_table_that_is_followed_again(followed: FollowedLake) -> None:

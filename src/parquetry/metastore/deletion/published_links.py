@@ -101,6 +101,18 @@ class PublishedLinks:
         return failures
 
 
+def count_last_links(location: StoragePath, table: bytes) -> int:
+    """Return how many deleted files only links keep that a Hive metastore may name.
+
+    Args:
+        location: of the table.
+        table: its id.
+    """
+    folder = published_folder(location, table)
+    links = [] if folder is None else [each for each in folder.glob(f"*{LIVE}/**/*") if each.is_file()]
+    return sum(each.stat().st_nlink == 1 and each.name not in (_ENDED, _UNREADABLE) for each in links)
+
+
 def _is_publication(folder: Path) -> bool:
     """Return whether a metastore may name a folder; `serve-hive` makes its own anew when a client asks."""
     return folder.name[0].isdigit() and not folder.name.endswith(SERVED)
