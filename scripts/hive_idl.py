@@ -4,8 +4,9 @@
     python -m scripts.hive_idl hive-4.1.0.txt hive-3.1.3.txt hive-2.3.10.txt > …/metastore.thrift
 
 `HiveDefinitions.java` prints the definitions of Hive's own classes. The first file has
-precedence; later ones, of older versions, add calls that Hive has removed. Calls that are answered, or made to
-other metastores, have their arguments. The others are refused, and the file has only their names and errors.
+precedence; later ones, of older versions, add calls that Hive has removed. Calls that are answered, or made
+to other metastores, have their arguments. The others are refused, and the file has only their names and
+errors.
 """
 
 from __future__ import annotations

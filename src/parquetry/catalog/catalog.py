@@ -286,8 +286,8 @@ class Catalog(CatalogReader):
     ) -> list[publishing.Published]:
         """Bring a Hive metastore to a table's newest version, and have it follow each later one.
 
-        The metastore gets folders of hard links, in which its clients cannot write. This sets the table property
-        `publish`. If the metastore follows already, all of the publication is repaired.
+        The metastore gets folders of hard links. Its clients cannot write there. This sets the table property
+        `publish`. If the metastore follows already, the whole publication is repaired.
 
         Args:
             name: of the table.

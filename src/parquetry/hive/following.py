@@ -1,11 +1,10 @@
-"""Keep a table in another Hive metastore, version by version, as that metastore's clients would get it from us.
+"""Keep a table in another Hive metastore, version by version, as `serve-hive` would show it.
 
 The metastore gets the records that `serve-hive` answers, and the same folders of links (`mirror`). A commit
-costs links and calls for the partitions that it changed. The table's parameters there name the version, and
-the random id of its commit, once all partitions are told. So the next publication knows what has changed
-since. If that version is gone, or the metastore has others, all partitions are compared:
+costs links and calls for the partitions that it changed. Then the table's parameters there name the version,
+and the random id of its commit. So the next publication knows what has changed since. If that version is gone, or the metastore has others, all partitions are compared:
 
-| the metastore has | partitions that are told |
+| the metastore has | partitions that are put there |
 |---|---|
 | a version of this history that is kept, and the same columns | those that changed since, and those that it lacks |
 | no such table, other columns, a version that was vacuumed or lost | all; folders that are whole are named again |
@@ -324,7 +323,7 @@ def require_place(version: TableSnapshot, place: HivePlace) -> None:
 
 
 def _shared(snapshot: TableSnapshot) -> tuple[Any, ...]:
-    """Return what the records of all partitions have from the table: if it changes, all are told again."""
+    """Return what the records of all partitions have from the table: if it changes, all are put there again."""
     metadata = snapshot.metadata
     return (
         history_id(snapshot),

@@ -45,7 +45,7 @@ from parquetry.publishing import flat_files, make_read_only, require_folder
 _MAX_KNOWN_FOLDERS = 200_000
 """Folders whose times are remembered. Others are compared with their partitions, file by file."""
 LISTED_SECONDS = 600.0
-"""Seconds for which a listing of a table's own folder counts."""
+"""Seconds until a table's own folder is listed again."""
 _COMMIT_CHARACTERS = 16
 """Characters of a commit's id in the name of a version's folder."""
 _Times: TypeAlias = tuple[int, int, int]
@@ -180,8 +180,8 @@ class InPlace:
     """The tables' own folders, for clients that may only read them.
 
     A folder is named if it has exactly the partition's files. It is listed for each state of the partition,
-    and again after some minutes. The metastore cannot know this: a write that is killed leaves its files, and
-    no row that says so, and other writers ask nobody.
+    and again after some minutes. The metastore keeps no note of it instead, as a note would be wrong: a killed
+    write leaves its files, and other writers ask nobody.
     """
 
     def __init__(self) -> None:

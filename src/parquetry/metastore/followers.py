@@ -32,7 +32,7 @@ def _do_nothing(_version: Any, _value: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """What another catalog does when a table changes.
+    """A catalog that follows a table, with its functions for changes.
 
     Attributes:
         publish: called with each new version, and with whether to repair all of the publication, as others

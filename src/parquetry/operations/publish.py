@@ -84,15 +84,12 @@ def follow_with_hive(
 
     If it follows already, all partitions are compared with what it has.
 
+    See `Catalog.publish_hive`.
+
     Args:
         snapshot: the newest version.
         metastore: the metastore's server, such as `thrift://hive:9083`; several have commas between them.
         hive_table: the table's name there, or None for its own.
-
-    Raises:
-        UnsupportedError: its clients would read other rows, or could write to the files.
-        TableExistsError: the metastore has another table of this name.
-        HiveError: the metastore is not reached, or refuses a call.
     """
     database, name = (snapshot.database, snapshot.name) if hive_table is None else _name_parts(hive_table)
     servers = ",".join(each.strip().removeprefix("thrift://").rstrip("/") for each in metastore.split(","))

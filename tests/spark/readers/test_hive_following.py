@@ -1,8 +1,7 @@
-"""A Hive metastore that follows tables, a server of its own: what it has after each commit, and who may write."""
+"""A Hive metastore server that follows tables: its records and folders after commits, and foreign writers."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import os
@@ -165,7 +164,7 @@ def test_a_table_without_partition_columns(followed: FollowedLake) -> None:
 def test_an_unreachable_metastore_holds_no_commit(
     followed: FollowedLake, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The commit is there, a warning says what was not done, and the next commit catches up."""
+    """The commit holds, a warning names the version, and the next commit catches up."""
     followed.follow()
     (gone,) = free_ports(1)
     lost = {"publish": f"thrift://127.0.0.1:{gone}/{followed.name}.t"}
@@ -209,7 +208,7 @@ def test_changes_of_columns(followed: FollowedLake, caplog: pytest.LogCaptureFix
 def test_a_vacuum_leaves_the_folders_that_are_named(
     followed: FollowedLake, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Folders of ended versions go, and no folder that the metastore names, also when it cannot be reached."""
+    """Folders of ended versions go. A folder that the metastore names stays, also when it cannot be reached."""
     followed.follow()
     first = followed.folders()["1/a b"]
     followed.overwrite(77)
@@ -254,7 +253,7 @@ def test_a_drop_ends_both(followed: FollowedLake) -> None:
 
 
 def test_other_tables_are_not_overwritten(followed: FollowedLake, tmp_path: Path) -> None:
-    """A table of others, and one that another copy of the warehouse published, are left as they are."""
+    """Tables that others, or another copy of the warehouse, have made there stay as they are."""
     followed.follow()
     followed.lake.create("u", {"a": "long"})
     with pytest.raises(TableExistsError, match=r"not published from default\.u"):
@@ -313,7 +312,7 @@ def test_a_restored_history(followed: FollowedLake, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_followed_is_refused(followed: FollowedLake) -> None:
-    """The error says why, and nothing is changed."""
+    """The error says why, and the table has no property then."""
     with pytest.raises(ParquetryError, match=r"thrift://host:9083/database\.table"):
         followed.catalog.publish_hive("t", "hive:9083", "a.b.c")
     followed.lake.create("n", {"a": "timestamp_ntz"})
@@ -324,19 +323,18 @@ def test_what_cannot_be_followed_is_refused(followed: FollowedLake) -> None:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory, port: int) -> dict[str, Any]:
-    """What Spark's Hive client read and wrote in one session, by the metastore that follows."""
+    """The results of a session with Spark's Hive client, which read and wrote by the metastore that follows."""
     work = tmp_path_factory.mktemp("clients")
     command = [sys.executable, following_clients.__file__, str(work), str(port)]
     printed = run(command, Path(work), PYTHONPATH=f"{ROOT / 'src'}:{ROOT}")
     lines = [line for line in printed.splitlines() if line.startswith(RESULT)]
     assert lines, printed[-3000:]
-    with contextlib.suppress(ValueError):
-        return dict(json.loads(lines[0].removeprefix(RESULT)))
-    raise AssertionError(lines[0])
+    read: dict[str, Any] = json.loads(lines[0].removeprefix(RESULT))
+    return read
 
 
 def test_spark_reads_the_tables(results: dict[str, Any]) -> None:
-    """Spark's Hive client reads our rows from each table that is followed; the others are refused in words."""
+    """Spark's Hive client reads our rows from each followed table. The others are refused in words."""
     for name, (ours, theirs) in results["tables"].items():
         if name in FOLLOWED:
             assert theirs == ours, name

@@ -1,4 +1,4 @@
-"""A program with Spark's Hive client of a metastore that follows our tables: it reads them, and writes to them."""
+"""A program that reads and writes tables by Spark's Hive client, in a metastore that follows them."""
 
 from __future__ import annotations
 

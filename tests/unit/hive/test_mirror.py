@@ -191,8 +191,10 @@ def test_own_folders_only_where_it_is_said(lake: PythonLake) -> None:
 def test_own_folders_are_listed_once_for_each_state(
     lake: PythonLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In place, a call lists the folders of partitions that have changed, and all again after some minutes:
-    a killed write's file is found then, which no row of the metastore tells of."""
+    """In place, a call lists the folders of partitions that have changed, and all again after some minutes.
+
+    That finds the file of a killed write, of which the metastore has no row.
+    """
     listed: list[str] = []
     below = FileAccess.below
 

@@ -166,8 +166,10 @@ def published(lake: PythonLake) -> list[str]:
 
 
 def test_a_vacuum_takes_the_links_of_versions_that_it_ends(lake: PythonLake) -> None:
-    """Links keep no bytes of deleted files: they go with their version, and others stay. A reader that is still
-    led to their folders gets an error, and not no rows."""
+    """Links keep no bytes of deleted files: they go with their version, and others stay.
+
+    A reader that is still led to their folders gets an error, and not no rows.
+    """
     hive = Recorded()
     publish(lake.table("t"), hive, read_only=True)
     version = lake.table("t").version

@@ -8,7 +8,7 @@ folders of earlier versions, too. These end with `-live`. A vacuum leaves them t
 what the metastore names. The folders are on local disks alone, and give no right to write.
 
 A reader that another metastore leads to a folder that is gone finds no rows there, and no error. So a vacuum
-leaves the folders of partitions, each with a file that nobody can read. Its name says what to do.
+leaves the folders of partitions, each with a file that is no data file. Its name says what to do.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ class PublishedLinks:
 
         Args:
             publications: the folders of versions.
-            is_dropped: whether the table is no more. Otherwise readers of a publication get errors from now on.
+            is_dropped: whether the table is no more. Otherwise readers of a publication get errors from now
+                on.
 
         Returns:
             A message for each folder that could not be removed.
