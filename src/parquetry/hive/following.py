@@ -2,7 +2,8 @@
 
 The metastore gets the records that `serve-hive` answers, and the same folders of links (`mirror`). A commit
 costs links and calls for the partitions that it changed. Then the table's parameters there name the version,
-and the random id of its commit. So the next publication knows what has changed since. If that version is gone, or the metastore has others, all partitions are compared:
+and the random id of its commit. So the next publication knows what has changed since. If that version is
+gone, or the metastore has others, all partitions are compared:
 
 | the metastore has | partitions that are put there |
 |---|---|
@@ -323,7 +324,7 @@ def require_place(version: TableSnapshot, place: HivePlace) -> None:
 
 
 def _shared(snapshot: TableSnapshot) -> tuple[Any, ...]:
-    """Return what the records of all partitions have from the table: if it changes, all are put there again."""
+    """Return what the records of partitions have from the table. If it changes, all are put there again."""
     metadata = snapshot.metadata
     return (
         history_id(snapshot),

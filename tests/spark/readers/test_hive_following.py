@@ -208,7 +208,7 @@ def test_changes_of_columns(followed: FollowedLake, caplog: pytest.LogCaptureFix
 def test_a_vacuum_leaves_the_folders_that_are_named(
     followed: FollowedLake, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Folders of ended versions go. A folder that the metastore names stays, also when it cannot be reached."""
+    """Folders of ended versions go. Folders that the metastore names stay, also if it cannot be reached."""
     followed.follow()
     first = followed.folders()["1/a b"]
     followed.overwrite(77)
@@ -253,7 +253,7 @@ def test_a_drop_ends_both(followed: FollowedLake) -> None:
 
 
 def test_other_tables_are_not_overwritten(followed: FollowedLake, tmp_path: Path) -> None:
-    """Tables that others, or another copy of the warehouse, have made there stay as they are."""
+    """Nothing happens to tables of others, or of another copy of the warehouse."""
     followed.follow()
     followed.lake.create("u", {"a": "long"})
     with pytest.raises(TableExistsError, match=r"not published from default\.u"):
@@ -323,7 +323,7 @@ def test_what_cannot_be_followed_is_refused(followed: FollowedLake) -> None:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory, port: int) -> dict[str, Any]:
-    """The results of a session with Spark's Hive client, which read and wrote by the metastore that follows."""
+    """The results of a session with Spark's Hive client, by the metastore that follows."""
     work = tmp_path_factory.mktemp("clients")
     command = [sys.executable, following_clients.__file__, str(work), str(port)]
     printed = run(command, Path(work), PYTHONPATH=f"{ROOT / 'src'}:{ROOT}")

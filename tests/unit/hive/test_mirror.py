@@ -193,7 +193,7 @@ def test_own_folders_are_listed_once_for_each_state(
 ) -> None:
     """In place, a call lists the folders of partitions that have changed, and all again after some minutes.
 
-    That finds the file of a killed write, of which the metastore has no row.
+    That finds the file of a killed write. The metastore has no row for it.
     """
     listed: list[str] = []
     below = FileAccess.below
