@@ -14,7 +14,6 @@ if FOR_TYPE_CHECKERS:
         read_partition_expression as read_partition_expression,
     )
     from parquetry.hive.followers import register_followers as register_followers
-    from parquetry.hive.following import HivePlace as HivePlace, publish_followed as publish_followed
     from parquetry.hive.server import ServedMetastore as ServedMetastore, serve as serve
     from parquetry.hive.warehouse import Choices as Choices
 

@@ -1,10 +1,17 @@
-"""The catalogs that follow tables: Delta logs, and other Hive metastores."""
+"""The catalogs that follow tables: Delta logs, and other Hive metastores.
+
+What they need is imported when a table is followed: every opening of a warehouse registers them.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from parquetry import publishing
 from parquetry.metastore import HIVE, Follower, TableSnapshot, follow_commits
-from parquetry.publishing import Published
+
+if TYPE_CHECKING:
+    from parquetry.publishing import Published
 
 
 def register_followers() -> None:
