@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from parquetry.errors import TableExistsError
-from parquetry.exchange import history_id
+from parquetry.exchange import HIVE, history_id
 from parquetry.hive.metastore_client import PARTITIONS_PER_CALL, MetastoreClient, MetastoreRefusalError
 from parquetry.hive.mirror import Mirror, folder_name, is_whole, links_folder
 from parquetry.hive.records.partitions import partition_names, partition_record
@@ -255,8 +255,7 @@ class _Publication:
         record = self._record(f"file:{folder}", None, done=False)
         made = base is None and self._put_table(known, record)
         there = set() if made else set(self.client.partition_names(*self.names))
-        partitions = list(snapshot.partitions())
-        ours = dict(zip(partition_names(snapshot, record, partitions), partitions, strict=True))
+        ours = self._named_partitions(record)
         former = {} if base is None else {each.key: each.ticket for each in base.partitions()}
         new = [name for name in ours if name not in there]
         old = [
@@ -278,6 +277,24 @@ class _Publication:
         self.counts |= {"partitions dropped": len(gone)}
         self.client.alter_table(*self.names, self._record(f"file:{folder}", None, done=True).encoded)
         return made
+
+    def _named_partitions(self, record: TableRecord) -> dict[str, PartitionSnapshot]:
+        """Return the version's partitions by their names in the metastore.
+
+        Raises:
+            UnsupportedError: two have one name.
+        """
+        partitions = list(self.snapshot.partitions())
+        named: dict[str, PartitionSnapshot] = {}
+        for name, each in zip(partition_names(self.snapshot, record, partitions), partitions, strict=True):
+            if name in named:
+                raise HIVE.error(
+                    self.snapshot.label,
+                    f"two partitions are called {name} there, such as those of NULL and of an empty text. Write the rows of one with "
+                    "another value",
+                )
+            named[name] = each
+        return named
 
     def _locations(self, names: Sequence[str]) -> dict[tuple[str, ...], str]:
         """Return the locations that the metastore has of partitions, by their values."""

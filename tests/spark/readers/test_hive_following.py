@@ -36,7 +36,7 @@ from tests.support.clients.hive import client
 from tests.support.hbase.launcher import free_ports
 from tests.support.hive import following_clients
 from tests.support.hive.following_clients import ATTACKS, FOLLOWED, RESULT
-from tests.support.hive.metastore_server import metastore_server
+from tests.support.hive.metastore_server import hive_4_jars, metastore_server
 from tests.support.processes import ROOT, run
 from tests.support.readers.python_tables import PythonLake
 
@@ -319,6 +319,26 @@ def test_what_cannot_be_followed_is_refused(followed: FollowedLake) -> None:
     with pytest.raises(UnsupportedError, match="which Hive has not"):
         followed.catalog.publish_hive("n", followed.uri)
     assert "publish" not in followed.lake.table("n").metadata.properties
+
+
+@pytest.mark.exhaustive("the other tests have Hive 2.3's server")
+def test_hive_4(tmp_path: Path) -> None:
+    """The server of Hive 4 takes the same calls."""
+    os.chmod(tmp_path, 0o755)
+    with metastore_server(tmp_path / "metastore", hive_4_jars()) as started:
+        followed = FollowedLake(tmp_path, started, "db")
+        assert followed.follow() == {"table created": 1, "partitions added": 8}
+        followed.overwrite(77)
+        followed.drop_partition()
+        columns = followed.lake.table("t").metadata.columns
+        followed.lake.alter("t", columns=(*columns, TableColumn("b", "string")))
+        assert followed.rows() == followed.ours()
+        assert followed.shown() == followed.lake.table("t").version
+        vacuum(followed.lake.table("t"), keep_from=followed.lake.table("t").version)
+        assert followed.rows() == followed.ours()
+        followed.lake.metastore.drop_table("default", "t")
+        with client(started) as hms, pytest.raises(ttypes.NoSuchObjectException):
+            hms.get_table("db", "t")
 
 
 @pytest.fixture(scope="module")

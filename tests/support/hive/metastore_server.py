@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests.support.hbase.launcher import free_ports
-from tests.support.jars import java, pyspark_jars
+from tests.support.jars import fetched, java, pyspark_jars
+from tests.support.processes import ROOT
 
 OPENED = (
     *("java.lang", "java.lang.reflect", "java.util", "java.util.concurrent", "java.util.concurrent.atomic"),
@@ -19,6 +20,17 @@ OPENED = (
 )
 """Packages of Java's that Hive reads by reflection."""
 _START_SECONDS = 120.0
+_NEEDED = (
+    *("hadoop-client-*", "slf4j-api*", "jcl-over*", "log4j-*", "commons-*", "woodstox*", "stax2*", "re2j*"),
+    "derby*",
+)
+"""Jars of PySpark that Hive 4's server needs beside its own."""
+
+
+def hive_4_jars() -> list[Path]:
+    """Return the jars of Hive 4's server, fetched if need be (80 MB)."""
+    own = sorted(fetched(ROOT / "benchmarks/metastore/hive-server.xml", "Hive", "80 MB").glob("*.jar"))
+    return [*own, *(jar for each in _NEEDED for jar in pyspark_jars().glob(f"{each}.jar"))]
 
 
 @contextlib.contextmanager
