@@ -4,8 +4,9 @@
     python -m scripts.hive_idl hive-4.1.0.txt hive-3.1.3.txt hive-2.3.10.txt > …/metastore.thrift
 
 `HiveDefinitions.java` prints the definitions of Hive's own classes. The first file has
-precedence; later ones, of older versions, add calls that Hive has removed. Calls that are answered have their
-arguments. The others are refused, and the file has only their names and errors.
+precedence; later ones, of older versions, add calls that Hive has removed. Calls that are answered, or made
+to other metastores, have their arguments. The others are refused, and the file has only their names and
+errors.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from parquetry.hive.calls.registry import answered_calls
+from parquetry.hive.metastore_client import MADE_CALLS
 
 _HEADER = """\
 /*
@@ -32,8 +34,8 @@ _HEADER = """\
  * the License for the specific language governing permissions and limitations under the License.
  *
  * An excerpt of the interface definition of Apache Hive's metastore (hive_metastore.thrift), changed:
- * scripts/hive_idl.py makes it of Hive's classes. Enumerations are i32, and calls that Parquetry refuses have
- * no arguments.
+ * scripts/hive_idl.py makes it of Hive's classes. Enumerations are i32, and calls that Parquetry neither answers
+ * nor makes have no arguments.
  */
 """
 _WORD = re.compile(r"\w+")
@@ -75,13 +77,13 @@ def _merge(versions: list[_Version]) -> _Version:
     return merged
 
 
-def _call_text(version: _Version, name: str, answered: bool) -> str:
+def _call_text(version: _Version, name: str, whole: bool) -> str:
     result = version.results.get(name)
     returned, thrown = "void", list(result or ())
     if thrown and thrown[0].startswith("0: "):
         returned = thrown.pop(0).removeprefix("0: ").rsplit(" ", 1)[0]
-    arguments = ", ".join(version.calls[name]) if answered else ""
-    text = f"  {'oneway ' if result is None else ''}{returned if answered else 'void'} {name}({arguments})"
+    arguments = ", ".join(version.calls[name]) if whole else ""
+    text = f"  {'oneway ' if result is None else ''}{returned if whole else 'void'} {name}({arguments})"
     return f"{text} throws ({', '.join(thrown)})" if thrown else text
 
 
@@ -91,8 +93,8 @@ def definitions(printed: Iterable[Iterable[str]]) -> str:
     Args:
         printed: the lines that Java printed for each version, the newest first.
     """
-    version, answered = _merge([_read(lines) for lines in printed]), answered_calls()
-    lines = [_call_text(version, name, name in answered) for name in sorted(version.calls)]
+    version, whole = _merge([_read(lines) for lines in printed]), {*answered_calls(), *MADE_CALLS}
+    lines = [_call_text(version, name, name in whole) for name in sorted(version.calls)]
     needed: dict[str, None] = {}
     waiting = list(lines)
     while waiting:

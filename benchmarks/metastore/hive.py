@@ -18,22 +18,9 @@ from typing import Any
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
 from benchmarks.metastore.table import DATABASE, KEYS, TABLE, Grid, Values
+from tests.support.hive.metastore_server import OPENED
 from tests.support.jars import java, pyspark_jars
 
-OPENED = (
-    "java.lang",
-    "java.lang.reflect",
-    "java.util",
-    "java.util.concurrent",
-    "java.util.concurrent.atomic",
-    "java.net",
-    "java.nio",
-    "java.io",
-    "java.time",
-    "java.text",
-    "java.util.regex",
-    "sun.nio.ch",
-)
 _FIRST_ID = 1_000_000
 """The first id of the rows that are filled in; the metastore's own ids begin at 1."""
 _ALL = -1

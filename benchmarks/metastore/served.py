@@ -30,7 +30,7 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocol  # type: ignore[impo
 from thrift.transport.TTransport import TMemoryBuffer  # type: ignore[import-untyped]
 
 from benchmarks.measure import BenchmarkFinding, Result, Timing, take_turns
-from benchmarks.metastore.hive import OPENED, copying_statements, write_list
+from benchmarks.metastore.hive import copying_statements, write_list
 from benchmarks.metastore.postgresql import hive_backend
 from benchmarks.metastore.table import (
     DATABASE,
@@ -46,7 +46,8 @@ from benchmarks.metastore.table import (
 )
 from tests.support.clients.hive import client
 from tests.support.hbase.launcher import free_ports
-from tests.support.jars import fetched, java, pyspark_jars
+from tests.support.hive.metastore_server import OPENED, hive_4_jars
+from tests.support.jars import java
 from tests.support.postgresql.launcher import USER, PostgreSQLServer
 
 _MANY = 10_000
@@ -59,17 +60,6 @@ _FEW_TARGET, _MANY_TARGET = 20.0, 1.5
 _LEAST_SECONDS = 0.01
 """The shortest time of the processor that the system counts."""
 _START_SECONDS = 120.0
-_NEEDED = (
-    "hadoop-client-*",
-    "slf4j-api*",
-    "jcl-over*",
-    "log4j-*",
-    "commons-*",
-    "woodstox*",
-    "stax2*",
-    "re2j*",
-)
-"""Jars of PySpark that Hive's server needs beside its own."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -271,8 +261,7 @@ def _compare(
 def _hive(server: PostgreSQLServer, folder: Path, home: Path, grid: Grid) -> Iterator[_Server]:
     """Run Hive's server within a block, with the partitions of a grid."""
     backend = hive_backend(server, folder, "hive4")
-    jars = sorted(fetched(Path(__file__).with_name("hive-server.xml"), "Hive", "75 MB").glob("*.jar"))
-    path = [*jars, *(jar for each in _NEEDED for jar in pyspark_jars().glob(f"{each}.jar"))]
+    path = hive_4_jars()
     settings = {
         "javax.jdo.option.ConnectionURL": backend.url,
         "javax.jdo.option.ConnectionDriverName": backend.driver,

@@ -281,6 +281,34 @@ class Catalog(CatalogReader):
                 follow_with_delta_log(snapshot)
             return sum(each.count for each in published if "versions" in each.action)
 
+    def publish_hive(
+        self, name: str, metastore: str, hive_table: str | None = None
+    ) -> list[publishing.Published]:
+        """Bring a Hive metastore to a table's newest version, and have it follow each later one.
+
+        The metastore gets folders of hard links. Its clients cannot write there. This sets the table property
+        `publish`. If the metastore follows already, the whole publication is repaired.
+
+        Args:
+            name: of the table.
+            metastore: the metastore's server, such as `thrift://hive:9083`.
+            hive_table: the table's name there, as ``database.table``, or None for the same.
+
+        Returns:
+            The changes, with their numbers.
+
+        Raises:
+            TableNotFoundError: there is no such table.
+            TableExistsError: the metastore has another table of this name.
+            UnsupportedError: its clients would read other rows, or the files are where no hard links can be
+                made.
+            HiveError: the metastore is not reached, or refuses a call.
+        """
+        from parquetry.operations import follow_with_hive
+
+        with self._file_access():
+            return follow_with_hive(self._snapshot(name), metastore, hive_table)
+
     def compact_metadata(self, name: str, *, progress: Progress = silent) -> ms.Compacted:
         """Rewrite long lists of files, sorted and in full parts.
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
-from parquetry import metastore as ms, publishing
+from parquetry import hive, metastore as ms
 from parquetry.catalog.key_plans import plan_partitions
 from parquetry.catalog.listing import Listing, commit_row, file_row, partition_row
 from parquetry.catalog.lookup import find_table
@@ -61,7 +61,7 @@ class CatalogReader:
         self._metastore = metastore
         self._storage_options = storage_options
         self._history = HistorySettings.read(history or {}, "The configuration of the warehouse")
-        ms.follow_commits("delta", lambda version: publishing.publish_delta(version))
+        hive.register_followers()
 
     @classmethod
     def open(

@@ -1,12 +1,14 @@
 """The command that publishes a table for other engines.
 
 `publish` records a table in a Hive metastore, or as a Delta log. For Hive it starts Spark, which has the
-client. `servers` has the commands that serve a whole warehouse.
+client, unless the metastore is to follow the table. `servers` has the commands that serve a whole warehouse.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any
 
@@ -15,7 +17,7 @@ import typer
 from parquetry import texts
 from parquetry.cli import output
 from parquetry.cli.app import app
-from parquetry.cli.options import JsonOption, SparkOptions, TableArgument, WarehouseOptions, option
+from parquetry.cli.options import JsonOption, SparkOptions, TableArgument, option
 
 
 class Format(Enum):
@@ -25,26 +27,37 @@ class Format(Enum):
     DELTA = "delta"
 
 
+@dataclass(frozen=True, slots=True)
+class HiveOptions(SparkOptions):
+    """How a table is published in a Hive metastore, and the settings of Spark, which does it."""
+
+    hive_table: Annotated[
+        str | None, option("--as", "TABLE", "Its name in Hive, as database.table; else the same.")
+    ] = None
+    read_only: Annotated[
+        bool,
+        typer.Option(
+            "--read-only",
+            help="Give Hive folders of hard links, in which nobody can write (Hive alone; always so with --follow).",
+        ),
+    ] = False
+    server: Annotated[
+        str | None,
+        option("--metastore", "URI", "The Hive metastore that is to follow, such as thrift://hive:9083."),
+    ] = None
+
+
 @app.command(epilog="Example: parquetry publish sales.orders --as lake.orders")
 def publish(
     table: TableArgument,
     *,
-    hive_table: Annotated[
-        str | None, option("--as", "TABLE", "Its name in Hive, as database.table; else the same.")
-    ] = None,
     format: Annotated[
         Format, typer.Option("--format", help="A Hive metastore, or a Delta log in the table's folder.")
     ] = Format.HIVE,
     follow: Annotated[
-        bool, typer.Option("--follow", help="Publish each later version with its commit, too (Delta alone).")
+        bool, typer.Option("--follow", help="Publish each later version with its commit, too.")
     ] = False,
-    read_only: Annotated[
-        bool,
-        typer.Option(
-            "--read-only", help="Give Hive folders of hard links, in which nobody can write (Hive alone)."
-        ),
-    ] = False,
-    spark: SparkOptions,
+    hive: HiveOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Publish a table to a Hive metastore.
@@ -53,17 +66,28 @@ def publish(
     It starts Spark with Hive support; Spark's settings or a
     hive-site.xml name the metastore. It publishes the table as it is now: publish again after writing.
 
+    With --follow and --metastore, Hive's metastore gets each later version, too, without Spark.
+
     With --format delta, all versions become a Delta log in the table's folder, without Spark.
     """
-    if format is Format.DELTA or follow:
-        if read_only:
-            raise typer.BadParameter("--read-only is for Hive: a Delta log is for reading anyway.")
-        _publish_delta(table, hive_table, format, follow, spark, as_json)
+    if format is Format.DELTA:
+        _publish_delta(table, follow, hive, as_json)
         return
-    settings, name = spark.settings(), spark.full_name(table)
+    if follow or hive.server is not None:
+        if hive.server is None or not follow:
+            raise typer.BadParameter(
+                "--follow and --metastore belong together: name the server that is to follow."
+            )
+        with hive.open() as catalog:
+            changes = catalog.publish_hive(table, hive.server, hive.hive_table)
+        _print_records([dataclasses.asdict(each) for each in changes], as_json)
+        return
+    settings, name = hive.settings(), hive.full_name(table)
     from parquetry.spark import publish_table
 
-    _print_records(publish_table(spark.find(), name, hive_table, settings, read_only=read_only), as_json)
+    _print_records(
+        publish_table(hive.find(), name, hive.hive_table, settings, read_only=hive.read_only), as_json
+    )
 
 
 def _print_records(records: Sequence[Mapping[str, Any]], as_json: bool) -> None:
@@ -77,19 +101,14 @@ def _print_records(records: Sequence[Mapping[str, Any]], as_json: bool) -> None:
         )
 
 
-def _publish_delta(
-    table: str,
-    hive_table: str | None,
-    format: Format,
-    follow: bool,
-    warehouse: WarehouseOptions,
-    as_json: bool,
-) -> None:
-    if format is Format.HIVE:
-        raise typer.BadParameter("--follow is for --format delta: publish to Hive again after writing.")
-    if hive_table is not None:
+def _publish_delta(table: str, follow: bool, given: HiveOptions, as_json: bool) -> None:
+    if given.hive_table is not None:
         raise typer.BadParameter("--as is for Hive: a Delta log is in the table's folder and has no name.")
-    with warehouse.open() as catalog:
+    if given.read_only:
+        raise typer.BadParameter("--read-only is for Hive: a Delta log is for reading anyway.")
+    if given.server is not None:
+        raise typer.BadParameter("--metastore is for Hive: a Delta log is in the table's folder.")
+    with given.open() as catalog:
         added = catalog.publish_delta(table, follow=follow)
         folder = f"{catalog.table(table).location}/_delta_log"
     if as_json:

@@ -65,11 +65,11 @@ def restore(
     """
     from pathlib import Path
 
-    from parquetry.metastore import follow_commits, look_into, restore
+    from parquetry.hive import register_followers
+    from parquetry.metastore import look_into, restore
     from parquetry.progress import progress_bar
-    from parquetry.publishing import publish_delta
 
-    follow_commits("delta", publish_delta)  # the logs of tables that are followed show the restored versions
+    register_followers()  # the catalogs that follow tables show the restored versions
     warehouse.find()
     look_into(Path(folder))  # before a metastore is made that stays empty
     with (

@@ -15,6 +15,7 @@ from parquetry.config.setting import (
     parse_audit,
     parse_boolean,
     parse_bucketing_version,
+    parse_follower,
     parse_history_mode,
     parse_share,
     parse_size,
@@ -290,8 +291,10 @@ TABLE_SETTINGS = (
     Setting(
         "publish",
         "none",
-        choice_parser("none", "delta"),
-        "`delta` adds each new version to the [Delta log](delta.md) in the table's folder, right after its commit.",
+        parse_follower,
+        "`delta` adds each new version to the [Delta log](delta.md) in the table's folder, right after its commit. "
+        "`thrift://host:9083/database.table` brings that table of a [Hive metastore](hive-clients.md#a-hive-metastore-of-your-own) "
+        "to each new version.",
         levels=("property",),
     ),
     Setting(

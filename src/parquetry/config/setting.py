@@ -203,6 +203,18 @@ def choice_parser(*choices: str) -> Callable[[str], str]:
     return parse
 
 
+_HIVE_URI = re.compile(r"thrift://[^/\s]+/[^./\s]+\.[^./\s]+")
+
+
+def parse_follower(text: str) -> str:
+    """Return what follows a table: ``none``, ``delta``, or a table's place in a Hive metastore."""
+    if text.lower() in ("none", "delta"):
+        return text.lower()
+    if _HIVE_URI.fullmatch(text) is None:
+        raise ValueError("not one of none, delta, thrift://host:9083/database.table")
+    return text
+
+
 def parse_boolean(text: str) -> bool:
     """Return whether a text is `true` and not `false`."""
     if text.strip().lower() not in ("true", "false"):

@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
 import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from parquetry.errors import TableNotFoundError, UnsupportedError
 from parquetry.locations import join_location, partition_paths, storage_path, take_apart
 from parquetry.metastore import (
     PUBLISHED_FOLDER,
+    SERVED,
     Metastore,
     PartitionSnapshot,
     TableSnapshot,
@@ -38,10 +40,12 @@ from parquetry.metastore import (
     remove_links,
     require_place_beside,
 )
-from parquetry.publishing import SERVED, flat_files, make_read_only, require_folder
+from parquetry.publishing import flat_files, make_read_only, require_folder
 
 _MAX_KNOWN_FOLDERS = 200_000
 """Folders whose times are remembered. Others are compared with their partitions, file by file."""
+LISTED_SECONDS = 600.0
+"""Seconds until a table's own folder is listed again."""
 _COMMIT_CHARACTERS = 16
 """Characters of a commit's id in the name of a version's folder."""
 _Times: TypeAlias = tuple[int, int, int]
@@ -60,10 +64,11 @@ class Mirror:
 
     Args:
         root: the folder for all of them, on the same disk as the tables, or None: beside each table's folder.
+        ending: the end of the names of versions' folders.
     """
 
-    def __init__(self, root: Path | None = None) -> None:
-        self._root = root
+    def __init__(self, root: Path | None = None, ending: str = SERVED) -> None:
+        self._root, self._ending = root, ending
         self._known: dict[tuple[bytes, bytes, int], _Folder] = {}
         self._lock = threading.Lock()
         self._making = threading.Lock()
@@ -102,7 +107,7 @@ class Mirror:
         if known is not None and os.path.isdir(known.path):  # somebody has changed it
             folder = Path(known.path)
         with self._making:
-            if not _is_whole(partition, files, folder):
+            if not is_whole(partition, files, folder):
                 self._make(snapshot, folder, partition, files)
         with self._lock:
             times = _times(str(folder))
@@ -138,13 +143,10 @@ class Mirror:
                 os.link(source.path, new / named.path)
 
     def _version_folder(self, snapshot: TableSnapshot) -> Path:
-        name = f"{snapshot.version}-{snapshot.commit.id[:_COMMIT_CHARACTERS]}{SERVED}"
+        name = folder_name(snapshot.version, snapshot.commit.id, self._ending)
         if self._root is not None:
             return self._root / snapshot.id.hex() / name
-        location = snapshot.metadata.location.rstrip("/")
-        _require_local(snapshot, "" if take_apart(location).is_local else location)
-        parent = Path(storage_path(location).path).parent
-        return parent / PUBLISHED_FOLDER / snapshot.id.hex() / name
+        return links_folder(snapshot) / name
 
     def sweep(self, metastore: Metastore) -> None:
         """Remove the folders of versions that are gone, if the folders have a place of their own.
@@ -177,12 +179,13 @@ class Mirror:
 class InPlace:
     """The tables' own folders, for clients that may only read them.
 
-    A folder is named if it has exactly the partition's files. It is listed once for each state of the
-    partition.
+    A folder is named if it has exactly the partition's files. It is listed for each state of the partition,
+    and again after some minutes. A note in the metastore would not do instead, since a killed write leaves
+    its files and no note, and other writers ask nobody.
     """
 
     def __init__(self) -> None:
-        self._checked: dict[tuple[bytes, bytes, int], None] = {}
+        self._checked: dict[tuple[bytes, bytes, int], float] = {}
 
     def folders(self, snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot]) -> list[str]:
         """Return the locations of partitions.
@@ -192,12 +195,12 @@ class InPlace:
         """
         locations = PartitionSnapshot.locations(partitions) if partitions else []
         for each in partitions:
-            key = snapshot.id, each.key, each.ticket
-            if key not in self._checked:
+            key, now = (snapshot.id, each.key, each.ticket), time.monotonic()
+            if now - self._checked.get(key, -LISTED_SECONDS) >= LISTED_SECONDS:
                 require_folder(snapshot, each, each.each_file())
                 if len(self._checked) >= _MAX_KNOWN_FOLDERS:
                     self._checked.clear()
-                self._checked[key] = None
+                self._checked[key] = now
         return locations
 
     def nowhere(self, snapshot: TableSnapshot) -> str:
@@ -214,6 +217,26 @@ class InPlace:
     def forget(self) -> None:
         """Forget which folders were listed."""
         self._checked.clear()
+
+
+def folder_name(version: int, commit: str, ending: str = SERVED) -> str:
+    """Return the name of a version's folder, by the id of its commit.
+
+    >>> folder_name(7, "0f3a")
+    '7-0f3a-hive'
+    """
+    return f"{version}-{commit[:_COMMIT_CHARACTERS]}{ending}"
+
+
+def links_folder(snapshot: TableSnapshot) -> Path:
+    """Return the folder of a table's links, beside the table's own.
+
+    Raises:
+        UnsupportedError: the table's files are on a file system without hard links.
+    """
+    location = snapshot.metadata.location.rstrip("/")
+    _require_local(snapshot, "" if take_apart(location).is_local else location)
+    return Path(storage_path(location).path).parent / PUBLISHED_FOLDER / snapshot.id.hex()
 
 
 def _require_local(snapshot: TableSnapshot, elsewhere: str) -> None:
@@ -240,7 +263,7 @@ def _times(path: str) -> _Times | None:
     return status.st_ino, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _is_whole(partition: PartitionSnapshot, files: Collection[FileRecord], folder: Path) -> bool:
+def is_whole(partition: PartitionSnapshot, files: Collection[FileRecord], folder: Path) -> bool:
     """Return whether a folder has exactly the links to a partition's files."""
     try:
         if set(os.listdir(folder)) != {file.path for file in files}:

@@ -16,10 +16,17 @@ from parquetry.hive.calls.registry import answered_calls
 from parquetry.hive.failures import HiveFailure, kinds_of
 from parquetry.hive.warehouse import LOG, HiveWarehouse
 from parquetry.hive.wire.decoding import STRUCT, ClientBytes, Decoder, ProtocolError
-from parquetry.hive.wire.encoding import MAX_FRAME_BYTES, Reply, encode_error, encode_failure, encode_reply
+from parquetry.hive.wire.encoding import (
+    CALL,
+    MAX_FRAME_BYTES,
+    Reply,
+    encode_error,
+    encode_failure,
+    encode_reply,
+)
 from parquetry.hive.wire.idl import MetastoreCall, definitions
 
-_CALL, _ONEWAY = 1, 4
+_ONEWAY = 4
 _UNKNOWN_METHOD = 1
 _REFUSAL = (
     "{name} is refused: this metastore is a warehouse of Parquetry, for reading. Create, change and write its tables with Spark "
@@ -69,7 +76,7 @@ class Processor:
         """
         decoder = Decoder(source)
         name, kind, number = decoder.head()
-        if kind not in (_CALL, _ONEWAY):
+        if kind not in (CALL, _ONEWAY):
             raise ProtocolError(f"A message of type {kind} is no call.")
         call = self._calls.get(name)
         if call is None or name not in self._answers:

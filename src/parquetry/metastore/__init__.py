@@ -55,8 +55,12 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.metastore.deletion.files_of_others import FilesOfOthers as FilesOfOthers
     from parquetry.metastore.deletion.published_links import (
+        LIVE as LIVE,
         PUBLISHED_FOLDER as PUBLISHED_FOLDER,
+        SERVED as SERVED,
+        count_last_links as count_last_links,
         remove_links as remove_links,
+        version_of as version_of,
     )
     from parquetry.metastore.deletion.table_locations import (
         TableLocations as TableLocations,
@@ -67,7 +71,14 @@ if FOR_TYPE_CHECKERS:
     from parquetry.metastore.dumps.dump import dump as dump
     from parquetry.metastore.dumps.format import Manifest as Manifest
     from parquetry.metastore.dumps.restore import look_into as look_into, restore as restore
-    from parquetry.metastore.followers import PUBLISH as PUBLISH, follow_commits as follow_commits
+    from parquetry.metastore.followers import (
+        HIVE as HIVE,
+        PUBLISH as PUBLISH,
+        Follower as Follower,
+        follow_commits as follow_commits,
+        follower_name as follower_name,
+        follower_of as follower_of,
+    )
     from parquetry.metastore.manifest.entries import row_sum as row_sum
     from parquetry.metastore.metastore import (
         Metastore as Metastore,

@@ -28,6 +28,7 @@ from parquetry.errors import (
 from parquetry.locations import warehouse_location
 from parquetry.metastore.cleanup.retention import delete_table
 from parquetry.metastore.copies import shared_tables
+from parquetry.metastore.followers import notify_of_drop
 from parquetry.metastore.namespace.databases import Databases
 from parquetry.metastore.namespace.names import NamedTable, TableNames, new_token
 from parquetry.metastore.namespace.staging import StagedTable
@@ -452,6 +453,7 @@ class Metastore:
             self._names.release(named.head.database, named.head.name, named.row)
         if author is None or head.kind == "view":
             self.finish_drop(named.id, last.label)
+        notify_of_drop(last)
         return last
 
     def finish_drop(self, table: bytes, label: str) -> None:

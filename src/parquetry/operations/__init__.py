@@ -22,7 +22,10 @@ if FOR_TYPE_CHECKERS:
         Operation as Operation,
         Timestamp as Timestamp,
     )
-    from parquetry.operations.publish import follow_with_delta_log as follow_with_delta_log
+    from parquetry.operations.publish import (
+        follow_with_delta_log as follow_with_delta_log,
+        follow_with_hive as follow_with_hive,
+    )
     from parquetry.operations.registry import OPERATIONS as OPERATIONS
     from parquetry.operations.vacuum import VacuumOptions as VacuumOptions, checked_vacuum as checked_vacuum
     from parquetry.operations.versions import (

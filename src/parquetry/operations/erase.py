@@ -19,7 +19,7 @@ from typing import Annotated
 
 from parquetry import compaction, metastore as ms, publishing, workload
 from parquetry.errors import UnsupportedError, WarehouseError
-from parquetry.locations import take_apart
+from parquetry.locations import storage_path, take_apart
 from parquetry.operations.operation import Context, DryRun, TableName, operation
 
 _HOUR_MS = 60 * 60 * 1000
@@ -299,6 +299,11 @@ def out_of_reach(snapshot: ms.TableSnapshot, store: str | None) -> Iterator[Eras
     """
     if store is not None:
         yield Erased("store", NOT_REACHED, detail=store)
+    if links := ms.count_last_links(storage_path(snapshot.metadata.location), snapshot.id):
+        yield Erased(
+            "links for Hive", NOT_REACHED, links,
+            detail="The Hive metastore that follows the table was not reached, and names old files: start it, and erase again.",
+        )  # fmt: skip
     for name, detail in _EVERYWHERE.items():
         yield Erased(name, NOT_REACHED, detail=detail)
     if snapshot.metadata.partition_by:

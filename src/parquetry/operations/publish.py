@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import msgspec
 
 from parquetry import adoption, data_files, metastore as ms, publishing, texts
+from parquetry.config import check_properties
 from parquetry.errors import UnsupportedError
 from parquetry.exchange import DELTA
 from parquetry.identifiers import parse_name
@@ -36,16 +37,19 @@ def publish(
     format: Annotated[str, "Either 'hive' or 'delta'."] = "hive",
     publish: Annotated[
         str,
-        "Either 'once', for the versions until now, or 'follow', to publish each later version with its commit (Delta alone).",
+        "Either 'once', for the versions until now, or 'follow', to publish each later version with its commit.",
     ] = "once",
     read_only: Annotated[
         bool,
-        "Whether Hive gets folders of hard links, in which nobody can write, in place of the table's own (Hive alone).",
+        "Whether Hive gets folders of hard links, in which nobody can write, in place of the table's own (Hive alone; always so with 'follow').",
     ] = False,
+    metastore: Annotated[
+        str | None, "The server of the Hive metastore that is to follow, as 'thrift://host:9083'."
+    ] = None,
 ) -> list[publishing.Published]:
     """Publish a table. The command of this name starts Spark for Hive, and calls the procedure."""
     snapshot = context.find(table)
-    _check(format, publish, hive_table)
+    _check(format, publish, hive_table, metastore)
     if format == "delta" and read_only:
         raise UnsupportedError("A Delta log is for reading anyway: leave read_only out.")
     if format == "delta":
@@ -54,6 +58,8 @@ def publish(
         if publish == "follow":
             follow_with_delta_log(snapshot)
         return published
+    if metastore is not None:
+        return follow_with_hive(snapshot, metastore, hive_table)
     database, name = (None, None) if hive_table is None else _name_parts(hive_table)
     with progress_bar() as progress:
         return publishing.publish(
@@ -68,21 +74,63 @@ def follow_with_delta_log(snapshot: ms.TableSnapshot) -> ms.TableSnapshot:
         snapshot: the newest version, which has been published.
     """
     DELTA.raise_if_refused(snapshot.label, DELTA.definition_refusal(snapshot.metadata))
-    if snapshot.metadata.properties.get(ms.PUBLISH) == "delta":
+    return _set_follower(snapshot, "delta")
+
+
+def follow_with_hive(
+    snapshot: ms.TableSnapshot, metastore: str, hive_table: str | None
+) -> list[publishing.Published]:
+    """Bring a Hive metastore to a table's newest version, and have it follow from now on.
+
+    If it follows already, all partitions are compared with what it has.
+
+    See `Catalog.publish_hive`.
+
+    Args:
+        snapshot: the newest version.
+        metastore: the metastore's server, such as `thrift://hive:9083`; several have commas between them.
+        hive_table: the table's name there, or None for its own.
+    """
+    database, name = (snapshot.database, snapshot.name) if hive_table is None else _name_parts(hive_table)
+    servers = ",".join(each.strip().removeprefix("thrift://").rstrip("/") for each in metastore.split(","))
+    value = f"thrift://{servers}/{database}.{name}"
+    check_properties({ms.PUBLISH: value})
+    metadata = msgspec.structs.replace(
+        snapshot.metadata, properties={**snapshot.metadata.properties, ms.PUBLISH: value}
+    )
+    publishing.require_followable(snapshot, metadata)
+    follower = ms.follower_of(metadata.properties)
+    assert follower is not None
+    follower.require(snapshot, value)
+    followed = snapshot.metadata.properties.get(ms.PUBLISH) == value
+    changes: list[publishing.Published] = follower.publish(snapshot, value, followed)
+    _set_follower(snapshot, value)
+    return changes
+
+
+def _set_follower(snapshot: ms.TableSnapshot, value: str) -> ms.TableSnapshot:
+    """Set the property that names a table's follower, unless it does so."""
+    if snapshot.metadata.properties.get(ms.PUBLISH) == value:
         return snapshot
     transaction = ms.Transaction(snapshot, "alter")
-    properties = {**snapshot.metadata.properties, ms.PUBLISH: "delta"}
+    properties = {**snapshot.metadata.properties, ms.PUBLISH: value}
     transaction.set_metadata(msgspec.structs.replace(snapshot.metadata, properties=properties))
     return ms.commit(transaction)
 
 
-def _check(format: str, publish: str, hive_table: str | None) -> None:
+def _check(format: str, publish: str, hive_table: str | None, metastore: str | None) -> None:
     if format not in ("hive", "delta"):
         raise UnsupportedError(f"Format {format!r} is not known: say 'hive' or 'delta'.")
     if publish not in ("once", "follow"):
         raise UnsupportedError(f"The value {publish!r} of publish is not known: say 'once' or 'follow'.")
-    if format == "hive" and publish == "follow":
-        raise UnsupportedError("Hive's metastore cannot follow a table: publish again after writing.")
+    if format == "hive" and publish == "follow" and metastore is None:
+        raise UnsupportedError(
+            "Every process that commits tells the Hive metastore, so its server is needed: say metastore => 'thrift://host:9083'."
+        )
+    if metastore is not None and (format, publish) != ("hive", "follow"):
+        raise UnsupportedError(
+            "A metastore is named for format 'hive' and publish => 'follow'. Otherwise the session's is taken: leave it out."
+        )
     if format == "delta" and hive_table is not None:
         raise UnsupportedError(
             f"A Delta log is in the table's folder and has no name: leave {hive_table!r} out."

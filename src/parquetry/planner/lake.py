@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from parquetry import publishing
+from parquetry import hive
 from parquetry.config import CLUSTERED_BY, PARTITION_INDEXES, SKEWED_BY, SORT_BY, check_catalog_options
 from parquetry.definition import bucket_transform, clustering
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError, WarehouseError
@@ -31,7 +31,6 @@ from parquetry.metastore import (
     TableSnapshot,
     TouchedPartitions,
     change_file,
-    follow_commits,
     index_columns,
     metastore_file,
     open_metastore,
@@ -108,7 +107,7 @@ class Lake:
         self.history = HistoryWriter(metastore, history or HistorySettings.read({}, name))
         self._file = metastore_file(metastore)
         self._change_file = change_file(metastore)
-        follow_commits("delta", lambda version: publishing.publish_delta(version))
+        hive.register_followers()
 
     @classmethod
     def open(cls, name: str, options: dict[str, str], engine: Engine) -> Lake:

@@ -8,7 +8,10 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
     from parquetry.publishing.delta import publish_delta as publish_delta
-    from parquetry.publishing.followed import require_followable as require_followable
+    from parquetry.publishing.followed import (
+        hive_refusal as hive_refusal,
+        require_followable as require_followable,
+    )
     from parquetry.publishing.hive import (
         OWNED_BY as OWNED_BY,
         HiveMetastore as HiveMetastore,
@@ -27,10 +30,6 @@ if FOR_TYPE_CHECKERS:
         hive_values as hive_values,
         statistics as statistics,
     )
-    from parquetry.publishing.linked_folders import (
-        SERVED as SERVED,
-        flat_files as flat_files,
-        make_read_only as make_read_only,
-    )
+    from parquetry.publishing.linked_folders import flat_files as flat_files, make_read_only as make_read_only
 
 lazy_exports(__name__)

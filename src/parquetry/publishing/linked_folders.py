@@ -28,7 +28,9 @@ from parquetry.data_files import FileRecord
 from parquetry.errors import UnsupportedError, WarehouseError
 from parquetry.locations import base_name, join_location, partition_paths, storage_path, take_apart
 from parquetry.metastore import (
+    LIVE,
     PUBLISHED_FOLDER,
+    SERVED,
     PartitionSnapshot,
     TableSnapshot,
     remove_links,
@@ -36,8 +38,6 @@ from parquetry.metastore import (
 )
 from parquetry.progress import Progress, silent, track
 
-SERVED = "-hive"
-"""The end of the names of folders that `serve-hive` makes beside publications."""
 _COMMIT_CHARACTERS = 16
 """Characters of a commit's id in the name of a publication."""
 
@@ -122,10 +122,10 @@ def _is_whole(
 
 
 def remove_other_versions(snapshot: TableSnapshot) -> None:
-    """Remove the folders of earlier publications. Folders of `serve-hive` stay."""
+    """Remove the folders of earlier publications. Folders of `serve-hive`, and of what follows, stay."""
     name = f"{snapshot.version}-{snapshot.commit.id[:_COMMIT_CHARACTERS]}"
     for folder_path in list(_local(snapshot, _folder_of(snapshot)).iterdir()):
-        if folder_path.name != name and not folder_path.name.endswith(SERVED):
+        if folder_path.name != name and not folder_path.name.endswith((SERVED, LIVE)):
             remove_links(folder_path)
 
 

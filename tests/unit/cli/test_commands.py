@@ -318,6 +318,14 @@ def test_lists_have_limits(run, objects):
         (("tables", "--store", "odd://x"), "parquetry: Store 'odd://x' is not known"),
         (("publish", "none"), "parquetry: Table default.none does not exist"),
         (("publish", "t", "--conf", "x"), "parquetry: Option --conf 'x' is no setting: write KEY=VALUE."),
+        (
+            ("publish", "t", "--follow", "--metastore", "thrift://127.0.0.1:1"),
+            "parquetry: No server of Hive's metastore is reached (127.0.0.1:1: Connection refused): start one there.",
+        ),
+        (
+            ("publish", "t", "--follow", "--metastore", "hive:9083/x"),
+            "parquetry: Table property 'publish' is 'thrift://hive:9083/x/default.t': not one of none, delta, thrift",
+        ),
     ],
 )
 def test_an_error_is_one_sentence_and_exit_code_1(run, arguments, sentence):
@@ -350,7 +358,15 @@ def test_a_filters_error_marks_the_place(run):
 
 @pytest.mark.parametrize(
     "arguments",
-    [("tables", "--nonsense"), ("partitions",), ("partitions", "t", "--limit", "-1"), ("nonsense",)],
+    [
+        ("tables", "--nonsense"),
+        ("partitions",),
+        ("partitions", "t", "--limit", "-1"),
+        ("nonsense",),
+        ("publish", "t", "--follow"),
+        ("publish", "t", "--metastore", "thrift://h"),
+        ("publish", "t", "--format", "delta", "--metastore", "thrift://h"),
+    ],
 )
 def test_wrong_usage_has_exit_code_2(run, arguments):
     """Unknown options and commands, missing arguments and bad numbers show the usage on standard error."""

@@ -13,10 +13,11 @@ import pyarrow as pa
 import pytest
 from hive_metastore import ttypes
 
-from parquetry.errors import ConfigurationError
-from parquetry.hive import Choices, ServedMetastore
-from parquetry.hive.mirror import Mirror
-from parquetry.metastore import Dropping, Transaction, commit, vacuum
+from parquetry.errors import ConfigurationError, UnsupportedError
+from parquetry.hive import Choices, ServedMetastore, mirror
+from parquetry.hive.mirror import InPlace, Mirror
+from parquetry.locations import StoragePath
+from parquetry.metastore import Dropping, FileAccess, Transaction, commit, vacuum
 from parquetry.publishing import publish
 from tests.support.clients.hive import client, served
 from tests.support.readers.python_tables import PythonLake
@@ -164,12 +165,12 @@ def test_a_mirror_of_its_own(lake: PythonLake, tmp_path: Path) -> None:
     lake.create("u", {"a": "long"})
     lake.write("u", "f.parquet", [{"a": 1}])
     (within,) = root.iterdir()  # a folder for each warehouse
-    mirror = Mirror(within)
+    own = Mirror(within)
     table = lake.table("u")
-    kept = path(mirror.folders(table, list(table.partitions()))[0])
+    kept = path(own.folders(table, list(table.partitions()))[0])
     lake.metastore.drop_table("default", "t")
     (within / "theirs").mkdir()
-    mirror.sweep(lake.metastore)
+    own.sweep(lake.metastore)
     assert sorted(each.name for each in within.iterdir()) == sorted([table.id.hex(), "theirs"])
     assert kept.is_dir()
 
@@ -185,6 +186,39 @@ def test_own_folders_only_where_it_is_said(lake: PythonLake) -> None:
         assert len(hms.get_partitions_by_filter("default", "t", "p = 0", -1)) == 3
         with pytest.raises(ttypes.MetaException, match="Delete what is old with vacuum"):
             hms.get_partitions("default", "t", -1)
+
+
+def test_own_folders_are_listed_once_for_each_state(
+    lake: PythonLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In place, a call lists the folders of partitions that have changed, and all again after some minutes.
+
+    That finds the file of a killed write. The metastore has no row for it.
+    """
+    listed: list[str] = []
+    below = FileAccess.below
+
+    def count(files: FileAccess, folder: StoragePath) -> Any:
+        listed.append(folder.path)
+        return below(files, folder)
+
+    monkeypatch.setattr(FileAccess, "below", count)
+    folders = InPlace()
+
+    def listings() -> int:
+        listed.clear()
+        table = lake.table("t")
+        folders.folders(table, list(table.partitions()))
+        return len(listed)
+
+    assert [listings() for _ in range(3)] == [9, 0, 0]
+    lake.write("t", "p=1/s=a b/g.parquet", [{"a": 1}])
+    assert [listings() for _ in range(2)] == [1, 0]
+    lake.put("t", "p=2/s=a b/left.parquet", pa.table({"a": [9]}))
+    assert listings() == 0
+    monkeypatch.setattr(mirror, "LISTED_SECONDS", 0.0)
+    with pytest.raises(UnsupportedError, match=r"1 file not of this version"):
+        listings()
 
 
 def test_what_has_no_links_is_refused_at_the_start() -> None:

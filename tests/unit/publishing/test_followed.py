@@ -121,3 +121,45 @@ def test_a_vacuum_does_not_hide_a_former_type(lake: BridgeLake, path: tuple[str,
 def load(lake: BridgeLake) -> bytes:
     with open_metastore(str(lake.folder)) as metastore:
         return IcebergCatalog(metastore).load_table("default", "t", Client.JAVA)
+
+
+HIVE = {"publish": "thrift://127.0.0.1:1/db.t"}
+"""A metastore that is never reached: commits hold."""
+HIVE_CHANGES = {
+    "a default": ((add("c", **DEFAULT),), "its clients would read NULL there"),
+    "a type": ((widen("x", to="double"),), "was integer before it was double"),
+    "a type that Hive lacks": ((add("c", "timestamp_ntz"),), "which Hive has not"),
+    "a name of another column": ((rename("x", "z"), rename("y", "x")), "as another column is now"),
+    "a field's name": (
+        ({"change": "rename_column", "column": ["s", "x"], "to": "z"},),
+        "field s.z was renamed",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HIVE_CHANGES)
+def test_a_change_that_a_metastore_cannot_follow_is_refused(lake: BridgeLake, name: str) -> None:
+    """The error says why and how to go on; without the property the change is made."""
+    changes, reason = HIVE_CHANGES[name]
+    assert "schema" in lake.alter(**HIVE)
+    version = lake.table().version
+    answer = lake.alter(*changes)
+    assert reason in answer["message"]
+    assert f"followed by a Hive metastore, which would stay at version {version}" in answer["message"]
+    assert lake.table().version == version
+    assert "schema" in lake.alter({"change": "remove_property", "key": "publish"}, *changes)
+
+
+@pytest.mark.parametrize("change", [widen("x", to="long"), rename("x", "z"), add("c")])
+def test_other_changes_are_followed_by_a_metastore(lake: BridgeLake, change: dict[str, Any]) -> None:
+    """Hive's readers promote numbers, and find columns by their names in the files."""
+    assert "schema" in lake.alter(**HIVE)
+    assert "schema" in lake.alter(change)
+
+
+@pytest.mark.parametrize(
+    "value", ["hive", "thrift://host", "thrift://host/t", "thrift://host/a.b.c", "thrift:///a.b"]
+)
+def test_a_value_that_names_no_follower_is_refused(lake: BridgeLake, value: str) -> None:
+    """The error shows the form."""
+    assert "thrift://host:9083/database.table" in lake.alter(publish=value)["message"]

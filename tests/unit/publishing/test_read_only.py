@@ -166,8 +166,12 @@ def published(lake: PythonLake) -> list[str]:
 
 
 def test_a_vacuum_takes_the_links_of_versions_that_it_ends(lake: PythonLake) -> None:
-    """Links keep no bytes of deleted files: they go with their version, and others stay."""
-    publish(lake.table("t"), Recorded(), read_only=True)
+    """Links keep no bytes of deleted files: they go with their version, and others stay.
+
+    A reader that is still led to their folders gets an error, and not no rows.
+    """
+    hive = Recorded()
+    publish(lake.table("t"), hive, read_only=True)
     version = lake.table("t").version
     vacuum(lake.table("t"), keep_from=version)
     assert published(lake) == [str(version)]
@@ -175,9 +179,16 @@ def test_a_vacuum_takes_the_links_of_versions_that_it_ends(lake: PythonLake) -> 
     planned = vacuum(lake.table("t"), keep_from=version + 1, dry_run=True)
     assert [each.kind for each in planned if "_published" in (each.path or "")] == ["published links"]
     assert published(lake) == [str(version)]
-    vacuum(lake.table("t"), keep_from=version + 1)
-    assert published(lake) == []
-    assert not (lake.folder / "default.db" / "_published").exists()
+    assert hive.rows() == [1, 2, 3]
+    for _ in range(2):
+        vacuum(lake.table("t"), keep_from=version + 1)
+        with pytest.raises(pa.ArrowInvalid, match=r"not a parquet file|footer"):
+            hive.rows()
+        (file,) = hive.folders()[1].iterdir()
+        assert file.name == "this-version-was-vacuumed-publish-the-table-again"
+    publish(lake.table("t"), hive, read_only=True)
+    assert hive.rows() == [1, 2, 4]
+    assert published(lake) == [str(version + 1)]
 
 
 def test_a_dropped_table_leaves_no_links(lake: PythonLake) -> None:

@@ -11,8 +11,18 @@ import pytest
 from deltalake import DeltaTable
 
 from parquetry.errors import ForeignWarehouseError
+from parquetry.hive import register_followers
 from parquetry.iceberg import IcebergCatalog
-from parquetry.metastore import Transaction, commit, dump, follow_commits, open_metastore, relocate, restore
+from parquetry.metastore import (
+    Follower,
+    Transaction,
+    commit,
+    dump,
+    follow_commits,
+    open_metastore,
+    relocate,
+    restore,
+)
 from parquetry.publishing import publish_delta
 from tests.support.clients.iceberg import ask, duckdb_of, served
 from tests.support.readers.python_tables import PythonLake
@@ -45,7 +55,7 @@ READERS: dict[str, Read] = {"delta-rs": by_delta, "duckdb": by_duckdb, "plan": b
 def lake(tmp_path: Path) -> Iterator[PythonLake]:
     """A followed table of one row, and a dump of it; then a second row was written, and read by all."""
     made = PythonLake(tmp_path / "lake")
-    follow_commits("delta", publish_delta)
+    register_followers()
     made.create("t", {"p": "integer", "a": "long"}, ["p"], properties={"publish": "delta"})
     made.write("t", "p=1/1.parquet", [{"a": 1}])
     dump(made.metastore, str(tmp_path / "dump"))
@@ -84,7 +94,7 @@ def test_a_log_is_corrected_by_hand_as_well(lake: PythonLake) -> None:
     lake.metastore.close()
     os.rename(lake.folder / "_parquetry", lake.folder.parent / "lost")
     lake.metastore = open_metastore(str(lake.folder), create=True)
-    follow_commits("delta", lambda _: None)
+    follow_commits("delta", Follower(lambda *_: None))
     restore(lake.metastore, str(lake.folder.parent / "dump"), claims=True)
     assert by_delta(lake.folder, IcebergCatalog(lake.metastore)) == [1, 2]
     assert [publish_delta(lake.table("t"))[0].count for _ in range(2)] == [1, 0]

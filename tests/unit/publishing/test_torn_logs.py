@@ -10,7 +10,8 @@ import pytest
 from deltalake import DeltaTable
 
 from parquetry.errors import UnsupportedError
-from parquetry.metastore import Transaction, commit, follow_commits
+from parquetry.hive import register_followers
+from parquetry.metastore import Follower, TableSnapshot, Transaction, commit, follow_commits
 from parquetry.publishing import delta, publish_delta
 from tests.support.readers.python_tables import PythonLake
 
@@ -92,12 +93,12 @@ def test_a_follower_that_fails_does_not_fail_the_commit(
     """The commit is acknowledged and the log has a warning; the next commit catches up."""
     failures = [error]
 
-    def follower(version: object) -> object:
+    def publish(version: TableSnapshot, _value: str, _whole: bool) -> object:
         if failures:
             raise failures.pop()
-        return publish_delta(version)  # type: ignore[arg-type]
+        return publish_delta(version)
 
-    follow_commits("delta", follower)
+    follow_commits("delta", Follower(publish))
     try:
         lake.alter("t", properties={"publish": "delta"})
         with caplog.at_level(logging.WARNING, "parquetry"):
@@ -109,4 +110,4 @@ def test_a_follower_that_fails_does_not_fail_the_commit(
         assert rows(lake) == [5]
         assert len(log(lake)) == 5
     finally:
-        follow_commits("delta", publish_delta)
+        register_followers()

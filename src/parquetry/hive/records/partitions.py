@@ -97,7 +97,8 @@ class PartitionRecords:
         if not self._spark_alone:
             require_files(snapshot, partition)
         made = encode(
-            definitions().records["Partition"], _partition(snapshot, name, table, partition, location)
+            definitions().records["Partition"],
+            partition_record(snapshot, name, table, partition, location),
         )
         with self._lock:
             self._bytes += len(made) - len(self._cached.pop(key, ("", b""))[1])
@@ -113,9 +114,18 @@ class PartitionRecords:
             self._bytes = 0
 
 
-def _partition(
+def partition_record(
     snapshot: TableSnapshot, name: str, table: TableRecord, partition: PartitionSnapshot, location: str
 ) -> dict[str, Any]:
+    """Return the record of a partition.
+
+    Args:
+        snapshot: the table's version.
+        name: the table's name in the metastore.
+        table: its record.
+        partition: the partition.
+        location: of the folder with its files.
+    """
     metadata, arrangement = snapshot.metadata, partition.arrangement
     files = flat_files(partition)
     types = {column.physical: column.column_type for column in metadata.columns}

@@ -20,6 +20,7 @@ from parquetry.publishing import (
     bucket_parameters,
     flat_files,
     hive_columns,
+    hive_refusal,
     hive_storage,
     statistics,
 )
@@ -62,26 +63,10 @@ def require_served(snapshot: TableSnapshot, spark_alone: bool, utc: bool) -> Non
     Raises:
         UnsupportedError: they would read others.
     """
-    metadata = snapshot.metadata
-    names = {column.name.lower(): column for column in metadata.columns}
-    for column in metadata.columns:
-        other = names.get(column.physical.lower())
-        if other is not None and other is not column:
-            raise HIVE.error(
-                snapshot.label,
-                f"column {column.name} is called {column.physical} in the files, as another column is now, and readers would take one "
-                "for the other. Copy the rows into a new table",
-            )
     readers = HIVE_IN_SPARK if spark_alone else HIVE
-    readers.raise_if_refused(snapshot.label, readers.definition_refusal(metadata))
-    if not utc and any(column.column_type.name == "timestamp" for column in metadata.partition_columns):
-        raise HIVE.error(
-            snapshot.label,
-            "a partition column is a TIMESTAMP, whose values are texts here, and each reader takes them for times in its own zone. "
-            "Start serve-hive with --utc if all clients' sessions are in UTC",
-        )
+    readers.raise_if_refused(snapshot.label, hive_refusal(snapshot.metadata, readers, utc=utc))
     if not spark_alone:
-        HIVE.raise_if_refused(snapshot.label, HIVE.widened_refusal(metadata, ()))
+        HIVE.raise_if_refused(snapshot.label, HIVE.widened_refusal(snapshot.metadata, ()))
 
 
 def require_files(snapshot: TableSnapshot, partition: PartitionSnapshot) -> None:
@@ -96,7 +81,13 @@ def require_files(snapshot: TableSnapshot, partition: PartitionSnapshot) -> None
 
 
 def table_record(
-    snapshot: TableSnapshot, name: str, location: str, whole: PartitionSnapshot | None
+    snapshot: TableSnapshot,
+    name: str,
+    location: str,
+    whole: PartitionSnapshot | None,
+    *,
+    database: str | None = None,
+    more: Mapping[str, str] | None = None,
 ) -> TableRecord:
     """Return the record of a table.
 
@@ -105,6 +96,8 @@ def table_record(
         name: its name in the call.
         location: what the client gets as its folder.
         whole: the only partition of a table without partition columns, if it has one.
+        database: its database's name in the metastore, or None for ours.
+        more: parameters besides.
     """
     metadata = snapshot.metadata
     arrangement = metadata.arrangement if whole is None else whole.arrangement
@@ -121,9 +114,11 @@ def table_record(
         **bucket_parameters(arrangement, storage),
         **({} if files is None else statistics(files)),
         **table_parameters(snapshot),
+        **(more or {}),
     }
     record = {
         **_head(snapshot, name),
+        "dbName": database or snapshot.database,
         "sd": storage_record(columns, storage, path=True),
         "partitionKeys": _fields(keys),
         "parameters": parameters,

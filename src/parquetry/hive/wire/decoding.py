@@ -75,15 +75,16 @@ def code_of(type: ThriftType) -> int:
 
 
 class Decoder:
-    """Reads one call.
+    """Reads one call, or the answer to one.
 
     Args:
         source: the bytes.
+        elements: that it may have.
     """
 
-    def __init__(self, source: ClientBytes) -> None:
+    def __init__(self, source: ClientBytes, elements: int = MAX_CALL_ELEMENTS) -> None:
         self._take, self._reserve = source.take, source.reserve
-        self._elements = MAX_CALL_ELEMENTS
+        self._elements = elements
 
     def head(self) -> tuple[str, int, int]:
         """Return the name of a call, its type of message and its number."""

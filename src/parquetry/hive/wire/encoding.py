@@ -24,7 +24,7 @@ MAX_MEMORY_BYTES = 1 << 20
 MAX_FRAME_BYTES = (1 << 31) - 1
 """Length of a framed answer, at most; clients have limits of their own."""
 _CHUNK_BYTES = 1 << 20
-REPLY, EXCEPTION = 2, 3
+CALL, REPLY, EXCEPTION = 1, 2, 3
 _NUMBERS = {"byte": ">b", "double": ">d", "i16": ">h", "i32": ">i", "i64": ">q"}
 _length = struct.Struct(">i").pack
 
@@ -107,6 +107,19 @@ class Reply(bytearray):
         """Delete the file, if there is one."""
         if self._file is not None:
             self._file.close()
+
+
+def encode_call(call: MetastoreCall, number: int, arguments: Mapping[str, Any]) -> Reply:
+    """Write a call to another metastore.
+
+    Args:
+        call: the call.
+        number: of the message.
+        arguments: by their names.
+    """
+    text = _head(call.name, CALL, number)
+    writer(call.arguments)(arguments, text)
+    return text
 
 
 def encode_reply(call: MetastoreCall, number: int, value: Any) -> Reply:

@@ -11,8 +11,8 @@
  * the License for the specific language governing permissions and limitations under the License.
  *
  * An excerpt of the interface definition of Apache Hive's metastore (hive_metastore.thrift), changed:
- * scripts/hive_idl.py makes it of Hive's classes. Enumerations are i32, and calls that Parquetry refuses have
- * no arguments.
+ * scripts/hive_idl.py makes it of Hive's classes. Enumerations are i32, and calls that Parquetry neither answers
+ * nor makes have no arguments.
  */
 
 struct AbortTxnRequest {
@@ -1445,7 +1445,7 @@ service ThriftHiveMetastore {
   void add_package() throws (1: MetaException o1)
   void add_partition() throws (1: InvalidObjectException o1, 2: AlreadyExistsException o2, 3: MetaException o3)
   void add_partition_with_environment_context() throws (1: InvalidObjectException o1, 2: AlreadyExistsException o2, 3: MetaException o3)
-  void add_partitions() throws (1: InvalidObjectException o1, 2: AlreadyExistsException o2, 3: MetaException o3)
+  i32 add_partitions(1: list<Partition> new_parts) throws (1: InvalidObjectException o1, 2: AlreadyExistsException o2, 3: MetaException o3)
   void add_partitions_pspec() throws (1: InvalidObjectException o1, 2: AlreadyExistsException o2, 3: MetaException o3)
   void add_partitions_req() throws (1: InvalidObjectException o1, 2: AlreadyExistsException o2, 3: MetaException o3)
   void add_primary_key() throws (1: NoSuchObjectException o1, 2: MetaException o2)
@@ -1471,12 +1471,12 @@ service ThriftHiveMetastore {
   void alter_partition_with_environment_context() throws (1: InvalidOperationException o1, 2: MetaException o2)
   void alter_partitions() throws (1: InvalidOperationException o1, 2: MetaException o2)
   void alter_partitions_req() throws (1: InvalidOperationException o1, 2: MetaException o2)
-  void alter_partitions_with_environment_context() throws (1: InvalidOperationException o1, 2: MetaException o2)
+  void alter_partitions_with_environment_context(1: string db_name, 2: string tbl_name, 3: list<Partition> new_parts, 4: EnvironmentContext environment_context) throws (1: InvalidOperationException o1, 2: MetaException o2)
   void alter_resource_plan() throws (1: NoSuchObjectException o1, 2: InvalidOperationException o2, 3: MetaException o3)
   void alter_table() throws (1: InvalidOperationException o1, 2: MetaException o2)
   void alter_table_req() throws (1: InvalidOperationException o1, 2: MetaException o2)
   void alter_table_with_cascade() throws (1: InvalidOperationException o1, 2: MetaException o2)
-  void alter_table_with_environment_context() throws (1: InvalidOperationException o1, 2: MetaException o2)
+  void alter_table_with_environment_context(1: string dbname, 2: string tbl_name, 3: Table new_tbl, 4: EnvironmentContext environment_context) throws (1: InvalidOperationException o1, 2: MetaException o2)
   void alter_wm_pool() throws (1: AlreadyExistsException o1, 2: NoSuchObjectException o2, 3: InvalidObjectException o3, 4: MetaException o4)
   void alter_wm_trigger() throws (1: NoSuchObjectException o1, 2: InvalidObjectException o2, 3: MetaException o3)
   void append_partition() throws (1: InvalidObjectException o1, 2: AlreadyExistsException o2, 3: MetaException o3)
@@ -1493,7 +1493,7 @@ service ThriftHiveMetastore {
   void compact()
   void compact2()
   void create_catalog() throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3)
-  void create_database() throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3)
+  void create_database(1: Database database) throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3)
   void create_database_req() throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3)
   void create_dataconnector_req() throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3)
   void create_function() throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3, 4: NoSuchObjectException o4)
@@ -1503,7 +1503,7 @@ service ThriftHiveMetastore {
   void create_resource_plan() throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3)
   void create_role() throws (1: MetaException o1)
   void create_stored_procedure() throws (1: NoSuchObjectException o1, 2: MetaException o2)
-  void create_table() throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3, 4: NoSuchObjectException o4)
+  void create_table(1: Table tbl) throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3, 4: NoSuchObjectException o4)
   void create_table_req() throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3, 4: NoSuchObjectException o4)
   void create_table_with_constraints() throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3, 4: NoSuchObjectException o4)
   void create_table_with_environment_context() throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3, 4: NoSuchObjectException o4)
@@ -1523,7 +1523,7 @@ service ThriftHiveMetastore {
   void drop_ischema() throws (1: NoSuchObjectException o1, 2: InvalidOperationException o2, 3: MetaException o3)
   void drop_package() throws (1: MetaException o1)
   void drop_partition() throws (1: NoSuchObjectException o1, 2: MetaException o2)
-  void drop_partition_by_name() throws (1: NoSuchObjectException o1, 2: MetaException o2)
+  bool drop_partition_by_name(1: string db_name, 2: string tbl_name, 3: string part_name, 4: bool deleteData) throws (1: NoSuchObjectException o1, 2: MetaException o2)
   void drop_partition_by_name_with_environment_context() throws (1: NoSuchObjectException o1, 2: MetaException o2)
   void drop_partition_req() throws (1: NoSuchObjectException o1, 2: MetaException o2)
   void drop_partition_with_environment_context() throws (1: NoSuchObjectException o1, 2: MetaException o2)
@@ -1532,7 +1532,7 @@ service ThriftHiveMetastore {
   void drop_role() throws (1: MetaException o1)
   void drop_schema_version() throws (1: NoSuchObjectException o1, 2: MetaException o2)
   void drop_stored_procedure() throws (1: MetaException o1)
-  void drop_table() throws (1: NoSuchObjectException o1, 2: MetaException o3)
+  void drop_table(1: string dbname, 2: string name, 3: bool deleteData) throws (1: NoSuchObjectException o1, 2: MetaException o3)
   void drop_table_req() throws (1: NoSuchObjectException o1, 2: MetaException o3)
   void drop_table_with_environment_context() throws (1: NoSuchObjectException o1, 2: MetaException o3)
   void drop_type() throws (1: MetaException o1, 2: NoSuchObjectException o2)

@@ -118,7 +118,7 @@ class DroppedTableFiles:
             # an external table without a write has no files there
             return [] if table.metadata.external and not table.version else [error.message]
         failures = own.delete(sorted(self._deletable(own, there), key=is_data))
-        failures += own.links.remove(own.links.find_outdated(None))
+        failures += own.links.remove(own.links.find_outdated(None), is_dropped=True)
         end_uploads(self._files, own.unfinished_uploads())
         own.delete_empty()
         return failures

@@ -6,7 +6,8 @@
    lists. All rows of kept versions and of running commits are read; a file that one of them lists stays.
 3. Delete the files, then the rows. A row that lists a file is deleted after the file, so the next run finds
    all that a crash leaves.
-4. Remove the folders of links to files that were published for retired versions (`published_links`).
+4. Remove the folders of links to files that were published for retired versions (`published_links`). A Hive
+   metastore that follows the table may name such folders still. It removes them when the vacuum is done.
 5. Remove the remains of tables whose creation, drop or replacement was interrupted, for any table of the
    metastore: no statement can name such a table.
 6. Have the store remove the bytes of deleted rows that its log still has (`storage.scrub`).
@@ -39,6 +40,7 @@ from parquetry.metastore.deletion.dropped_files import DroppedTableFiles
 from parquetry.metastore.deletion.file_access import FileAccess, checksum_file
 from parquetry.metastore.deletion.owned_files import OwnedFiles
 from parquetry.metastore.deletion.unfinished_uploads import Uploads, end_uploads
+from parquetry.metastore.followers import HIVE, follower_name, notify_of_vacuum
 from parquetry.metastore.namespace.orphans import Orphan, Orphans
 from parquetry.metastore.ownership.owner import ownership_of
 from parquetry.metastore.range_manifests.upkeep import delete_unneeded_lists, refresh_ranges
@@ -119,6 +121,7 @@ def vacuum(
     removed = _remove(run, survey, changed)
     if not dry_run:
         run.finish(record, survey, changed)
+        notify_of_vacuum(table)
     return removed
 
 
@@ -213,7 +216,8 @@ def _remove(run: _Vacuum, survey: RowSurvey, changed: bool) -> list[Removed]:
     uploads = owned.unfinished_uploads()
     abandoned = [(path, upload) for path, upload in uploads if ages.is_old(upload.began)]
     unneeded, kept = search.find(head, uploads, superseded)
-    links = owned.links.find_outdated(oldest.version)
+    newest = load_metadata(table.store, table.id, head.commit)
+    links = owned.links.find_outdated(oldest.version, followed=follower_name(newest.properties) == HIVE)
     rows = UnneededRows(table.store, table.id, oldest, survey, kept)
     counts = rows.count(head) if changed else []
     if not dry_run:
