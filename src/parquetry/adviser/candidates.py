@@ -14,7 +14,17 @@ from parquetry.adviser.forecast import Forecaster
 from parquetry.adviser.input.bound_queries import BoundQuery
 from parquetry.adviser.input.sampling import CodedColumn, Sample
 from parquetry.adviser.input.sources import TableSource
-from parquetry.adviser.layouts import DAY, MONTH, RANGE, VALUE, YEAR, Grain, HeavyDirectories, TableLayout
+from parquetry.adviser.layouts import (
+    DAY,
+    MONTH,
+    RANGE,
+    VALUE,
+    YEAR,
+    Grain,
+    HeavyDirectories,
+    TableLayout,
+    is_change,
+)
 from parquetry.predicate import And, Compare, In, Predicate
 from parquetry.types import sql_literal
 
@@ -48,16 +58,31 @@ class Ranked:
 
 
 class CandidateSearch:
-    """Finds layouts for one table and one set of queries."""
+    """Finds layouts for one table and one set of queries.
+
+    Args:
+        source: the table.
+        sample: of it.
+        questions: the queries.
+        columns: of conditions and joins, the most used first.
+        in_place: whether only layouts count that ALTER TABLE gives, with the table's own size of files.
+    """
 
     def __init__(
-        self, source: TableSource, sample: Sample, questions: Sequence[BoundQuery], columns: Sequence[str]
+        self,
+        source: TableSource,
+        sample: Sample,
+        questions: Sequence[BoundQuery],
+        columns: Sequence[str],
+        *,
+        in_place: bool = False,
     ) -> None:
         self._source, self._sample, self._questions = source, sample, questions
         self._columns = list(columns)[:MAX_COLUMNS]
         step = max(1, sample.count // QUICK_ROWS)
         self._quick = sample.part(np.arange(0, sample.count, step)) if step > 1 else sample
-        self._file_bytes = file_bytes(source)
+        self._in_place = in_place
+        self._file_bytes = source.layout.file_bytes if in_place else file_bytes(source)
 
     def find(self, forecaster: Forecaster) -> list[TableLayout]:
         """Return the layouts that few rows rank best, the best first, among them the best simple ones."""
@@ -92,10 +117,16 @@ class CandidateSearch:
         # ranges of a number alone do what sorting by it does, with a column more
         grains = [each for each in grains if each.layout.partition[0].unit != RANGE]
         everything = [*sorts, *grains, *rank(heavy), *ordered, *buckets, *rank([plain])]
-        return _pick(everything, (sorts, grains, ordered, buckets))
+        kinds = [list(filter(self._is_allowed, kind)) for kind in (sorts, grains, ordered, buckets)]
+        return _pick(list(filter(self._is_allowed, everything)), kinds)
+
+    def _is_allowed(self, each: Ranked) -> bool:
+        return not self._in_place or is_change(self._source.layout, each.layout)
 
     def sizes(self, layout: TableLayout) -> Iterator[TableLayout]:
-        """Yield a layout with smaller and larger files."""
+        """Yield a layout with smaller and larger files, unless the table's size stays."""
+        if self._in_place:
+            return
         least = min(_MIN_FILE_BYTES, layout.file_bytes)
         for size in (layout.file_bytes // 4, layout.file_bytes * 4):
             if least <= size <= _MAX_FILE_BYTES and size * 4 <= self._source.bytes:

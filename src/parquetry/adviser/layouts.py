@@ -129,3 +129,11 @@ class TableLayout:
         if self.sort:
             words.append(f"sorted by {', '.join(self.sort)}")
         return ", ".join(words) or "no order"
+
+
+def is_change(now: TableLayout, layout: TableLayout) -> bool:
+    """Return whether a table of ours can get the layout by ALTER TABLE, and its files by a rewrite."""
+    same = tuple(grain.column for grain in layout.partition) == tuple(grain.column for grain in now.partition)
+    plain = all(grain.unit == VALUE for grain in layout.partition)
+    keeps_buckets = bool(layout.bucket_count) or not now.bucket_count
+    return same and plain and layout.heavy is None and keeps_buckets

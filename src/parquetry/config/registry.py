@@ -47,6 +47,8 @@ PARTITION_COLUMNS_IN_FILES = "partition-columns-in-files"
 WRITERS = ("parquet.", "orc.")
 """Prefixes of names that only the files' writers understand."""
 BUCKET_BEGIN_PARTITION = "bucket-begin-partition"
+LAYOUT = "layout"
+TARGET_FILE_SIZE = "target-file-size"
 AUTO_COMPACT = "auto-compact"
 AUTO_COMPACT_MIN_FILES = "auto-compact-min-files"
 AUTO_COMPACT_MAX_BYTES = "auto-compact-max-bytes"
@@ -108,7 +110,7 @@ CATALOG_OPTIONS = (
 
 TABLE_SETTINGS = (
     Setting(
-        "target-file-size",
+        TARGET_FILE_SIZE,
         "128mb",
         parse_size,
         "Size to aim at for one data file. A partition gets one file for each of these.",
@@ -128,6 +130,15 @@ TABLE_SETTINGS = (
         "Columns, or fields of structs (`s.a`), that rows are sorted by inside each file, so that "
         "statistics separate the files better. The clause `CLUSTER BY` sets it, too.",
         levels=EVERYWHERE,
+    ),
+    Setting(
+        LAYOUT,
+        "manual",
+        choice_parser("manual", "auto"),
+        "`auto` lets `maintain` set `sort-by` and buckets as the [history of queries](operating.md#history-of-queries) "
+        "advises, and sort old files anew where that pays. See [Let the layout follow the "
+        "queries](choose-a-layout.md#let-the-layout-follow-the-queries).",
+        levels=("property",),
     ),
     Setting(
         BLOOM_FILTER_COLUMNS,

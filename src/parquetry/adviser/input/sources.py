@@ -152,7 +152,7 @@ class TableSource:
     def kept(self, condition: Filter) -> NDArray[np.bool_]:
         """Return the files that a query with a condition opens now."""
         if self.snapshot is None:
-            return np.asarray(match(condition, _FilesKnowledge(self)) != Match.CANNOT, np.bool_)
+            return np.asarray(match(condition, FilesKnowledge(self)) != Match.CANNOT, np.bool_)
         paths = {selected.path for selected in each_file(self.snapshot, condition)}
         return np.array([file.path in paths for file in self.files], np.bool_)
 
@@ -169,7 +169,7 @@ class TableSource:
         yield from read_file(request, FileRows(file.path, file.record, file.values))
 
 
-class _FilesKnowledge(Knowledge):
+class FilesKnowledge(Knowledge):
     """The statistics of a folder's files."""
 
     def __init__(self, source: TableSource) -> None:
