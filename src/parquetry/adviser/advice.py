@@ -50,9 +50,9 @@ def advise_by(study: TableStudy) -> Advice:
 
 def _candidates(study: TableStudy) -> list[LayoutForecast]:
     source, forecaster = study.source, study.forecaster
-    search = CandidateSearch(
-        source, study.sample, study.questions.questions, study.asked, in_place=study.request.in_place
-    )
+    search = CandidateSearch(source, study.sample, study.questions.questions, study.asked)
+    if study.request.order_only:
+        return [forecaster.then(layout) for layout in search.find_orders(forecaster)]
     forecasts = [forecaster.then(layout) for layout in search.find(forecaster)]
     if not forecasts:
         return []

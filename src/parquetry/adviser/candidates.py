@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,17 +14,7 @@ from parquetry.adviser.forecast import Forecaster
 from parquetry.adviser.input.bound_queries import BoundQuery
 from parquetry.adviser.input.sampling import CodedColumn, Sample
 from parquetry.adviser.input.sources import TableSource
-from parquetry.adviser.layouts import (
-    DAY,
-    MONTH,
-    RANGE,
-    VALUE,
-    YEAR,
-    Grain,
-    HeavyDirectories,
-    TableLayout,
-    is_change,
-)
+from parquetry.adviser.layouts import DAY, MONTH, RANGE, VALUE, YEAR, Grain, HeavyDirectories, TableLayout
 from parquetry.predicate import And, Compare, In, Predicate
 from parquetry.types import sql_literal
 
@@ -58,39 +48,22 @@ class Ranked:
 
 
 class CandidateSearch:
-    """Finds layouts for one table and one set of queries.
-
-    Args:
-        source: the table.
-        sample: of it.
-        questions: the queries.
-        columns: of conditions and joins, the most used first.
-        in_place: whether only layouts count that ALTER TABLE gives, with the table's own size of files.
-    """
+    """Finds layouts for one table and one set of queries."""
 
     def __init__(
-        self,
-        source: TableSource,
-        sample: Sample,
-        questions: Sequence[BoundQuery],
-        columns: Sequence[str],
-        *,
-        in_place: bool = False,
+        self, source: TableSource, sample: Sample, questions: Sequence[BoundQuery], columns: Sequence[str]
     ) -> None:
         self._source, self._sample, self._questions = source, sample, questions
         self._columns = list(columns)[:MAX_COLUMNS]
         step = max(1, sample.count // QUICK_ROWS)
         self._quick = sample.part(np.arange(0, sample.count, step)) if step > 1 else sample
-        self._in_place = in_place
-        self._file_bytes = source.layout.file_bytes if in_place else file_bytes(source)
+        self._file_bytes = file_bytes(source)
 
     def find(self, forecaster: Forecaster) -> list[TableLayout]:
         """Return the layouts that few rows rank best, the best first, among them the best simple ones."""
         rank = _Ranking(forecaster, self._quick).rank
         plain = TableLayout(self._file_bytes, self._present())
-        sorts = rank(replace(plain, sort=(name,)) for name in self._columns)
-        best = [each.layout.sort[0] for each in sorts[:_BEST_COLUMNS]]
-        orders = [(name,) for name in best] + list(itertools.permutations(best[:3], 2))
+        sorts, orders = self._orders(rank, plain)
         grains = rank(TableLayout(self._file_bytes, (grain,)) for grain in self._grains())
         bases = [each.layout for each in grains[:_BEST_GRAINS]]
         bases += [
@@ -117,16 +90,27 @@ class CandidateSearch:
         # ranges of a number alone do what sorting by it does, with a column more
         grains = [each for each in grains if each.layout.partition[0].unit != RANGE]
         everything = [*sorts, *grains, *rank(heavy), *ordered, *buckets, *rank([plain])]
-        kinds = [list(filter(self._is_allowed, kind)) for kind in (sorts, grains, ordered, buckets)]
-        return _pick(list(filter(self._is_allowed, everything)), kinds)
+        return _pick(everything, (sorts, grains, ordered, buckets))
 
-    def _is_allowed(self, each: Ranked) -> bool:
-        return not self._in_place or is_change(self._source.layout, each.layout)
+    def find_orders(self, forecaster: Forecaster) -> list[TableLayout]:
+        """Return the best orders of rows within the table's own partitions and size of files."""
+        rank = _Ranking(forecaster, self._quick).rank
+        plain = replace(self._source.layout, partition=self._present(), sort=())
+        sorts, orders = self._orders(rank, plain)
+        ordered = rank(replace(plain, sort=order) for order in orders)
+        return _pick([*sorts, *ordered], (sorts, ordered))
+
+    def _orders(
+        self, rank: Callable[[Iterable[TableLayout]], list[Ranked]], plain: TableLayout
+    ) -> tuple[list[Ranked], list[tuple[str, ...]]]:
+        """Return the ranked orders by one column, and the orders by the best columns and pairs of them."""
+        divided = {grain.column for grain in plain.partition if grain.unit == VALUE}
+        sorts = rank(replace(plain, sort=(name,)) for name in self._columns if name not in divided)
+        best = [each.layout.sort[0] for each in sorts[:_BEST_COLUMNS]]
+        return sorts, [(name,) for name in best] + list(itertools.permutations(best[:3], 2))
 
     def sizes(self, layout: TableLayout) -> Iterator[TableLayout]:
-        """Yield a layout with smaller and larger files, unless the table's size stays."""
-        if self._in_place:
-            return
+        """Yield a layout with smaller and larger files."""
         least = min(_MIN_FILE_BYTES, layout.file_bytes)
         for size in (layout.file_bytes // 4, layout.file_bytes * 4):
             if least <= size <= _MAX_FILE_BYTES and size * 4 <= self._source.bytes:

@@ -1,7 +1,7 @@
 """The next step of a table whose layout follows its queries (`layout` = `auto`), or why there is none.
 
-A step sets what new files are sorted and bucketed by, and names the old files to sort anew. Layouts must not
-flap, so a step is taken only
+A step sets what new files are sorted by, and names the old files to sort anew. Partitions and buckets stay:
+they are what statements and joins rely on. Layouts must not flap, so a step is taken only
 
 - if another layout is better by more than forecasts err (`advice`), and
 - if rewriting pays within the number of queries that have come since the last step: each rewrite is earned
@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from parquetry.adviser.advice import advise_by
 from parquetry.adviser.boundaries import Resorting, plan_resorting
 from parquetry.adviser.layouts import TableLayout
-from parquetry.adviser.results import Alternative
 from parquetry.adviser.study import TableStudy
 from parquetry.texts import quantity, size_text
 from parquetry.workload import Promise
@@ -54,7 +53,7 @@ def next_step(
     """Return the next step of a table.
 
     Args:
-        study: of the table, of layouts that it can get in place.
+        study: of the table, for orders of rows only.
         queries: how many queries have come since the last step. They have to pay for this one.
         most_bytes: of files that may be rewritten.
         undone: orders of layouts that somebody has undone (`TableLayout.order_text`).
@@ -64,7 +63,7 @@ def next_step(
     if best is not None and best.spec is not None and best.spec.order_text != now.order_text:
         if best.spec.order_text in undone:
             why = f"the layout '{best.spec.order_text}' was undone by a rollback, so it is not taken again"
-        elif (step := _change(study, best, best.spec, queries, most_bytes)) is not None:
+        elif (step := _change(study, best.spec, queries, most_bytes)) is not None:
             return step
         else:
             why = f"the layout '{best.spec.order_text}' does not pay within {_queries(queries)}"
@@ -76,21 +75,9 @@ def next_step(
 
 
 def _change(
-    study: TableStudy, best: Alternative, layout: TableLayout, queries: float, most_bytes: int | None
+    study: TableStudy, layout: TableLayout, queries: float, most_bytes: int | None
 ) -> LayoutStep | None:
     """Return the step to another layout, or None if it does not pay."""
-    if layout.bucket_count:  # partitions get their buckets as a whole: `rebucket` does it
-        if best.pays_after is None or best.pays_after > queries:
-            return None
-        promise = Promise(
-            layout.order_text,
-            round(study.forecaster.now().mean("bytes")),
-            best.bytes,
-            best.spread,
-            round(best.files, 2),
-            tuple(study.asked),
-        )
-        return LayoutStep(_reason(study, promise, layout.order_text, ""), layout, None, promise)
     if plan_resorting(study, layout, queries) is None:
         return None
     resorting = plan_resorting(study, layout, queries, most_bytes)

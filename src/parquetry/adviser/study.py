@@ -30,7 +30,7 @@ class AdviceRequest:
         sample_bytes: bytes of columns that may be read for it.
         progress: called with the work that is done.
         plan_made: called with what the sample would read, before it is read.
-        in_place: whether only layouts count that ALTER TABLE gives, with the table's own size of files.
+        order_only: whether only orders of rows count, within the table's own partitions and size of files.
     """
 
     records: Sequence[QueryRecord]
@@ -41,7 +41,7 @@ class AdviceRequest:
     sample_bytes: int = SAMPLE_BYTES
     progress: Progress = silent
     plan_made: Callable[[SamplePlan], None] = lambda _: None
-    in_place: bool = False
+    order_only: bool = False
 
 
 class TableStudy:

@@ -14,13 +14,13 @@ import pytest
 import parquetry
 from parquetry import metastore as ms
 from parquetry.catalog.upkeep import UpkeepContext
+from parquetry.cli.main import main
 from parquetry.compaction import Rewrite
 from parquetry.data_files import ArrowFooters, FileRecord, TableColumn
 from parquetry.identifiers import parse_paths
 from parquetry.locations import join_location
 from parquetry.operations.maintenance import Maintained, maintain
 from parquetry.planner import NoEngine
-from parquetry.workload import kept_promises
 from tests.support.readers.written_tables import WrittenTable
 
 COLUMNS = (
@@ -106,7 +106,9 @@ def upkeep(table: WrittenTable, engine: Any = None, **arguments: Any) -> tuple[M
         return done[0], metastore.table("shop", "t")
 
 
-def test_a_table_follows_its_queries_and_a_rollback_is_respected(table: WrittenTable) -> None:
+def test_a_table_follows_its_queries_and_a_rollback_is_respected(
+    table: WrittenTable, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Files of the queried day are sorted, others stay; reasons and promises are kept; undone stays undone."""
     idle, before = upkeep(table)
     assert (idle.outcome, idle.detail) == ("left", "the history has no query of it in the last 7 days")
@@ -125,11 +127,15 @@ def test_a_table_follows_its_queries_and_a_rollback_is_respected(table: WrittenT
     assert all(commit.summary["reason"] == done.detail for commit in steps)
 
     assert ask(table, 40) == answers
-    with ms.open_metastore(str(table.warehouse)) as metastore:
-        (promise,) = kept_promises(metastore, metastore.table("shop", "t"))
+    with parquetry.open(str(table.warehouse)) as lake:
+        (promise,) = lake.promises("shop.t")
     assert (promise.queries, promise.given.promise.layout) == (40, "partitions by day, sorted by k")
     assert promise.bytes is not None
     assert 0.8 < promise.bytes / promise.given.promise.bytes < 1.2, str(promise)
+    with pytest.raises(SystemExit):
+        main(["queries", "shop.t", "--limit", "1", "-w", str(table.warehouse)])
+    assert capsys.readouterr().out.endswith(f"Promise of {promise}.\n")
+    assert str(promise).endswith(" in 40 queries since")
     again, same = upkeep(table)
     assert (again.outcome, same.version) == ("left", after.version), again
 

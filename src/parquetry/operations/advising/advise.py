@@ -86,11 +86,11 @@ def advise(
 
 
 def advice_inputs(
-    context: Context, table: str, queries: adviser.Queries, *, in_place: bool = False
+    context: Context, table: str, queries: adviser.Queries, *, order_only: bool = False
 ) -> tuple[TableSource, adviser.AdviceRequest]:
     """Return a table of the warehouse as the adviser sees it, and a request with its queries.
 
-    Without queries, the warehouse's history has them. For `in_place` see `adviser.AdviceRequest`.
+    Without queries, the warehouse's history has them. For `order_only` see `adviser.AdviceRequest`.
 
     Raises:
         TableNotFoundError: there is no such table.
@@ -101,7 +101,7 @@ def advice_inputs(
     if not records:
         records = list(workload.read_queries(context.metastore, context.find(table).id, limit=_MAX_HISTORY))
     others = _other_tables(context)
-    return source, adviser.AdviceRequest(records, names, _catalog(context), others, in_place=in_place)
+    return source, adviser.AdviceRequest(records, names, _catalog(context), others, order_only=order_only)
 
 
 def _catalog(context: Context) -> str:

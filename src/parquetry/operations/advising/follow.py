@@ -83,8 +83,10 @@ def _follow(context: Context, snapshot: ms.TableSnapshot, budget: Budget, *, dry
     if not snapshot.totals.files:
         return FollowedTable(Outcome(POSTPONED, "it has no rows"))
     source, request = advice_inputs(
-        context, join_name((snapshot.database, snapshot.name)), records, in_place=True
+        context, join_name((snapshot.database, snapshot.name)), records, order_only=True
     )
+    if source.layout.bucket_count:
+        return FollowedTable(Outcome(POSTPONED, "it stays: joins rely on the order of a table in buckets"))
     step = adviser.next_step(adviser.TableStudy(source, request), new, budget.bytes, past.undone)
     if not step.is_due:
         return FollowedTable(Outcome(POSTPONED, f"it stays: {step.reason}"))
