@@ -84,7 +84,7 @@ def _new_name(name: str) -> str:
 def _properties(layout: TableLayout, *, is_resized: bool) -> dict[str, str]:
     properties = {}
     if layout.sort:
-        properties[SORT_BY] = ", ".join(map(part_text, layout.sort))
+        properties[SORT_BY] = layout.sort_by
     if is_resized:
         properties[TARGET_FILE_SIZE] = f"{max(1, round(layout.file_bytes / _KIB))}kb"
     return properties

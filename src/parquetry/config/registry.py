@@ -22,7 +22,7 @@ from parquetry.config.setting import (
     parse_statistics_fields,
     parse_wait,
 )
-from parquetry.identifiers import parse_column_lists, parse_columns, parse_ordered_columns, parse_paths
+from parquetry.identifiers import parse_column_lists, parse_columns, parse_ordered_columns, parse_sorted_by
 
 SORT_BY = "sort-by"
 BLOOM_FILTER_COLUMNS = "bloom-filter-columns"
@@ -126,9 +126,10 @@ TABLE_SETTINGS = (
     Setting(
         SORT_BY,
         None,
-        parse_paths,
+        parse_sorted_by,
         "Columns, or fields of structs (`s.a`), that rows are sorted by inside each file, so that "
-        "statistics separate the files better. The clause `CLUSTER BY` sets it, too.",
+        "statistics separate the files better. The clause `CLUSTER BY` sets it, too. `zorder(a, b)` sorts along a curve, "
+        "so that conditions on either column leave out files.",
         levels=EVERYWHERE,
     ),
     Setting(

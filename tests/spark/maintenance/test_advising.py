@@ -55,7 +55,9 @@ def test_layout_auto(spark: SparkSession, db: str, store: ms.Metastore) -> None:
     """
     name, table = db.removeprefix("lake."), f"{db}.t"
     properties = "'layout' = 'auto', 'pruning-history' = 'values', 'target-file-size' = '64kb', 'distribution' = 'none'"
-    spark.sql(f"CREATE TABLE {table} (id bigint, k bigint, d int) USING parquet PARTITIONED BY (d) TBLPROPERTIES ({properties})")
+    spark.sql(
+        f"CREATE TABLE {table} (id bigint, k bigint, d int) USING parquet PARTITIONED BY (d) TBLPROPERTIES ({properties})"
+    )
     rows = spark.range(ROWS).selectExpr("id", f"id * 7919 % {ROWS} AS k").repartition(12)
     rows.withColumn("d", lit(1)).write.insertInto(table)
     before = store.table(name, "t")

@@ -213,4 +213,16 @@ def _grain_values(array: pa.ChunkedArray, grain: Grain) -> Any:
 def _sorted(rows: pa.Table, layout: TableLayout) -> pa.Table:
     if not layout.sort:
         return rows
+    if layout.is_curve:
+        return rows.take(pa.array(np.argsort(_curve(rows, layout.sort), kind="stable")))
     return rows.sort_by([(name, "ascending") for name in layout.sort])
+
+
+def _curve(rows: pa.Table, names: Sequence[str]) -> Any:
+    """Return places on a Z-order curve: eight bits of each rank, in turn, the highest first."""
+    places = np.zeros(rows.num_rows, np.int64)
+    ranks = [pc.rank(rows[name].combine_chunks()).to_numpy() * 256 // (rows.num_rows + 1) for name in names]
+    for bit in range(7, -1, -1):
+        for rank in ranks:
+            places = places * 2 + (rank >> bit) % 2
+    return places

@@ -60,7 +60,9 @@ class SortingEngine(NoEngine):
             size = -(-rows.num_rows // len(each.files))
             names = []
             for start in range(0, rows.num_rows, size):
-                names.append(f"{snapshot.metadata.location}/v{snapshot.version}-{each.partition.values[0]}-{start}.parquet")
+                names.append(
+                    f"{snapshot.metadata.location}/v{snapshot.version}-{each.partition.values[0]}-{start}.parquet"
+                )
                 pq.write_table(rows.slice(start, size), names[-1])
             records = ArrowFooters().data_files("parquet", "/", [name.lstrip("/") for name in names])
             new = [
@@ -92,7 +94,9 @@ def ask(table: WrittenTable, count: int, column: str = "k") -> list[int]:
     with parquetry.open(str(table.warehouse)) as lake:
         for number in range(count):
             first = number * 997 % ROWS + (ROWS if column == "id" else 0)
-            rows = lake.scan("shop.t", f"day = 1 AND {column} BETWEEN {first} AND {first + 50}", columns=["id"])
+            rows = lake.scan(
+                "shop.t", f"day = 1 AND {column} BETWEEN {first} AND {first + 50}", columns=["id"]
+            )
             found += [row["id"] for row in rows.to_arrow().to_pylist()]
     return sorted(found)
 

@@ -29,7 +29,7 @@ from parquetry.data_files import (
 )
 from parquetry.errors import UnsupportedError, WarehouseError
 from parquetry.hashing import HashType
-from parquetry.identifiers import parse_paths
+from parquetry.identifiers import SortedBy, parse_sorted_by
 from parquetry.locations import (
     DEFAULT_PARTITION,
     absolute_location,
@@ -213,13 +213,14 @@ def lake_source(snapshot: TableSnapshot, name: str, file_bytes: int) -> TableSou
     buckets = metadata.arrangement.buckets
     names = {column.physical: column.name for column in metadata.columns}
     sort_by = metadata.properties.get(SORT_BY)
-    sort = tuple(".".join(path) for path in parse_paths(sort_by)) if sort_by else ()
+    order = parse_sorted_by(sort_by) if sort_by else SortedBy(())
     layout = TableLayout(
         file_bytes,
         grains,
         bucket_by=() if buckets is None else tuple(names[name] for name in buckets.columns),
         bucket_count=0 if buckets is None else buckets.count,
-        sort=sort,
+        sort=tuple(".".join(path) for path in order.paths),
+        is_curve=order.is_curve,
     )
     return TableSource(
         name,

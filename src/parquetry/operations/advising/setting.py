@@ -8,7 +8,6 @@ import msgspec
 
 from parquetry import adviser, definition, metastore as ms
 from parquetry.config import CLUSTERED_BY, SORT_BY, TARGET_FILE_SIZE
-from parquetry.identifiers import part_text
 from parquetry.operations.operation import Context
 
 
@@ -33,7 +32,7 @@ def set_layout(
     properties = dict(snapshot.metadata.properties)
     properties.pop(SORT_BY, None)
     if layout.sort:
-        properties[SORT_BY] = ", ".join(map(part_text, layout.sort))
+        properties[SORT_BY] = layout.sort_by
     if file_bytes is not None:
         properties[TARGET_FILE_SIZE] = f"{file_bytes >> 10 or 1}kb"
     if layout.bucket_count:
