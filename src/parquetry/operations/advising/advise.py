@@ -97,10 +97,10 @@ def advice_inputs(
     """
     source = _source(context, table)
     names = [table, context.full_name(context.find(table))]
-    records = adviser.queries_from(queries, source.name, source.columns)
+    others = _other_tables(context)
+    records = adviser.queries_from(queries, source.name, source.columns, others)
     if not records:
         records = list(workload.read_queries(context.metastore, context.find(table).id, limit=_MAX_HISTORY))
-    others = _other_tables(context)
     return source, adviser.AdviceRequest(records, names, _catalog(context), others, order_only=order_only)
 
 
