@@ -43,7 +43,7 @@ OF_SERIES := $(if $(SPARK)$(AUDIT),tests/spark)
 READY := $(VENV)/.parquetry
 RUN := $(VENV)/bin/python
 
-.PHONY: help environment bridge demo test test-all test-core test-fast lint bench bench-metastore preview hbase wheel maven-bundle reproducible \
+.PHONY: help environment bridge demo advice test test-all test-core test-fast lint bench bench-metastore preview hbase wheel maven-bundle reproducible \
   check-dist check-release docs site golden reach clean java
 
 help: ## show this list
@@ -56,6 +56,9 @@ bridge: java $(READY) ## compile the bridge for the environment's Spark, and not
 
 demo: java $(if $(filter s3,$(STORAGE)),$(READY),$(DEMO_READY)) ## ask TPC-DS beside plain Spark: what each side reads, and why (SF=1, STORAGE=s3, DEMO_DATA=folder, PICTURE=docs/images/demo.svg)
 	@$(RUN) -m demo.run --scale $(SF) --storage $(STORAGE) --folder "$(DEMO_DATA)" $(if $(PICTURE),--picture "$(PICTURE)")
+
+advice: $(DEMO_READY) ## ask the adviser which layout TPC-DS's store_sales should have, without Spark (SF=1, PICTURE=docs/images/advice.svg)
+	@$(RUN) -m demo.advice --scale $(SF) --folder demo-data/advice $(if $(PICTURE),--picture "$(PICTURE)")
 
 test: java $(READY) ## run all tests (PYTEST_ARGS=… for some; SPARK=4.2: those of Spark, on Spark 4.2; AUDIT=1: those of Spark, audited; CHANGED=main: those that changes since then can reach)
 	@PARQUETRY_CHANGED="$(CHANGED)" PARQUETRY_TEST_AUDIT="$(AUDIT)" $(RUN) -m pytest $(PYTEST_ARGS) $(OF_SERIES)

@@ -20,7 +20,16 @@ import pyarrow.parquet as pq
 from rich.console import Console
 
 from benchmarks.measure import BenchmarkFinding, Result
-from parquetry.adviser import Advice, AdviceRequest, Grain, TableLayout, advise_on, folder_source
+from parquetry.adviser import (
+    Advice,
+    AdviceRequest,
+    Grain,
+    TableLayout,
+    TableStudy,
+    advise_on,
+    folder_source,
+    next_step,
+)
 from parquetry.workload import QueryCondition, QueryRecord, TableRead
 from tests.support.adviser.truth import Condition, WrittenTable, write_layout
 from tests.support.adviser.worlds import Workload, random_workload
@@ -35,6 +44,10 @@ _FIRST_ADVICE = 10
 """Queries before the first advice."""
 _WINDOW = 100
 """Queries between one advice and the next, which is about these queries."""
+_RECENT = 350
+"""The queries that a step of a table with `layout` = `auto` goes by: of a week with 50 a day."""
+_DAY = 50
+"""Queries between two runs of `maintain`."""
 _REWRITE_FACTOR = 2
 """A rewrite reads all bytes and writes them."""
 
@@ -119,12 +132,37 @@ def _follow(name: str, log: _Log, folder: Path) -> Iterator[BenchmarkFinding]:
                 spent += _REWRITE_FACTOR * now.bytes
                 now = write_layout(log.rows, best.spec, folder / "now")
         spent += now.read(*query)[0]
-    yield BenchmarkFinding(f"{name}: bytes read and rewritten, advised / unadvised", spent / unadvised, 0.5)
-    yield BenchmarkFinding(
-        f"{name}: bytes read and rewritten / read with the best static layout",
-        spent / min(statics.values()),
-        1.3,
-    )
+    auto = _follow_by_itself(log, size, folder / "auto")
+    for how, all_bytes in (("advised", spent), ("layout = auto", auto)):
+        yield BenchmarkFinding(
+            f"{name}: bytes read and rewritten, {how} / unadvised", all_bytes / unadvised, 0.5
+        )
+        yield BenchmarkFinding(
+            f"{name}: bytes read and rewritten, {how} / read with the best static layout",
+            all_bytes / min(statics.values()),
+            1.3,
+        )
+
+
+def _follow_by_itself(log: _Log, size: int, folder: Path) -> int:
+    """Return the bytes that queries read, and steps of `layout` = `auto` rewrite: once a day."""
+    now, layout = write_layout(log.rows, TableLayout(size), folder), TableLayout(size)
+    spent = last = 0
+    for number, query in enumerate(log.queries):
+        if number == _FIRST_ADVICE or (number and number % _DAY == 0):
+            recent = _records(log.queries[max(0, number - _RECENT) : number])
+            source = replace(folder_source(str(folder)), layout=layout)
+            sample_rows = int(log.rows.num_rows * _SAMPLE_SHARE)
+            request = AdviceRequest(recent, ["now"], sample_rows=sample_rows, order_only=True)
+            step = next_step(TableStudy(source, request), number - last)
+            if step.is_due:
+                last, layout = number, step.layout or layout
+            if step.resorting is not None:
+                paths = {source.files[index].path.removeprefix("file:") for index in step.resorting.files}
+                now, rewritten = now.rewrite(paths, layout, folder / f"step-{number}")
+                spent += _REWRITE_FACTOR * rewritten
+        spent += now.read(*query)[0]
+    return spent
 
 
 def _records(queries: Sequence[_Query]) -> list[QueryRecord]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 RESERVED = frozenset(("and", "or", "not", "in", "like", "escape", "between", "is", "null", "true", "false"))
 """Words that name a column only within backticks."""
@@ -21,6 +22,9 @@ _PART = re.compile(rf"\s*(?:{_QUOTED}|([^.`]*[^.`\s][^.`]*))\s*(?:(\.)|$)")
 _COLUMN = re.compile(rf"\s*(?:{_QUOTED}|([^\s`,]+))(?:\s+(asc|desc))?\s*(,|$)", re.IGNORECASE)
 _STEP = r"(?:`(?:[^`]|``)+`|[^\s`,.]+)"
 _PATH = re.compile(rf"\s*({_STEP}(?:\s*\.\s*{_STEP})*)(?:\s+asc)?\s*(,|$)", re.IGNORECASE)
+_CURVE = re.compile(r"\s*zorder\s*\((.*)\)\s*", re.IGNORECASE | re.DOTALL)
+MAX_CURVE_COLUMNS = 6
+"""Columns of a curve. Each has ten bits of a place, and of more columns none would leave out much."""
 _LIST = re.compile(r"(?:`(?:[^`]|``)*`|[^;`])+")
 
 
@@ -129,6 +133,40 @@ def parse_paths(text: str) -> tuple[tuple[str, ...], ...]:
     return tuple(
         tuple(parse_name(match[1])) for match in _match_list(_PATH, text, "; DESC is not offered here")
     )
+
+
+class SortedBy(NamedTuple):
+    """The columns, or fields of structs, that rows are sorted by: in turn, or along a curve through all of them.
+
+    Attributes:
+        paths: of names, to each.
+        is_curve: whether they are sorted along a Z-order curve, `zorder(a, b)`.
+    """
+
+    paths: tuple[tuple[str, ...], ...]
+    is_curve: bool = False
+
+    def __str__(self) -> str:
+        text = paths_text(self.paths)
+        return f"zorder({text})" if self.is_curve else text
+
+
+def parse_sorted_by(text: str) -> SortedBy:
+    """Read what rows are sorted by.
+
+    Raises:
+        ValueError: the text is neither a list of columns nor `zorder(…)` of at least two.
+
+    >>> parse_sorted_by("day, s.a"), str(parse_sorted_by("ZORDER (a, `b)`)"))
+    (SortedBy(paths=(('day',), ('s', 'a')), is_curve=False), 'zorder(a, `b)`)')
+    """
+    curve = _CURVE.fullmatch(text)
+    if curve is None:
+        return SortedBy(parse_paths(text))
+    paths = parse_paths(curve[1])
+    if not 2 <= len(set(paths)) == len(paths) <= MAX_CURVE_COLUMNS:
+        raise ValueError(f"zorder(…) is of two to {MAX_CURVE_COLUMNS} different columns")
+    return SortedBy(paths, is_curve=True)
 
 
 def _match_list(pattern: re.Pattern[str], text: str, more: str = "") -> Iterator[re.Match[str]]:

@@ -48,8 +48,9 @@ FLOORS = {
         {"texts"},
     ),
     "adviser": (
-        {"advice"},
-        {"candidates", "hints", "results", "statements"},
+        {"steps"},
+        {"advice", "boundaries"},
+        {"candidates", "hints", "results", "statements", "study"},
         {"forecast"},
         {"widths"},
         {"cutting"},
@@ -137,7 +138,8 @@ FLOORS = {
     ),
     "operations": (
         {"registry"},
-        {"advising", "erase", "maintenance"},
+        {"maintenance"},
+        {"advising", "erase"},
         {"upkeep"},
         {
             *(

@@ -1,6 +1,6 @@
 """Advice on a table's layout: what its queries read now, and would read under a few others.
 
-`advise_on` draws the sample, binds the queries, and ranks layouts by the bad end of each forecast. A layout
+`advise_on` has a study made (a sample, and bound queries), and ranks layouts by the bad end of each forecast. A layout
 is advised only if it gains more than forecasts err by. Of layouts that are equal within that error, the
 simplest is named.
 """
@@ -8,71 +8,26 @@ simplest is named.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from parquetry.adviser.candidates import CandidateSearch
-from parquetry.adviser.forecast import Forecaster, LayoutForecast, QueryCost
+from parquetry.adviser.forecast import REWRITE_FACTOR, LayoutForecast, QueryCost
 from parquetry.adviser.hints import make_hints
-from parquetry.adviser.input.bound_queries import (
-    BoundQuery,
-    Others,
-    QuerySet,
-    bind_questions,
-    columns_asked,
-    reads_of,
-)
-from parquetry.adviser.input.sampling import (
-    SAMPLE_BYTES,
-    SAMPLE_ROWS,
-    Sample,
-    SamplePlan,
-    draw_sample,
-    plan_sample,
-)
-from parquetry.adviser.input.sources import TableSource, require_rows
+from parquetry.adviser.input.bound_queries import BoundQuery, QuerySet
+from parquetry.adviser.input.sampling import SamplePlan
+from parquetry.adviser.input.sources import TableSource
+from parquetry.adviser.layouts import is_change
 from parquetry.adviser.results import Advice, Alternative, QueryForecast
-from parquetry.adviser.statements import is_change, statements
-from parquetry.errors import UnsupportedError
-from parquetry.progress import Progress, silent
-from parquetry.workload import QueryRecord, TableRead
+from parquetry.adviser.statements import statements
+from parquetry.adviser.study import AdviceRequest, TableStudy
 
 MIN_GAIN = 0.1
 """The least part of the present cost that a layout has to save, at the bad end of its forecast."""
 MIN_RESIZING_GAIN = 0.5
 """The same for a layout that differs in the size of files alone, which compaction takes care of, too."""
-MAX_NAMED_TABLES = 5
-"""Tables of other queries that an error names."""
 MAX_ALTERNATIVES = 5
 """Layouts that are shown."""
-_REWRITE_FACTOR = 2
-"""Bytes read and written for each byte that is rewritten."""
-
-
-@dataclass(frozen=True, slots=True)
-class AdviceRequest:
-    """A request for advice.
-
-    Attributes:
-        records: the queries.
-        names: how queries name the table.
-        catalog: its catalog's name, for statements.
-        others: finds other tables of joins.
-        sample_rows: rows to draw.
-        sample_bytes: bytes of columns that may be read for it.
-        progress: called with the work that is done.
-        plan_made: called with what the sample would read, before it is read.
-    """
-
-    records: Sequence[QueryRecord]
-    names: Sequence[str]
-    catalog: str = "lake"
-    others: Others = lambda _: None
-    sample_rows: int = SAMPLE_ROWS
-    sample_bytes: int = SAMPLE_BYTES
-    progress: Progress = silent
-    plan_made: Callable[[SamplePlan], None] = lambda _: None
 
 
 def advise_on(source: TableSource, request: AdviceRequest) -> Advice:
@@ -82,60 +37,22 @@ def advise_on(source: TableSource, request: AdviceRequest) -> Advice:
         UnsupportedError: no query reads the table, or the table has no rows; or Spark alone reads its rows.
         FileMissingError, FileCorruptError: a file cannot be read.
     """
-    require_rows(source)
-    reads = reads_of(request.records, [source.name, *request.names])
-    if not reads:
-        others = dict.fromkeys(read.table for record in request.records for read in record.reads)
-        read = f" (they read {', '.join(list(others)[:MAX_NAMED_TABLES])})" if others else ""
-        raise UnsupportedError(
-            f"No query of {source.name} is known{read}, so there is nothing to advise by: give queries, such as a file "
-            "with a condition on each line or with SQL, or let the warehouse keep a history "
-            "('pruning-history' = 'on')."
-        )
-    asked = columns_asked(source, reads)
-    plan = plan_sample(source, _sampled(source, reads, asked), request.sample_rows, request.sample_bytes)
-    request.plan_made(plan)
-    sample = draw_sample(source, plan, request.progress)
-    questions = bind_questions(source, reads, sample, request.others)
-    request.progress("Cutting rows into files", 0, None)
-    forecaster = Forecaster(source, sample, questions.questions, _other_tables(reads, request.others))
-    now = forecaster.now()
-    candidates = _candidates(source, sample, questions, asked, forecaster)
-    ranked = sorted(candidates, key=lambda each: each.pessimistic_cost)
-    named, equals = _choose(source, now, ranked)
-    hints = make_hints(source, sample, questions.questions, named or now, request.catalog)
-    return _advice(source, request, (now, named, ranked, equals), (plan, questions, hints), sample.count)
+    return advise_by(TableStudy(source, request))
 
 
-def _sampled(
-    source: TableSource, reads: Sequence[tuple[QueryRecord, TableRead]], asked: Sequence[str]
-) -> list[str]:
-    """Return the columns to read: what layouts may be made of, and what queries read."""
-    spellings = {name.lower(): name for name in source.columns}
-    names = dict.fromkeys([*asked, *(grain.column for grain in source.layout.partition)])
-    for _, read in reads:
-        every = source.columns if read.columns is None else read.columns
-        tops = (name.lower().partition(".")[0] for name in every)
-        names.update(dict.fromkeys(spellings[top] for top in tops if top in spellings))
-    return [name for name in names if source.columns[name].column_type.primitive]
+def advise_by(study: TableStudy) -> Advice:
+    """Advise on the layout of a table of which a sample was drawn."""
+    now = study.forecaster.now()
+    ranked = sorted(_candidates(study), key=lambda each: each.pessimistic_cost)
+    named, equals = _choose(study.source, now, ranked)
+    return _advice(study, (now, named, ranked, equals))
 
 
-def _other_tables(
-    reads: Sequence[tuple[QueryRecord, TableRead]], others: Others
-) -> dict[str, tuple[int, tuple[str, ...]]]:
-    names = {join.other_table for _, read in reads for join in read.joins if join.other_table is not None}
-    known = {name: others(name) for name in names}
-    return {name: (other.bytes, other.layout.bucket_by) for name, other in known.items() if other is not None}
-
-
-def _candidates(
-    source: TableSource,
-    sample: Sample,
-    questions: QuerySet,
-    asked: Sequence[str],
-    forecaster: Forecaster,
-) -> list[LayoutForecast]:
-    search = CandidateSearch(source, sample, questions.questions, asked)
+def _candidates(study: TableStudy) -> list[LayoutForecast]:
+    source, forecaster = study.source, study.forecaster
+    search = CandidateSearch(source, study.sample, study.questions.questions, study.asked)
+    if study.request.order_only:
+        return [forecaster.then(layout) for layout in search.find_orders(forecaster)]
     forecasts = [forecaster.then(layout) for layout in search.find(forecaster)]
     if not forecasts:
         return []
@@ -177,14 +94,12 @@ def _choose(
 
 
 def _advice(
-    source: TableSource,
-    request: AdviceRequest,
+    study: TableStudy,
     choice: tuple[LayoutForecast, LayoutForecast | None, Sequence[LayoutForecast], Sequence[LayoutForecast]],
-    inputs: tuple[SamplePlan, QuerySet, list[str]],
-    sample_rows: int,
 ) -> Advice:
+    source, request, questions = study.source, study.request, study.questions
     now, named, ranked, equals = choice
-    plan, questions, hints = inputs
+    hints = make_hints(source, study.sample, questions.questions, named or now, request.catalog)
 
     def show(forecast: LayoutForecast) -> Alternative:
         return _alternative(source, request, questions.questions, now, forecast)
@@ -204,9 +119,9 @@ def _advice(
         best=None if named is None else show(named),
         alternatives=tuple(map(show, others)),
         equals=tuple(str(each.layout) for each in equals),
-        sample_rows=sample_rows,
-        sample_bytes=plan.bytes,
-        notes=(*hints, *_notes(questions, plan)),
+        sample_rows=study.sample.count,
+        sample_bytes=study.plan.bytes,
+        notes=(*hints, *_notes(questions, study.plan)),
     )
 
 
@@ -218,7 +133,7 @@ def _alternative(
     then: LayoutForecast,
 ) -> Alternative:
     saved = now.mean("cost") - then.pessimistic_cost
-    moved = _REWRITE_FACTOR * source.bytes
+    moved = REWRITE_FACTOR * source.bytes
     pairs = zip(questions, now.costs, then.costs, then.spreads, strict=True)
     resized = not source.is_ours or then.layout.file_bytes != source.layout.file_bytes
     return Alternative(

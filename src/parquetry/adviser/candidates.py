@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -63,9 +63,7 @@ class CandidateSearch:
         """Return the layouts that few rows rank best, the best first, among them the best simple ones."""
         rank = _Ranking(forecaster, self._quick).rank
         plain = TableLayout(self._file_bytes, self._present())
-        sorts = rank(replace(plain, sort=(name,)) for name in self._columns)
-        best = [each.layout.sort[0] for each in sorts[:_BEST_COLUMNS]]
-        orders = [(name,) for name in best] + list(itertools.permutations(best[:3], 2))
+        sorts, orders = self._orders(rank, plain)
         grains = rank(TableLayout(self._file_bytes, (grain,)) for grain in self._grains())
         bases = [each.layout for each in grains[:_BEST_GRAINS]]
         bases += [
@@ -80,9 +78,10 @@ class CandidateSearch:
             replace(base, sort=order)
             for base in [*bases, *heavy]
             for order in orders
-            if not {grain.column for grain in base.partition if grain.unit in (VALUE, RANGE)} & set(order)
+            if not _divided(base) & set(order)
         )
         tops = [each.layout for each in ordered[:3]]
+        curved = rank(_curves([*bases, *heavy], orders))
         buckets = rank(
             replace(base, bucket_by=names, bucket_count=self._bucket_count())
             for names in self._bucket_columns()
@@ -91,8 +90,26 @@ class CandidateSearch:
         )
         # ranges of a number alone do what sorting by it does, with a column more
         grains = [each for each in grains if each.layout.partition[0].unit != RANGE]
-        everything = [*sorts, *grains, *rank(heavy), *ordered, *buckets, *rank([plain])]
-        return _pick(everything, (sorts, grains, ordered, buckets))
+        everything = [*sorts, *grains, *rank(heavy), *ordered, *curved, *buckets, *rank([plain])]
+        return _pick(everything, (sorts, grains, ordered, curved, buckets))
+
+    def find_orders(self, forecaster: Forecaster) -> list[TableLayout]:
+        """Return the best orders of rows within the table's own partitions and size of files."""
+        rank = _Ranking(forecaster, self._quick).rank
+        plain = replace(self._source.layout, partition=self._present(), sort=())
+        sorts, orders = self._orders(rank, plain)
+        ordered = rank(replace(plain, sort=order) for order in orders)
+        curved = rank(_curves([plain], orders))
+        return _pick([*sorts, *ordered, *curved], (sorts, ordered, curved))
+
+    def _orders(
+        self, rank: Callable[[Iterable[TableLayout]], list[Ranked]], plain: TableLayout
+    ) -> tuple[list[Ranked], list[tuple[str, ...]]]:
+        """Return the ranked orders by one column, and the orders by the best columns and pairs of them."""
+        divided = {grain.column for grain in plain.partition if grain.unit == VALUE}
+        sorts = rank(replace(plain, sort=(name,)) for name in self._columns if name not in divided)
+        best = [each.layout.sort[0] for each in sorts[:_BEST_COLUMNS]]
+        return sorts, [(name,) for name in best] + list(itertools.permutations(best[:3], 2))
 
     def sizes(self, layout: TableLayout) -> Iterator[TableLayout]:
         """Yield a layout with smaller and larger files."""
@@ -152,6 +169,21 @@ class CandidateSearch:
     def _bucket_count(self) -> int:
         files = max(4, min(1024, self._source.bytes / self._file_bytes))
         return int(2 ** round(math.log2(files)))
+
+
+def _divided(layout: TableLayout) -> set[str]:
+    """Return the columns that rows of a partition have one value, or a narrow range of."""
+    return {grain.column for grain in layout.partition if grain.unit in (VALUE, RANGE)}
+
+
+def _curves(bases: Iterable[TableLayout], orders: Sequence[tuple[str, ...]]) -> Iterator[TableLayout]:
+    """Yield layouts along curves through each pair of columns, and through three of them."""
+    pairs = dict.fromkeys(tuple(sorted(order)) for order in orders if len(order) > 1)
+    names = tuple(dict.fromkeys(name for pair in pairs for name in pair))
+    for base in bases:
+        for columns in (*pairs, names) if len(names) > 2 else pairs:
+            if not _divided(base) & set(columns):
+                yield replace(base, sort=columns, is_curve=True)
 
 
 class _Ranking:

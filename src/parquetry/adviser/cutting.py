@@ -16,6 +16,8 @@ from parquetry.types import Value
 
 MICROS_PER_DAY = 86_400_000_000
 _REST = -1
+_MAX_CURVE_BITS = 10
+"""Bits of a value's rank in a place on a curve."""
 _MIN_REST = 0.02
 """The least rest of rows that makes another file; the writer's estimate of sizes is not better."""
 
@@ -171,7 +173,22 @@ def cut_files(sample: Sample, layout: TableLayout, row_bytes: float) -> CutFiles
 def _sort_keys(sample: Sample, layout: TableLayout) -> list[NDArray[np.int64]]:
     """Return what rows are sorted by, the first column first; without columns, their present order."""
     columns = [sample.columns[name] for name in layout.sort]
+    if layout.is_curve:
+        return [_curve_keys(columns)]
     return [column.codes.astype(np.int64) for column in columns]
+
+
+def _curve_keys(columns: Sequence[CodedColumn]) -> NDArray[np.int64]:
+    """Return the keys of rows on a Z-order curve, as the writer makes them (`bridge/write/CurveKeys.scala`)."""
+    bits = min(_MAX_CURVE_BITS, 62 // len(columns))
+    keys = np.zeros(len(columns[0].codes), np.int64)
+    for place, column in enumerate(columns):
+        below = column.rows_below
+        ranks = (below[np.maximum(column.codes, 0)] << bits) // max(int(below[-1]), 1)
+        ranks = np.where(column.codes < 0, 0, ranks)
+        for bit in range(bits):
+            keys |= ((ranks >> bit) & 1) << (bit * len(columns) + len(columns) - 1 - place)
+    return keys
 
 
 def _group_numbers(keys: Sequence[NDArray[np.int64]], count: int) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,8 @@ SHUFFLE_FACTOR = 3
 """The cost of a shuffled byte, as bytes read from files: it is written, sent and read."""
 BROADCAST_BYTES = 10 << 20
 """The greatest size of a table that Spark sends to all tasks, so that its join shuffles nothing."""
+REWRITE_FACTOR = 2
+"""The cost of a byte that is rewritten, as bytes read from files: it is read and written."""
 MAX_FILES_FACTOR = 4
 """How many times more files a layout may have than files of the wanted size."""
 PARTS = 4
@@ -128,12 +131,16 @@ class Forecaster:
         self._shares = [_share(question, sample) for question in questions]
         self._weights = tuple(question.weight for question in questions)
 
+    @cached_property
+    def kept_now(self) -> list[NDArray[np.bool_]]:
+        """Return the files that each question opens now."""
+        return [self._source.kept(question.condition) for question in self._questions]
+
     def now(self) -> LayoutForecast:
         """Return what the queries read now, counted from what is recorded of the files."""
         source, costs = self._source, []
         parts = np.array([hash(file.values) for file in source.files])
-        for question, share in zip(self._questions, self._shares, strict=True):
-            kept = source.kept(question.condition)
+        for question, share, kept in zip(self._questions, self._shares, self.kept_now, strict=True):
             total = float(source.bytes_of(question.columns)[kept].sum())
             width = self._widths.row_bytes(self._widths.now, question.columns)
             shuffles, exchanged = self._exchanges(question, source.layout)

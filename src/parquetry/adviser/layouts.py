@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from parquetry.identifiers import part_text
+from parquetry.identifiers import SortedBy, part_text
 from parquetry.texts import count, size_text
 
 VALUE, DAY, MONTH, YEAR, RANGE = "value", "day", "month", "year", "range"
@@ -83,6 +83,7 @@ class TableLayout:
         bucket_by: bucket columns.
         bucket_count: how many buckets; 0 without.
         sort: columns that rows of a partition, directory and bucket are sorted by.
+        is_curve: whether they are sorted along a curve through these columns, and not by one after the other.
     """
 
     file_bytes: int
@@ -91,6 +92,7 @@ class TableLayout:
     bucket_by: tuple[str, ...] = ()
     bucket_count: int = 0
     sort: tuple[str, ...] = ()
+    is_curve: bool = False
 
     @property
     def is_plain(self) -> bool:
@@ -102,7 +104,7 @@ class TableLayout:
         """Return how much there is to know of it: a simpler layout has fewer parts."""
         grains = sum(1 if grain.unit == VALUE else 2 for grain in self.partition)
         heavy = 3 if self.heavy is not None else 0
-        return grains + heavy + (2 if self.bucket_count else 0) + len(self.sort)
+        return grains + heavy + (2 if self.bucket_count else 0) + len(self.sort) + self.is_curve
 
     def columns(self) -> set[str]:
         """Return the columns of the table that it names."""
@@ -117,6 +119,11 @@ class TableLayout:
         return f"{self.order_text}; files of {size_text(self.file_bytes)}"
 
     @property
+    def sort_by(self) -> str:
+        """Return the property `sort-by`."""
+        return str(SortedBy(tuple((name,) for name in self.sort), self.is_curve))
+
+    @property
     def order_text(self) -> str:
         """Return the layout in words, without the size of files."""
         words = []
@@ -127,5 +134,13 @@ class TableLayout:
         if self.bucket_count:
             words.append(f"{self.bucket_count} buckets by {', '.join(self.bucket_by)}")
         if self.sort:
-            words.append(f"sorted by {', '.join(self.sort)}")
+            words.append(f"sorted by {self.sort_by}")
         return ", ".join(words) or "no order"
+
+
+def is_change(now: TableLayout, layout: TableLayout) -> bool:
+    """Return whether a table of ours can get the layout by ALTER TABLE, and its files by a rewrite."""
+    same = tuple(grain.column for grain in layout.partition) == tuple(grain.column for grain in now.partition)
+    plain = all(grain.unit == VALUE for grain in layout.partition)
+    keeps_buckets = bool(layout.bucket_count) or not now.bucket_count
+    return same and plain and layout.heavy is None and keeps_buckets

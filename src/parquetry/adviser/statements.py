@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 
 from parquetry.adviser.input.sources import TableSource
-from parquetry.adviser.layouts import VALUE, TableLayout
-from parquetry.config import SORT_BY
+from parquetry.adviser.layouts import VALUE, TableLayout, is_change
+from parquetry.config import SORT_BY, TARGET_FILE_SIZE
 from parquetry.identifiers import part_text
 
 _KIB = 1 << 10
-_TARGET_FILE_SIZE = "target-file-size"
 _NEW_NAME = "new_table"
 
 
@@ -27,14 +26,6 @@ def statements(source: TableSource, layout: TableLayout, catalog: str, *, is_res
     if source.is_ours and is_change(source.layout, layout):
         return _changes(source, layout, properties, catalog)
     return [_creation(source, layout, properties, catalog)]
-
-
-def is_change(now: TableLayout, layout: TableLayout) -> bool:
-    """Return whether a table of ours can get the layout by ALTER TABLE, and its files by a rewrite."""
-    same = tuple(grain.column for grain in layout.partition) == tuple(grain.column for grain in now.partition)
-    plain = all(grain.unit == VALUE for grain in layout.partition)
-    keeps_buckets = bool(layout.bucket_count) or not now.bucket_count
-    return same and plain and layout.heavy is None and keeps_buckets
 
 
 def _changes(source: TableSource, layout: TableLayout, properties: dict[str, str], catalog: str) -> list[str]:
@@ -93,9 +84,9 @@ def _new_name(name: str) -> str:
 def _properties(layout: TableLayout, *, is_resized: bool) -> dict[str, str]:
     properties = {}
     if layout.sort:
-        properties[SORT_BY] = ", ".join(map(part_text, layout.sort))
+        properties[SORT_BY] = layout.sort_by
     if is_resized:
-        properties[_TARGET_FILE_SIZE] = f"{max(1, round(layout.file_bytes / _KIB))}kb"
+        properties[TARGET_FILE_SIZE] = f"{max(1, round(layout.file_bytes / _KIB))}kb"
     return properties
 
 

@@ -56,7 +56,9 @@ class ColumnWidths:
                 widths[grain.column] = 0.0
         if self._source.file_format != "parquet":
             return widths
-        leading = set(cut.layout.sort[:1]) | {grain.column for grain in cut.layout.partition}
+        leading = set(() if cut.layout.is_curve else cut.layout.sort[:1]) | {
+            grain.column for grain in cut.layout.partition
+        }
         for name in self._columns:
             if widths.get(name) and self._base[name]:
                 size = self._written(name, cut.order, name in leading)

@@ -72,7 +72,7 @@ def advise_on_folder(
             return None
 
     names = [location, location.rpartition("/")[2]]
-    records = adviser.queries_from(queries, location, source.columns)
+    records = adviser.queries_from(queries, location, source.columns, beside)
     return adviser.advise_on(source, options.added_to(adviser.AdviceRequest(records, names, others=beside)))
 
 

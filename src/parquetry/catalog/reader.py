@@ -26,7 +26,14 @@ from parquetry.scan import ScanPlan
 from parquetry.texts import quantity
 from parquetry.types import ColumnType, Value
 from parquetry.warehouse import find_warehouse
-from parquetry.workload import HistorySettings, HistoryWriter, QueryRecord, read_queries
+from parquetry.workload import (
+    HistorySettings,
+    HistoryWriter,
+    PromiseBesideTruth,
+    QueryRecord,
+    kept_promises,
+    read_queries,
+)
 
 if TYPE_CHECKING:
     import duckdb
@@ -274,6 +281,17 @@ class CatalogReader:
         table = None if name is None else self._snapshot(name).id
         start = 0 if since is None else int(since.timestamp() * 1000)
         return list(read_queries(self._metastore, table, since=start, limit=limit))
+
+    def promises(self, name: str) -> list[PromiseBesideTruth]:
+        """Return what layouts of a table have promised, beside what queries have read since, newest first.
+
+        Args:
+            name: of the table.
+
+        Raises:
+            TableNotFoundError: there is no such table.
+        """
+        return kept_promises(self._metastore, self._snapshot(name))
 
     def changes(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from parquetry.config.registry import PROPERTIES
 from parquetry.config.setting import parse_statistics_fields
@@ -10,7 +10,7 @@ from parquetry.identifiers import (
     ordered_columns_text,
     parse_columns,
     parse_ordered_columns,
-    parse_paths,
+    parse_sorted_by,
     paths_text,
 )
 
@@ -20,22 +20,21 @@ def rename_column(properties: Mapping[str, str], path: Sequence[str], new: str) 
 
     >>> rename_column({"sort-by": "A, b.a"}, ["a"], "x y"), rename_column({"sort-by": "a, b.a"}, ["b", "a"], "c")
     ({'sort-by': '`x y`, b.a'}, {'sort-by': 'a, b.c'})
+    >>> rename_column({"sort-by": "zorder(a, b)"}, ["a"], "c")
+    {'sort-by': 'zorder(c, b)'}
     """
     renamed = dict(properties)
     for name, setting in PROPERTIES.items():
         if name not in properties:
             continue
-        if setting.parse in (parse_paths, parse_statistics_fields):
-            paths = setting.parse(properties[name])
-            if isinstance(paths, int):
-                continue
-            if any(_begins(column_path, path) for column_path in paths):
-                renamed[name] = paths_text(
-                    (*column_path[: len(path) - 1], new, *column_path[len(path) :])
-                    if _begins(column_path, path)
-                    else column_path
-                    for column_path in paths
-                )
+        if setting.parse == parse_sorted_by:
+            order = parse_sorted_by(properties[name])
+            if any(_begins(column_path, path) for column_path in order.paths):
+                renamed[name] = str(order._replace(paths=_renamed(order.paths, path, new)))
+        elif setting.parse == parse_statistics_fields:
+            paths = parse_statistics_fields(properties[name])
+            if not isinstance(paths, int) and any(_begins(column_path, path) for column_path in paths):
+                renamed[name] = paths_text(_renamed(paths, path, new))
         elif setting.parse in (parse_columns, parse_ordered_columns) and len(path) == 1:
             columns = parse_ordered_columns(properties[name])
             if any(_begins([column], path) for column, _ in columns):
@@ -43,6 +42,12 @@ def rename_column(properties: Mapping[str, str], path: Sequence[str], new: str) 
                     (new if _begins([column], path) else column, down) for column, down in columns
                 )
     return renamed
+
+
+def _renamed(paths: Iterable[tuple[str, ...]], path: Sequence[str], new: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        (*each[: len(path) - 1], new, *each[len(path) :]) if _begins(each, path) else each for each in paths
+    )
 
 
 def naming(properties: Mapping[str, str], path: Sequence[str]) -> list[str]:
@@ -61,8 +66,8 @@ def naming(properties: Mapping[str, str], path: Sequence[str]) -> list[str]:
 def _paths(name: str, text: str) -> tuple[tuple[str, ...], ...]:
     """Return the columns and fields that a table property names."""
     parse = PROPERTIES[name].parse if name in PROPERTIES else str
-    if parse == parse_paths:
-        return tuple(parse_paths(text))
+    if parse == parse_sorted_by:
+        return tuple(parse_sorted_by(text).paths)
     if parse in (parse_columns, parse_ordered_columns):
         return tuple((column,) for column, _ in parse_ordered_columns(text))
     return ()

@@ -23,7 +23,7 @@ from parquetry.config.setting import (
     parse_statistics_fields,
     parse_wait,
 )
-from parquetry.identifiers import parse_column_lists, parse_columns, parse_ordered_columns, parse_paths
+from parquetry.identifiers import parse_column_lists, parse_columns, parse_ordered_columns, parse_sorted_by
 
 SORT_BY = "sort-by"
 BLOOM_FILTER_COLUMNS = "bloom-filter-columns"
@@ -48,6 +48,8 @@ PARTITION_COLUMNS_IN_FILES = "partition-columns-in-files"
 WRITERS = ("parquet.", "orc.")
 """Prefixes of names that only the files' writers understand."""
 BUCKET_BEGIN_PARTITION = "bucket-begin-partition"
+LAYOUT = "layout"
+TARGET_FILE_SIZE = "target-file-size"
 AUTO_COMPACT = "auto-compact"
 AUTO_COMPACT_MIN_FILES = "auto-compact-min-files"
 AUTO_COMPACT_MAX_BYTES = "auto-compact-max-bytes"
@@ -109,7 +111,7 @@ CATALOG_OPTIONS = (
 
 TABLE_SETTINGS = (
     Setting(
-        "target-file-size",
+        TARGET_FILE_SIZE,
         "128mb",
         parse_size,
         "Size to aim at for one data file. A partition gets one file for each of these.",
@@ -125,10 +127,20 @@ TABLE_SETTINGS = (
     Setting(
         SORT_BY,
         None,
-        parse_paths,
+        parse_sorted_by,
         "Columns, or fields of structs (`s.a`), that rows are sorted by inside each file, so that "
-        "statistics separate the files better. The clause `CLUSTER BY` sets it, too.",
+        "statistics separate the files better. The clause `CLUSTER BY` sets it, too. `zorder(a, b)` sorts along a curve, "
+        "so that conditions on either column leave out files.",
         levels=EVERYWHERE,
+    ),
+    Setting(
+        LAYOUT,
+        "manual",
+        choice_parser("manual", "auto"),
+        "`auto` lets `maintain` set `sort-by` and buckets as the [history of queries](operating.md#history-of-queries) "
+        "advises, and sort old files anew where that pays. See [Let the layout follow the "
+        "queries](choose-a-layout.md#let-the-layout-follow-the-queries).",
+        levels=("property",),
     ),
     Setting(
         BLOOM_FILTER_COLUMNS,

@@ -24,7 +24,8 @@ _PARTITIONING = (
     "makes it anew and keeps its versions; ALTER TABLE {table} CLUSTERED BY (…) INTO 16 BUCKETS adds buckets."
 )
 _SORTING = (
-    "ALTER TABLE {table} CLUSTER BY (…) says by which columns files are sorted that are written from then on."
+    "ALTER TABLE {table} CLUSTER BY (…) says by which columns files are sorted that are written from then on, and "
+    "SET TBLPROPERTIES ('sort-by' = 'zorder(a, b)') sorts them along a curve."
 )
 _BRANCHES = (
     "tables have versions, and neither branches nor tags: {call}.history({arg}) lists versions, VERSION AS OF 3 reads one, "

@@ -66,9 +66,11 @@ def _optimize(cursor: TokenCursor, table: SessionTable) -> str | None:
             cursor.advance()
         where = cursor.text[start : cursor.behind]
     if cursor.take("zorder"):
+        of = join_name((table.catalog, *table.table))
         raise UnsupportedError(
-            f"OPTIMIZE {join_name(table.table)} cannot order rows: ALTER TABLE {join_name((table.catalog, *table.table))} CLUSTER BY "
-            f"(…) says by which columns files are sorted, and {_call(table, 'compact')} writes small files anew. Leave ZORDER BY out."
+            f"OPTIMIZE {join_name(table.table)} takes the order of rows from the table: ALTER TABLE {of} SET TBLPROPERTIES "
+            f"('sort-by' = 'zorder(a, b)') says it for new files, and {_call(table, 'compact', 'rewrite_all => true')} "
+            "writes the others anew. Leave ZORDER BY out."
         )
     return _call(table, "compact", *([] if where is None else [f"where => {string(where, one_line=True)}"]))
 

@@ -34,7 +34,7 @@ if FOR_TYPE_CHECKERS:
         bloom_filter_options as bloom_filter_options,
         clustering as clustering,
         require_columns as require_columns,
-        sort_paths as sort_paths,
+        sorted_by as sorted_by,
         translate_cluster_by as translate_cluster_by,
     )
     from parquetry.definition.list_bucketing_rules import (

@@ -9,7 +9,7 @@ from parquetry.config import BLOOM_FILTER_COLUMNS, SORT_BY, Settings
 from parquetry.data_files import TableColumn, physical_name
 from parquetry.definition.bucket_clause import has_order
 from parquetry.errors import ColumnNotFoundError, UnsupportedError
-from parquetry.identifiers import join_name, parse_paths, paths_text
+from parquetry.identifiers import SortedBy, join_name, parse_sorted_by, paths_text
 from parquetry.layout import Field, fields_from_columns
 from parquetry.metastore import TableMetadata
 from parquetry.types import type_text
@@ -22,38 +22,42 @@ def require_columns(metadata: TableMetadata, settings: Settings) -> None:
         PropertyError: see the functions below.
         ConfigurationError: see the functions below.
     """
-    sort_paths(metadata, settings)
+    sorted_by(metadata, settings)
     bloom_filter_columns(metadata, settings)
 
 
-def sort_paths(metadata: TableMetadata, settings: Settings) -> tuple[tuple[str, ...], ...]:
-    """Return the columns and fields that a table's files are sorted by, as paths of names in the files.
+def sorted_by(metadata: TableMetadata, settings: Settings) -> SortedBy:
+    """Return what a table's files are sorted by, with paths of names in the files.
 
     Raises:
         PropertyError: `sort-by` cannot be parsed, or names a column that does not exist or has no order.
         ConfigurationError: the same of the session's setting.
     """
     asked = settings.effective(SORT_BY)
+    order = asked.value or SortedBy(())
     paths = []
-    for path in asked.value or ():
+    for path in order.paths:
         try:
             fields = _sortable(metadata, path)
         except (ColumnNotFoundError, UnsupportedError) as error:
             raise asked.error(f": {error.message}") from None
         paths.append(tuple(physical_name(field) for field in fields))
-    return tuple(paths)
+    return SortedBy(tuple(paths), order.is_curve)
 
 
 def clustering(metadata: TableMetadata) -> list[list[str]]:
     """Return the columns and fields that CLUSTER BY would name, each as a path of names.
 
-    It returns none for tables with partitions or buckets: Spark does not allow the clause there.
+    It returns none for tables with partitions or buckets: Spark does not allow the clause there. It cannot
+    name a curve either.
     """
     text = metadata.properties.get(SORT_BY)
     if text is None or metadata.partition_by or metadata.arrangement.buckets is not None:
         return []
     try:
-        return [[str(field["name"]) for field in _sortable(metadata, path)] for path in parse_paths(text)]
+        order = parse_sorted_by(text)
+        paths = () if order.is_curve else order.paths
+        return [[str(field["name"]) for field in _sortable(metadata, path)] for path in paths]
     except (ValueError, ColumnNotFoundError, UnsupportedError):  # set by an older library; writes raise it
         return []
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from parquetry.compaction import Rewrite
@@ -51,6 +51,7 @@ class OperationEngine(FooterReader, Protocol):
         rewrites: Sequence[Rewrite],
         operation: str,
         progress: Progress,
+        summary: Mapping[str, str] | None = None,
         /,
     ) -> TableSnapshot:
         """Rewrite files of a table, and commit.
@@ -61,6 +62,7 @@ class OperationEngine(FooterReader, Protocol):
             rewrites: which files, by partition.
             operation: for the history.
             progress: called with the work that is done.
+            summary: texts by key, for the history.
 
         Returns:
             The new version.

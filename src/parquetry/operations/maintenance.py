@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from parquetry.errors import UnsupportedError
+from parquetry.identifiers import join_name
 from parquetry.metastore import TableSnapshot
+from parquetry.operations.advising.follow import NEED, follow_queries, follows_queries
 from parquetry.operations.operation import Context, DryRun, Option, Presentation, operation
 from parquetry.operations.upkeep import (
     FAILED,
@@ -122,7 +124,7 @@ def maintain(
 ) -> Iterator[Maintained]:
     """Do what the tables need, within a budget.
 
-    The greatest gain comes first. Each piece is a commit of its own beside other writers, so the next run
+    First, tables whose layout is `auto` follow their queries. Then the greatest gain comes first. Each piece is a commit of its own beside other writers, so the next run
     goes on where this one stopped. Outside of Spark no files are rewritten: such work is left, with the
     statement to type. The exit code is 1 if something failed.
     """
@@ -130,6 +132,9 @@ def maintain(
         if value is not None and value < 1:
             raise UnsupportedError(f"Argument {name} of maintain is {value}: give a number of 1 or more.")
     budget = Budget(None if max_minutes is None else max_minutes * _SECONDS_PER_MINUTE, max_bytes)
+    for snapshot in TableChoice(tables).snapshots(context.metastore):
+        if follows_queries(snapshot):
+            yield _follow(context, snapshot, budget, dry_run=dry_run)
     for need in find_needs(context.metastore, TableChoice(tables), context.engine.target_file_size):
         row = _row(context, need)
         outcome, detail = PLANNED, need.detail
@@ -137,3 +142,11 @@ def maintain(
             met = meet(context, need, budget)
             outcome, detail = met.outcome, met.detail
         yield Maintained(row.table, row.need, outcome, row.count, row.bytes, detail, row.statement)
+
+
+def _follow(context: Context, snapshot: TableSnapshot, budget: Budget, *, dry_run: bool) -> Maintained:
+    done = follow_queries(context, snapshot, budget, dry_run=dry_run)
+    catalog = getattr(context, "name", "lake")
+    call = f"CALL {join_name((catalog,))}.system.maintain('{join_name((snapshot.database, snapshot.name))}')"
+    name, (outcome, detail) = context.full_name(snapshot), (done.outcome.outcome, done.outcome.detail)
+    return Maintained(name, NEED, outcome, done.files, done.bytes, detail, call)

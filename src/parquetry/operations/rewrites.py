@@ -129,12 +129,13 @@ def rewrite_partitions(
     chosen: Sequence[compaction.Rewrite],
     operation: str,
     progress: Progress,
+    summary: Mapping[str, str] | None = None,
 ) -> list[RewrittenPartition]:
-    """Have the engine rewrite files, if any are chosen."""
+    """Have the engine rewrite files, if any are chosen; see `OperationEngine.compact`."""
     if not chosen:
         return []
     table = context.full_name(snapshot)
-    after = context.cache(context.engine.compact(table, snapshot, chosen, operation, progress))
+    after = context.cache(context.engine.compact(table, snapshot, chosen, operation, progress, summary))
     rows = []
     for rewrite in chosen:
         before, now = rewrite.partition, after.partition(rewrite.partition.values)

@@ -319,7 +319,7 @@ def _rewrite(
     """Rewrite partitions, those first that lose the most files for a byte, in several commits."""
     ordered = sorted(chosen, key=lambda each: each.bytes / max(1, len(each.files)))
     done: list[RewrittenPartition] = []
-    for batch in _batches(ordered, budget):
+    for batch in batches_within(ordered, budget):
         done += rewrite_partitions(context, snapshot, batch, operation, silent)
         snapshot = snapshot.refresh()
         if budget.is_over:
@@ -332,7 +332,9 @@ def _rewrite(
     return Outcome(DONE, detail)
 
 
-def _batches(ordered: Sequence[compaction.Rewrite], budget: Budget) -> Iterator[list[compaction.Rewrite]]:
+def batches_within(
+    ordered: Sequence[compaction.Rewrite], budget: Budget
+) -> Iterator[list[compaction.Rewrite]]:
     """Yield rewrites that are committed together, as many as the budget has bytes for."""
     batch: list[compaction.Rewrite] = []
     size = 0

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from parquetry.compaction import Rewrite
@@ -116,6 +116,7 @@ class NoEngine(ArrowFooters):
         rewrites: Sequence[Rewrite],
         operation: str,
         _progress: Progress,
+        _summary: Mapping[str, str] | None = None,
         /,
     ) -> TableSnapshot:
         """Refuse: an engine writes.

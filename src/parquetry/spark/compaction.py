@@ -37,7 +37,7 @@ def compact(
     snapshot: TableSnapshot,
     rewrites: Sequence[Rewrite],
     session: Mapping[str, str],
-    operation: str,
+    record: tuple[str, Mapping[str, str]],
     progress: Progress,
 ) -> TableSnapshot:
     """Rewrite files and commit; see `Engine.compact`.
@@ -48,7 +48,7 @@ def compact(
         snapshot: of the table.
         rewrites: the files, by partition.
         session: the session's settings.
-        operation: the name of the operation in the history.
+        record: the name of the operation in the history, and texts by key.
         progress: called with the step.
 
     Raises:
@@ -78,6 +78,7 @@ def compact(
         # by keys, because keys of NaN are equal
         written = {snapshot.key_of(part.values): part for part in collect(footers, snapshot, files, slots)}
         audited = audit_files(active_session(), snapshot, written.values(), settings, options)
+        operation, summary = record
         transaction = uncommitted.begin(operation)
         for each in rewrites:
             partition = each.partition
@@ -86,7 +87,7 @@ def compact(
             transaction.replace(
                 partition.values, (*each.kept, *new), partition.entry.location, each.arrangement
             )
-        return commit(transaction, audited)
+        return commit(transaction, {**summary, **audited})
     except BaseException:
         uncommitted.clean_up()
         raise

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from typing import Any
@@ -143,9 +143,10 @@ class SparkEngine:
         rewrites: Sequence[Rewrite],
         operation: str,
         progress: Progress,
+        summary: Mapping[str, str] | None = None,
     ) -> TableSnapshot:
         """Write files of a table anew, and commit; see `Engine.compact`."""
-        return compact(self, table, snapshot, rewrites, _session(), operation, progress)
+        return compact(self, table, snapshot, rewrites, _session(), (operation, summary or {}), progress)
 
     def count_distinct(
         self, table: str, snapshot: TableSnapshot, columns: Sequence[TableColumn]

@@ -9,7 +9,7 @@ from parquetry.catalog import SampleOptions, advise_on_table, find_table
 from parquetry.metastore import Metastore
 from parquetry.texts import quantity
 from parquetry.ui.recorded import MAX_QUERIES, LayoutAdvice, Sources
-from parquetry.workload import QueryRecord, read_queries
+from parquetry.workload import QueryRecord, kept_promises, read_queries
 
 
 def kept_queries(metastore: Metastore, table: str | None, most: int) -> Sequence[QueryRecord] | None:
@@ -56,5 +56,10 @@ def _layout(advice: Advice, each: Alternative, verdict: str) -> LayoutAdvice:
     )
 
 
-OF_WAREHOUSE = Sources(queries=kept_queries, adviser=layouts_for)
+def promises_of(metastore: Metastore, table: str) -> Sequence[str]:
+    """Return the promises of a table beside the truth; see `recorded.Promises`."""
+    return [str(each) for each in kept_promises(metastore, find_table(metastore, table))]
+
+
+OF_WAREHOUSE = Sources(queries=kept_queries, adviser=layouts_for, promises=promises_of)
 """The sources in the metastore of a warehouse."""

@@ -57,6 +57,8 @@ Adviser = Callable[[Metastore, str], Sequence[LayoutAdvice] | None]
 
 It may read rows of the table, so the page asks only when somebody presses a button.
 """
+Promises = Callable[[Metastore, str], Sequence[str]]
+"""Returns what layouts of a table have promised, beside what queries have read since, in sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +67,16 @@ class Sources:
 
     queries: Recorded | None = None
     adviser: Adviser | None = None
+    promises: Promises | None = None
 
 
 def queries_answer(sources: Sources, metastore: Metastore, table: str | None) -> dict[str, Any]:
     """Return recorded queries as JSON has them, or why there are none."""
     records = None if sources.queries is None else sources.queries(metastore, table, MAX_QUERIES)
     if records is None:
-        return {"kept": False, "message": NOT_KEPT, "rows": []}
-    return {"kept": True, "message": "", "rows": _builtins(records)}
+        return {"kept": False, "message": NOT_KEPT, "rows": [], "promises": []}
+    promises = [] if sources.promises is None or table is None else sources.promises(metastore, table)
+    return {"kept": True, "message": "", "rows": _builtins(records), "promises": list(promises)}
 
 
 def advice_answer(sources: Sources, metastore: Metastore, table: str, *, now: bool) -> dict[str, Any]:

@@ -30,6 +30,13 @@ if FOR_TYPE_CHECKERS:
         count_shuffles as count_shuffles,
         reads_of as reads_of,
     )
+    from parquetry.workload.promises import (
+        Promise as Promise,
+        PromiseBesideTruth as PromiseBesideTruth,
+        kept_promises as kept_promises,
+        promise_epochs as promise_epochs,
+        promise_of as promise_of,
+    )
     from parquetry.workload.reads import (
         ScannedTable as ScannedTable,
         filter_conditions as filter_conditions,

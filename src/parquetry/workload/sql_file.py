@@ -208,7 +208,8 @@ class _ScopeReads:
             return
         if len(sources) == 1 and (source := sources.pop()) is not None and not part.find(exp.Query):
             names = tuple(dict.fromkeys(map(self._path, columns)))
-            text = _CAST.sub(r"\2 \1", part.transform(self._without_table).sql(_DIALECT))
+            plain = part.transform(self._without_table).transform(_with_numbers)
+            text = _CAST.sub(r"\2 \1", plain.sql(_DIALECT))
             conditions[source].append(QueryCondition(text, names))
 
     def _add_join(self, sides: list[exp.Expr], joins: dict[str, list[QueryJoin]]) -> None:
@@ -260,6 +261,17 @@ class _ScopeReads:
             if first.lower() in {each.lower() for each in self._columns.get(table_name(table).lower(), ())}
         ]
         return having[0] if len(having) == 1 else None
+
+
+def _with_numbers(node: exp.Expr) -> exp.Expr:
+    """Return a whole number for a sum or a difference of two, such as 1999 + 1."""
+    if isinstance(node, exp.Add | exp.Sub) and all(
+        isinstance(side, exp.Literal) and side.is_int for side in (node.left, node.right)
+    ):
+        left, right = int(node.left.name), int(node.right.name)
+        number = left + right if isinstance(node, exp.Add) else left - right
+        return exp.Literal.number(number)
+    return node
 
 
 def _parts(condition: exp.Expr | None) -> Iterator[exp.Expr]:

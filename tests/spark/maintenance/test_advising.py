@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import lit
 
 import parquetry
 from parquetry import metastore as ms
+from parquetry.catalog import Catalog
 
 ROWS = 40_000
 
@@ -29,8 +31,9 @@ def test_advice_is_applied_and_comes_true(spark: SparkSession, db: str, store: m
     name, table = db.removeprefix("lake."), f"{db}.t"
     snapshot = store.table(name, "t")
     assert snapshot.metadata.properties["sort-by"].split(",")[0] == "k"
-    promise = next(commit for commit in ms.history(snapshot) if commit.operation == "advise")
-    assert json.loads(promise.summary["promise"])["bytes"] == first.bytes
+    step, *_ = ms.history(snapshot)
+    assert step.operation == "compact"
+    assert json.loads(step.summary["promise"])["bytes"] == first.bytes
     assert spark.sql(f"SELECT count(*), sum(k), sum(id) FROM {table}").first()[:] == (
         ROWS,
         ROWS * (ROWS - 1) // 2,
@@ -43,6 +46,52 @@ def test_advice_is_applied_and_comes_true(spark: SparkSession, db: str, store: m
     assert step["kept"] < 1.5 * (first.bytes + first.spread)
     (second, *_) = spark.sql(f"{call})").collect()
     assert second.bytes_now < 1.5 * (first.bytes + first.spread)
+
+
+def test_layout_auto(spark: SparkSession, db: str, store: ms.Metastore) -> None:
+    """`maintain` sorts files as the history advises, with its reason, and new partitions are sorted; undone by rollback.
+
+    The rows are the same all the time. The history has the promise beside what later queries read.
+    """
+    name, table = db.removeprefix("lake."), f"{db}.t"
+    properties = "'layout' = 'auto', 'pruning-history' = 'values', 'target-file-size' = '64kb', 'distribution' = 'none'"
+    spark.sql(
+        f"CREATE TABLE {table} (id bigint, k bigint, d int) USING parquet PARTITIONED BY (d) TBLPROPERTIES ({properties})"
+    )
+    rows = spark.range(ROWS).selectExpr("id", f"id * 7919 % {ROWS} AS k").repartition(12)
+    rows.withColumn("d", lit(1)).write.insertInto(table)
+    before = store.table(name, "t")
+    query = f"SELECT count(*), sum(id) FROM {table} WHERE d = 1 AND k BETWEEN {{0}} AND {{0}} + 100"
+    answers = [spark.sql(query.format(first)).first() for first in range(0, ROWS, 2_000)]
+    (planned,) = spark.sql(f"CALL lake.system.maintain('{name}.t', dry_run => true)").collect()
+    assert (planned.need, planned.outcome) == ("layout", "planned"), planned
+    done, *_ = spark.sql(f"CALL lake.system.maintain('{name}.t')").collect()
+    assert (done.need, done.outcome, done["count"]) == ("layout", "done", 12), done
+    after = store.table(name, "t")
+    assert after.metadata.properties["sort-by"] == "k"
+    spark.sql(f"ALTER TABLE {table} UNSET TBLPROPERTIES ('distribution')")
+    rows.withColumn("d", lit(2)).write.insertInto(table)
+    bounds = [
+        (each.statistics["k"].min, each.statistics["k"].max)
+        for each in Catalog(store).files(f"{name}.t", "d = 2")
+    ]
+    assert len(bounds) > 3
+    assert sum(high - low + 1 for low, high in bounds) == ROWS, "files of a new partition overlap"
+    assert [spark.sql(query.format(first)).first() for first in range(0, ROWS, 2_000)] == answers
+    reads = spark.sql(f"SELECT bytes_read, promised_bytes FROM {table}.queries").collect()
+    since = [read.bytes_read for read in reads if read.promised_bytes is not None]
+    assert len(since) == len(answers)
+    promised = next(read.promised_bytes for read in reads if read.promised_bytes is not None)
+    assert sum(since) / len(since) < 1.5 * promised
+    reason = f"SELECT operation FROM {table}.history WHERE summary LIKE '%pays after%' ORDER BY version"
+    assert [row.operation for row in spark.sql(reason).collect()] == ["layout", "compact"]
+    spark.sql(f"CALL lake.system.rollback('{name}.t', {before.version})")
+    rolled_back = store.table(name, "t")
+    assert "sort-by" not in rolled_back.metadata.properties
+    assert rolled_back.totals.files == 12
+    assert [spark.sql(query.format(first)).first() for first in range(0, ROWS, 2_000)] == answers
+    again, *_ = spark.sql(f"CALL lake.system.maintain('{name}.t')").collect()
+    assert "undone by a rollback" in again.detail
 
 
 def test_statements_of_advice_run(spark: SparkSession, db: str, tmp_path: Path) -> None:

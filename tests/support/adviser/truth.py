@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,6 +59,7 @@ def _literal(value: Any) -> str:
 class WrittenFile(NamedTuple):
     """A file by its footer: bytes of columns, least and greatest values, and its slot."""
 
+    path: Path
     bytes: dict[str, int]
     bounds: dict[str, tuple[Any, Any]]
     bucket: int | None
@@ -81,6 +82,23 @@ class WrittenTable:
     def bytes(self) -> int:
         """Return the bytes of all columns."""
         return sum(sum(file.bytes.values()) for file in self.files)
+
+    def rewrite(self, paths: Collection[str], layout: TableLayout, folder: Path) -> tuple[WrittenTable, int]:
+        """Write some files anew under a layout; return the table as it is then, and their bytes.
+
+        Args:
+            paths: of the files.
+            layout: of their rows.
+            folder: for the new files. It must be new.
+        """
+        anew = [file for file in self.files if str(file.path) in paths]
+        kept = [file for file in self.files if str(file.path) not in paths]
+        rows = pa.concat_tables([pq.ParquetFile(file.path).read() for file in anew])
+        written = write_layout(rows, layout, folder)
+        for file in anew:
+            file.path.unlink()
+        size = sum(sum(file.bytes.values()) for file in anew)
+        return WrittenTable(layout, [*kept, *written.files]), size
 
     def _may_have(self, file: WrittenFile, condition: Condition) -> bool:
         bounds = file.bounds.get(condition.column)
@@ -144,7 +162,7 @@ def _footer(path: Path, shared: dict[str, Any], bucket: int | None, cell: Any, p
             low, high = _plain(statistics.min), _plain(statistics.max)
             before = bounds.get(name, (low, high))
             bounds[name] = (min(before[0], low), max(before[1], high))
-    return WrittenFile(sizes, bounds, bucket, cell, partition)
+    return WrittenFile(path, sizes, bounds, bucket, cell, partition)
 
 
 def _plain(value: Any) -> Any:
@@ -195,4 +213,16 @@ def _grain_values(array: pa.ChunkedArray, grain: Grain) -> Any:
 def _sorted(rows: pa.Table, layout: TableLayout) -> pa.Table:
     if not layout.sort:
         return rows
+    if layout.is_curve:
+        return rows.take(pa.array(np.argsort(_curve(rows, layout.sort), kind="stable")))
     return rows.sort_by([(name, "ascending") for name in layout.sort])
+
+
+def _curve(rows: pa.Table, names: Sequence[str]) -> Any:
+    """Return places on a Z-order curve: eight bits of each rank, in turn, the highest first."""
+    places = np.zeros(rows.num_rows, np.int64)
+    ranks = [pc.rank(rows[name].combine_chunks()).to_numpy() * 256 // (rows.num_rows + 1) for name in names]
+    for bit in range(7, -1, -1):
+        for rank in ranks:
+            places = places * 2 + (rank >> bit) % 2
+    return places

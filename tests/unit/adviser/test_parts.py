@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ from parquetry.errors import UnsupportedError, WarehouseError
 from parquetry.metastore import TableColumn, TableMetadata, open_metastore
 from parquetry.predicate import Filter, Match, match, parse_filter
 from parquetry.workload import QueryCondition, QueryJoin, QueryRecord, TableRead
+from tests.support.adviser.truth import Condition, write_layout
 
 ROWS, FILES = 20_000, 20
 FILE_BYTES = 10_000
@@ -204,6 +206,16 @@ def test_queries_come_from_a_file_of_sql(folder: Path, tmp_path: Path) -> None:
     assert advice.best is not None
     assert advice.best.spec is not None
     assert advice.best.spec.columns() == {"k"}
+    (tmp_path / "days").mkdir()
+    pq.write_table(pa.table({"day": [3, 4], "year": [1999, 2000]}), tmp_path / "days" / "0.parquet")
+    shutil.copytree(folder, tmp_path / "facts")
+    file.write_text("SELECT sum(c) FROM facts, days WHERE k = day AND year = 1999 + 1")
+    joined = parquetry.advise(tmp_path / "facts", file)
+    assert joined.best is not None
+    assert [query.query for query in joined.best.queries] == ["k of days"], (
+        "columns of a folder beside it are known"
+    )
+    assert "k" in joined.best.layout
     file.write_text("SELECT * FROM other")
     with pytest.raises(UnsupportedError, match=r"they read other"):
         parquetry.advise(folder, file)
@@ -271,3 +283,26 @@ def test_a_table_of_a_warehouse_is_advised_by_its_records(
     with pytest.raises(SystemExit):
         main(["advise", "t", "--where", "id = 5 AND p = 0", "--json"])
     assert json.loads(capsys.readouterr().out)["best"] is None  # it is in the order of `id` already
+
+
+def test_a_curve_serves_conditions_on_either_column(tmp_path: Path) -> None:
+    """Of orders, a curve is advised where queries compare either of two columns, and its forecast comes true."""
+    rng = np.random.default_rng(8)
+    rows = pa.table(
+        {"a": rng.permutation(40_000), "b": rng.integers(0, 10**12, 40_000), "v": rng.random(40_000)}
+    )
+    queries = [Condition("a", first, first + 400) for first in range(0, 40_000, 4_000)]
+    queries += [Condition("b", first, first + 10**10) for first in range(0, 10**12, 10**11)]
+    now = TableLayout(12_000)
+    write_layout(rows, now, tmp_path / "now")
+    source = folder_source(str(tmp_path / "now"))
+    records = queries_from([each.text for each in queries], source.name)
+    advice = advise_on(source, AdviceRequest(records, [], sample_rows=10_000, order_only=True))
+    curve = advice.best
+    assert curve is not None
+    assert curve.spec is not None
+    assert curve.spec.is_curve, str(advice)
+    assert "'sort-by' = 'zorder(a, b)'" in curve.statements[0]
+    written = write_layout(rows, curve.spec, tmp_path / "then")
+    truth = sum(written.read([each], ("a", "b", "v"))[0] for each in queries) / len(queries)
+    assert 0.8 < curve.bytes / truth < 1.25

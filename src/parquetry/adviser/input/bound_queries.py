@@ -160,9 +160,11 @@ class _Binder:
         drawn = any(not each.has_values and "?" in each.text for each in read.conditions)
         number = _DRAWN_PER_CONDITION if drawn else 1
         joins = tuple(each for each in read.joins if each.column.lower() in self._spellings)
-        joined = [node for join in joins if (node := self._values_of(record, join)) is not None]
+        values = {join: node for join in joins if (node := self._values_of(record, join)) is not None}
+        joined = list(values.values())
         for _ in range(number):
-            filters, texts, refused = [], [], []
+            filters, refused = [], []
+            texts: list[str] = []
             for condition in read.conditions:
                 bound = self._bind(condition)
                 if isinstance(bound, Filter):
@@ -172,6 +174,7 @@ class _Binder:
                     refused.append(condition.text)
                     self._result.not_understood[condition.text] = bound
             filters += [Filter.bind(node, self._types) for node in joined]
+            texts += [f"{join.column} of {join.other_table}" for join in values]
             whole = Filter.all_of(filters) if filters else EVERY_ROW
             columns = None if read.columns is None else self._columns(read.columns)
             yield BoundQuery(

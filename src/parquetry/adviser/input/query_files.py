@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
+from parquetry.adviser.input.bound_queries import Others
 from parquetry.errors import UnsupportedError
 from parquetry.workload import QueryCondition, QueryRecord, TableRead, read_event_log, read_sql_file
 
@@ -19,7 +20,29 @@ _QUERY = re.compile(r"^\s*(?:SELECT|WITH|INSERT|CREATE|MERGE|USE|EXPLAIN)\b", re
 _EVENT = '{"Event":"'
 
 
-def queries_from(queries: Queries, table: str, columns: Iterable[str] = ()) -> list[QueryRecord]:
+class _KnownColumns(Mapping[str, tuple[str, ...]]):
+    """The columns of a table and, as far as they are asked for, of the others that can be found."""
+
+    def __init__(self, table: str, columns: Iterable[str], others: Others) -> None:
+        self._known = dict.fromkeys(_names(table), tuple(columns))
+        self._others = others
+
+    def __getitem__(self, name: str) -> tuple[str, ...]:
+        if name not in self._known:
+            other = self._others(name)
+            self._known[name] = () if other is None else tuple(other.columns)
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+def queries_from(
+    queries: Queries, table: str, columns: Iterable[str] = (), others: Others = lambda _: None
+) -> list[QueryRecord]:
     """Return records of queries.
 
     Args:
@@ -27,6 +50,7 @@ def queries_from(queries: Queries, table: str, columns: Iterable[str] = ()) -> l
             line, of a file of SQL, or of Spark's event logs. Lines that begin with `--` or `#` are comments.
         table: the table that conditions are of.
         columns: of the table; SQL need not name its table in front of them.
+        others: finds other tables of SQL, whose columns need no table's name either.
 
     Raises:
         UnsupportedError: the file does not exist, or has no query.
@@ -47,8 +71,7 @@ def queries_from(queries: Queries, table: str, columns: Iterable[str] = ()) -> l
         return list(read_event_log(str(path)))
     text = path.read_text(encoding="utf-8")
     if path.suffix.lower() == ".sql" or _QUERY.search(text):
-        known = {name: tuple(columns) for name in _names(table)}
-        return list(read_sql_file(str(path), known))
+        return list(read_sql_file(str(path), _KnownColumns(table, columns, others)))
     return _from_text(text, str(path), table)
 
 

@@ -184,9 +184,24 @@ class Sample:
             self.read_bytes,
         )
 
-    def thirds(self, number: int) -> list[Sample]:
-        """Return disjoint parts of the sample, drawn evenly."""
-        return [self.part(np.arange(first, self.count, number)) for first in range(number)]
+    def of_files(self, files: NDArray[np.int64], rows: int) -> Sample:
+        """Return the rows of some files, as the sample of a table that has no others.
+
+        Args:
+            files: the files' positions, in order.
+            rows: how many rows the files have.
+        """
+        chosen = np.flatnonzero(np.isin(self.file_of, files))
+        columns = {name: column.subset(chosen) for name, column in self.columns.items()}
+        for column in columns.values():
+            column.least = column.greatest = None  # the ends were the whole table's
+        return Sample(
+            self.table.take(pa.array(chosen)),
+            columns,
+            rows / max(len(chosen), 1),
+            np.searchsorted(files, self.file_of[chosen]),
+            self.read_bytes,
+        )
 
 
 def draw_sample(source: TableSource, plan: SamplePlan, progress: Progress = silent) -> Sample:

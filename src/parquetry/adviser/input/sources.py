@@ -29,7 +29,7 @@ from parquetry.data_files import (
 )
 from parquetry.errors import UnsupportedError, WarehouseError
 from parquetry.hashing import HashType
-from parquetry.identifiers import parse_paths
+from parquetry.identifiers import SortedBy, parse_sorted_by
 from parquetry.locations import (
     DEFAULT_PARTITION,
     absolute_location,
@@ -152,7 +152,7 @@ class TableSource:
     def kept(self, condition: Filter) -> NDArray[np.bool_]:
         """Return the files that a query with a condition opens now."""
         if self.snapshot is None:
-            return np.asarray(match(condition, _FilesKnowledge(self)) != Match.CANNOT, np.bool_)
+            return np.asarray(match(condition, FilesKnowledge(self)) != Match.CANNOT, np.bool_)
         paths = {selected.path for selected in each_file(self.snapshot, condition)}
         return np.array([file.path in paths for file in self.files], np.bool_)
 
@@ -169,7 +169,7 @@ class TableSource:
         yield from read_file(request, FileRows(file.path, file.record, file.values))
 
 
-class _FilesKnowledge(Knowledge):
+class FilesKnowledge(Knowledge):
     """The statistics of a folder's files."""
 
     def __init__(self, source: TableSource) -> None:
@@ -213,13 +213,14 @@ def lake_source(snapshot: TableSnapshot, name: str, file_bytes: int) -> TableSou
     buckets = metadata.arrangement.buckets
     names = {column.physical: column.name for column in metadata.columns}
     sort_by = metadata.properties.get(SORT_BY)
-    sort = tuple(".".join(path) for path in parse_paths(sort_by)) if sort_by else ()
+    order = parse_sorted_by(sort_by) if sort_by else SortedBy(())
     layout = TableLayout(
         file_bytes,
         grains,
         bucket_by=() if buckets is None else tuple(names[name] for name in buckets.columns),
         bucket_count=0 if buckets is None else buckets.count,
-        sort=sort,
+        sort=tuple(".".join(path) for path in order.paths),
+        is_curve=order.is_curve,
     )
     return TableSource(
         name,

@@ -48,13 +48,16 @@ def queries(
     """List the queries of the history, newest first.
 
     A query has a line for each table that it read. The setting pruning-history turns the history on. --json
-    has columns, what left out files, and why not more, too.
+    has columns, what left out files, and why not more, too. Below the queries of a table stand the promises
+    of its layouts, and what queries have read since.
     """
+    promises = []
     if source is not None:
         records = _read(source, table, since)[:limit]
     else:
         with warehouse.open() as catalog:
             records = catalog.queries(table, since=None if since is None else since.astimezone(), limit=limit)
+            promises = [] if table is None else catalog.promises(table)
     if as_json:
         output.print_json(map(as_object, records))
         return
@@ -66,6 +69,8 @@ def queries(
         if source
         else "The history has no such queries: the setting pruning-history turns it on.",
     )
+    for each in promises:
+        print(f"Promise of {each}.")
 
 
 def _read(source: str, table: str | None, since: datetime | None) -> list[QueryRecord]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parquetry.config import BLOOM_FILTER_COLUMNS, SORT_BY, WRITERS
-from parquetry.identifiers import field_path, parse_paths
+from parquetry.identifiers import field_path, parse_sorted_by
 from parquetry.joins.runtime.cost_model import LIMITS
 from parquetry.metastore import TableMetadata
 
@@ -74,6 +74,6 @@ def sorted_within(metadata: TableMetadata, column: str) -> bool:
     if text is None:
         return laid_out_within(metadata)
     try:
-        return column.lower() in {path[0].lower() for path in parse_paths(text)}
+        return column.lower() in {path[0].lower() for path in parse_sorted_by(text).paths}
     except ValueError:  # written by an older library; the next write raises the error
         return True

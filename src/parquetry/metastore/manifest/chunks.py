@@ -45,7 +45,7 @@ import msgspec
 
 from parquetry.data_files import FileColumns, FileRecord, RecordedFiles
 from parquetry.errors import ColumnNotFoundError, TableNotFoundError
-from parquetry.identifiers import parse_paths
+from parquetry.identifiers import parse_sorted_by
 from parquetry.layout import ArrangementSpec
 from parquetry.metastore.manifest.columns import ChunkColumns, encode_columns, is_in_columns
 from parquetry.metastore.manifest.summary import Types, summarise
@@ -297,7 +297,7 @@ def sort_column(metadata: TableMetadata, arrangement: ArrangementSpec) -> str | 
     if arrangement.order:
         return arrangement.order[0].column
     try:
-        first = parse_paths(metadata.properties.get("sort-by", ""))[0]
+        first = parse_sorted_by(metadata.properties.get("sort-by", "")).paths[0]
         return metadata.column(".".join(first)).physical
     except (
         ValueError,

@@ -11,12 +11,10 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import msgspec
-
-from parquetry import adviser, compaction, definition, metastore as ms, workload
-from parquetry.config import CLUSTERED_BY, SORT_BY
+from parquetry import adviser, compaction, metastore as ms, workload
 from parquetry.errors import ParquetryError, UnsupportedError
 from parquetry.identifiers import part_text
+from parquetry.operations.advising.setting import set_layout
 from parquetry.operations.operation import Context, operation
 from parquetry.operations.rewrites import compaction_rewrites, rewrite_partitions
 from parquetry.progress import Progress, progress_bar
@@ -88,21 +86,22 @@ def advise(
 
 
 def advice_inputs(
-    context: Context, table: str, queries: adviser.Queries
+    context: Context, table: str, queries: adviser.Queries, *, order_only: bool = False
 ) -> tuple[TableSource, adviser.AdviceRequest]:
     """Return a table of the warehouse as the adviser sees it, and a request with its queries.
 
-    Without queries, the warehouse's history has them.
+    Without queries, the warehouse's history has them. For `order_only` see `adviser.AdviceRequest`.
 
     Raises:
         TableNotFoundError: there is no such table.
     """
     source = _source(context, table)
     names = [table, context.full_name(context.find(table))]
-    records = adviser.queries_from(queries, source.name, source.columns)
+    others = _other_tables(context)
+    records = adviser.queries_from(queries, source.name, source.columns, others)
     if not records:
         records = list(workload.read_queries(context.metastore, context.find(table).id, limit=_MAX_HISTORY))
-    return source, adviser.AdviceRequest(records, names, _catalog(context), _other_tables(context))
+    return source, adviser.AdviceRequest(records, names, _catalog(context), others, order_only=order_only)
 
 
 def _catalog(context: Context) -> str:
@@ -180,38 +179,31 @@ def _apply(context: Context, table: str, advice: Advice, max_bytes: int | None, 
             f"columns or directories would change. Run: {'; '.join(advice.best.statements)}"
         )
     context.metastore.require_owned()
-    snapshot = _with_layout(context.find(table), best)
-    context.cache(snapshot)
+    snapshot = set_layout(context, context.find(table), best.spec, "advise", best.file_bytes)
     chosen = _within(_rewrites(context, snapshot, best.spec, progress), max_bytes)
     call = "rebucket" if best.spec.bucket_count else "compact"
-    rewrite_partitions(context, snapshot, chosen, call, progress)
-    size = size_text(sum(rewrite.bytes for rewrite in chosen))
-    return f"New files have the layout '{best.layout}', and {quantity(len(chosen), 'partition')} with {size} were rewritten."
+    rewritten = sum(rewrite.bytes for rewrite in chosen)
+    promise = _promise(advice, best, rewritten / max(best.rewrite_bytes, 1))
+    rewrite_partitions(context, snapshot, chosen, call, progress, promise.to_summary())
+    return (
+        f"New files have the layout '{best.layout}', and {quantity(len(chosen), 'partition')} with "
+        f"{size_text(rewritten)} were rewritten."
+    )
 
 
-def _with_layout(snapshot: ms.TableSnapshot, best: Alternative) -> ms.TableSnapshot:
-    """Commit the properties of a layout. The version's summary has the promise, to compare with later."""
-    layout = best.spec
-    assert layout is not None
-    properties = dict(snapshot.metadata.properties)
-    properties.pop(SORT_BY, None)
-    if layout.sort:
-        properties[SORT_BY] = ", ".join(map(part_text, layout.sort))
-    if best.file_bytes is not None:
-        properties["target-file-size"] = f"{best.file_bytes >> 10 or 1}kb"
-    if layout.bucket_count:
-        properties[CLUSTERED_BY] = adviser.bucket_clause(layout).removeprefix("CLUSTERED BY ")
-    metadata = msgspec.structs.replace(snapshot.metadata, properties=properties)
-    metadata = definition.bucketing.record_buckets(snapshot.label, metadata)
-    transaction = ms.Transaction(snapshot, "advise")
-    transaction.set_metadata(metadata)
-    promise = {
-        "bytes": best.bytes,
-        "spread": best.spread,
-        "files": round(best.files, 2),
-        "layout": best.layout,
-    }
-    return ms.commit(transaction, {"promise": msgspec.json.encode(promise).decode()})
+def _promise(advice: Advice, best: Alternative, share: float) -> workload.Promise:
+    """Return what is promised if a share of the table's bytes has the layout."""
+    spec = best.spec
+    assert spec is not None
+    size = advice.bytes_now + (best.bytes - advice.bytes_now) * min(share, 1.0)
+    return workload.Promise(
+        spec.order_text,
+        advice.bytes_now,
+        round(size),
+        best.spread,
+        round(best.files, 2),
+        tuple(sorted(spec.columns())),
+    )
 
 
 def _rewrites(

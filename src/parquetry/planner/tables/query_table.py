@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from parquetry.metastore import TableSnapshot
 from parquetry.planner.procedures.signature import Row
-from parquetry.workload import QueryRecord, ReadCount, TableRead, stored_reads
+from parquetry.workload import QueryRecord, ReadCount, TableRead, promise_epochs, promise_of, stored_reads
 
 COLUMNS = (
     *(("ended_at", "timestamp"), ("door", "string"), ("user_name", "string"), ("seconds", "double")),
@@ -14,7 +14,7 @@ COLUMNS = (
     *(("columns", "string"), ("partitions_read", "long"), ("partitions_total", "long")),
     *(("files_read", "long"), ("files_total", "long"), ("bytes_read", "long"), ("bytes_total", "long")),
     *(("rows", "long"), ("estimated_rows", "long"), ("left_out", "string"), ("not_more", "string")),
-    ("statement", "string"),
+    *(("statement", "string"), ("promised_bytes", "long")),
 )
 
 
@@ -25,8 +25,10 @@ def query_rows(snapshot: TableSnapshot, after: bytes) -> Iterator[tuple[bytes, R
         snapshot: of the table.
         after: the key of the last row that was read, or empty for the first.
     """
+    epochs = promise_epochs(snapshot)
     for key, record, read in stored_reads(snapshot.store, snapshot.id, after):
-        yield key, _row(record, read)
+        given = promise_of(epochs, read.version)
+        yield key, (*_row(record, read), None if given is None else given.promise.bytes)
 
 
 def _row(record: QueryRecord, read: TableRead) -> Row:

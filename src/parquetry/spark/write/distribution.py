@@ -19,7 +19,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as sf
 from pyspark.sql.types import DataType, StructType
 
 from parquetry.config import Settings
-from parquetry.definition import sort_paths
+from parquetry.definition import sorted_by
 from parquetry.identifiers import quote_part
 from parquetry.layout import physical_schema
 from parquetry.metastore import TableMetadata, TableSnapshot
@@ -42,6 +42,8 @@ megabyte.
 """
 _MAX_EXAMINED_TASKS = 10_000
 """A query with rows for more tasks of `_MIN_TASK_BYTES` keeps its own tasks: it has enough rows for them."""
+_CURVE_COLUMN = "__parquetry_curve"
+"""The column of keys on a curve; longer if the rows have such a column."""
 
 
 class ArrangedRows(NamedTuple):
@@ -66,6 +68,7 @@ class RowArrangement:
         partition_columns: names of the partition columns in the files. Rows of a partition come together. If
             rows have slots (`slots`), the number of the slot is the last of these columns.
         sort_by: SQL with names in the files: the columns and fields that rows of a partition are sorted by.
+        is_curve: whether rows are sorted along a curve through these, and not by one after the other.
         file_bytes: target size of a file.
         clustered: whether rows may be shuffled. If not, they stay in their tasks.
         gathered: whether rows are shuffled even without columns to cluster by. This is for rows of many small
@@ -83,6 +86,7 @@ class RowArrangement:
     split: bool = True
     empty_buckets: bool | None = None
     light_sorted: bool = False
+    is_curve: bool = False
 
     @classmethod
     def from_settings(
@@ -99,7 +103,8 @@ class RowArrangement:
             ConfigurationError: a setting of the session cannot be used.
             PropertyError: an option or property cannot be used, or `sort-by` names a column without an order.
         """
-        sort_by = tuple(".".join(map(quote_part, path)) for path in sort_paths(metadata, settings))
+        order = sorted_by(metadata, settings)
+        sort_by = tuple(".".join(map(quote_part, path)) for path in order.paths)
         return cls(
             tuple(column.physical for column in metadata.partition_columns),
             sort_by,
@@ -108,6 +113,7 @@ class RowArrangement:
             gathered,
             empty_buckets=settings["empty-buckets"],
             light_sorted=settings["light-values"] == "sorted" and not sort_by,
+            is_curve=order.is_curve,
         )
 
     def by_slot(self, slots: RowSlots) -> RowArrangement:
@@ -126,6 +132,8 @@ class RowArrangement:
             rows: with the columns of the files.
             order: the order of the rows of one slot, before `sort_by`.
         """
+        if self.is_curve:
+            return self._along_curve(rows, order)
         if self.partition_columns or self.sort_by:
             if self._is_one_partition(rows):
                 return ArrangedRows(rows, self._tasks(rows), one_partition=True)
@@ -139,6 +147,16 @@ class RowArrangement:
                 self._cluster(rows) if self.clustered and not _facts(rows).arranged(rows._jdf) else rows
             )
         return ArrangedRows(rows, self._tasks(rows))
+
+    def _along_curve(self, rows: DataFrame, order: Sequence[Column]) -> ArrangedRows:
+        """Return rows sorted by their keys on the curve, which are a column as long as rows are arranged."""
+        key = _CURVE_COLUMN
+        while any(name.lower().startswith(key) for name in rows.columns):
+            key += "_"
+        door = bridge_class(rows.sparkSession._jvm, "write.CurveKeys")
+        keyed = DataFrame(door.add(rows._jdf, list(self.sort_by), key), rows.sparkSession)
+        by_key = replace(self, sort_by=(quote_part(key),), is_curve=False)
+        return ArrangedRows(by_key.apply(keyed, order).rows.drop(key))
 
     def _is_one_partition(self, rows: DataFrame) -> bool:
         """Return whether the query shows that all rows are of one partition, and they need no order there."""

@@ -22,8 +22,10 @@ function queryGrid(rows, of) {
   return h("div", { class: "wide" }, grid("Recorded queries", columns, reads));
 }
 
-const drawQueries = (of) => (answer) =>
-  answer.kept && answer.rows.length ? queryGrid(answer.rows, of) : h("p", { class: "well" }, answer.kept ? "No query has been recorded yet." : answer.message);
+const drawQueries = (of) => (answer) => [
+  ...answer.promises.map((text) => h("p", { class: "well" }, text)),
+  answer.kept && answer.rows.length ? queryGrid(answer.rows, of) : h("p", { class: "well" }, answer.kept ? "No query has been recorded yet." : answer.message),
+];
 
 export function queriesSection(table, signal) {
   const place = h("div");
