@@ -92,13 +92,12 @@ def _ranges_of_set(
     rows = _rows_of_files(metadata, selection)
     if selection is None or rows is None:
         return ColumnRanges(column, type, few, looked_up)
-    if rows < LIMITS.skipped_rows:
+    found = ColumnRanges(column, type, ((values[0], values[-1]),) if looked_up else few, looked_up)
+    if rows < LIMITS.condition_rows + LIMITS.value_rows * (len(found.ends) + len(found.values)):
         return None
     matches = likely_matches(metadata, selection, column, values) if type.integral else None
     likely = 0.0 if matches is None else float(np.quantile(matches, 1 - LIMITS.likely_files))
-    if likely >= (LIMITS.likely_repeated_rows if looked_up else LIMITS.likely_rows):
-        return None
-    return ColumnRanges(column, type, ((values[0], values[-1]),) if looked_up else few, looked_up)
+    return None if likely >= (LIMITS.likely_repeated_rows if looked_up else LIMITS.likely_rows) else found
 
 
 def _rows_of_files(metadata: TableMetadata, selection: Selection | None) -> float | None:

@@ -128,9 +128,9 @@ def test_what_is_left_alone() -> None:
         (range(0, 100_000, 250), {"rows": 20_000}, False),  # ten times each, if it has
         (range(0, 2_000, 100), {}, True),  # in a file of ten thousand rows some two have one of these
         (range(0, 50_000, 5_000), {"rows": 600_000}, False),  # few, and each is in six rows
-        # so few rows are read in the time that a look into the dictionary takes
-        (range(0, 2_000, 100), {"rows": LIMITS.skipped_rows - 1}, False),
-        (range(0, 2_000, 100), {"rows": LIMITS.skipped_rows}, True),
+        # so few rows are read in the time that a condition of twenty values takes
+        (range(0, 2_000, 100), {"rows": LIMITS.condition_rows + 20 * LIMITS.value_rows - 1}, False),
+        (range(0, 2_000, 100), {"rows": LIMITS.condition_rows + 20 * LIMITS.value_rows}, True),
         (range(0, 100_000, 100), {"size": (LIMITS.row_group_bytes + 1)}, True),
         (range(0, 100_000, 100), {"properties": {"sort-by": "k"}}, True),
         (range(0, 100_000, 100), {"rows": None}, True),
