@@ -23,6 +23,7 @@ from typing import TypeAlias
 import msgspec
 import numpy as np
 
+from parquetry.data_files import UNKNOWN
 from parquetry.joins.runtime.cost_model import LIMITS
 from parquetry.joins.runtime.estimates import likely_matches
 from parquetry.joins.runtime.filterable import laid_out_within
@@ -65,22 +66,48 @@ def ranges_for_readers(
     for predicate in (part for condition in conditions for part in _column_predicates(condition.predicate)):
         match predicate:
             case In(column, values, type) if values and _used(metadata, column, type, values):
-                looked_up = _looked_up(metadata, values)
-                likely = _in_every_file(metadata, selection, column, type, values)
-                if likely < LIMITS.likely_rows:
-                    ends = tuple(
-                        (values[low], values[high]) for low, high in ranges(values, LIMITS.key_ranges)
-                    )
-                elif looked_up and likely < LIMITS.likely_repeated_rows:
-                    ends = ((values[0], values[-1]),)
-                else:
-                    continue
-                column_ranges.append(ColumnRanges(column, type, ends, looked_up))
+                found = _ranges_of_set(metadata, selection, column, type, values)
+                column_ranges += [] if found is None else [found]
             case Compare("=", column, value, type) if value is not None and _used(
                 metadata, column, type, (value,)
             ):
                 column_ranges.append(ColumnRanges(column, type, ((value, value),)))
     return column_ranges
+
+
+def _ranges_of_set(
+    metadata: TableMetadata,
+    selection: Selection | None,
+    column: str,
+    type: ColumnType,
+    values: tuple[Value, ...],
+) -> ColumnRanges | None:
+    """Return the ranges of a set, and the set itself where readers look it up, or None if it only costs time.
+
+    Files with one row group each were compared with the set before, by the same bounds. There readers can
+    skip more only by dictionaries.
+    """
+    looked_up = _looked_up(metadata, values)
+    few = tuple((values[low], values[high]) for low, high in ranges(values, LIMITS.key_ranges))
+    rows = _rows_of_files(metadata, selection)
+    if selection is None or rows is None:
+        return ColumnRanges(column, type, few, looked_up)
+    found = ColumnRanges(column, type, ((values[0], values[-1]),) if looked_up else few, looked_up)
+    if rows < LIMITS.condition_rows + LIMITS.value_rows * (len(found.ends) + len(found.values)):
+        return None
+    matches = likely_matches(metadata, selection, column, values) if type.integral else None
+    likely = 0.0 if matches is None else float(np.quantile(matches, 1 - LIMITS.likely_files))
+    return None if likely >= (LIMITS.likely_repeated_rows if looked_up else LIMITS.likely_rows) else found
+
+
+def _rows_of_files(metadata: TableMetadata, selection: Selection | None) -> float | None:
+    """Return the mean number of rows of files with one row group each, or None if it is not known."""
+    if selection is None or not selection.block.count:
+        return None
+    files = selection.block.files
+    if not have_one_row_group(metadata, int(files.bytes.sum()), selection.block.count):
+        return None
+    return None if (files.rows == UNKNOWN).any() else float(files.rows.mean())
 
 
 def implied_ranges(
@@ -186,28 +213,6 @@ def have_one_row_group(metadata: TableMetadata, size: int, files: int) -> bool:
         files: the number of files.
     """
     return size <= LIMITS.row_group_bytes * files and not laid_out_within(metadata)
-
-
-def _in_every_file(
-    metadata: TableMetadata,
-    selection: Selection | None,
-    column: str,
-    type: ColumnType,
-    values: Sequence[Value],
-) -> float:
-    """Return the rows with one of the values that nearly every file is expected to have, or 0 if not known.
-
-    It is known only for files with one row group each. If they match, a filter only costs time. Their bounds
-    have been tested before. Readers look each range up in a dictionary, which takes longer than reading the
-    rows. Any condition costs a reader a millisecond for each file.
-    """
-    sizes = None if selection is None else selection.block.files.bytes
-    if selection is None or sizes is None or not len(sizes) or not type.integral:
-        return 0
-    if not have_one_row_group(metadata, int(sizes.sum()), len(sizes)):
-        return 0
-    matches = likely_matches(metadata, selection, column, values)
-    return 0 if matches is None else float(np.quantile(matches, 1 - LIMITS.likely_files))
 
 
 def _looked_up(metadata: TableMetadata, values: tuple[Value, ...]) -> tuple[Value, ...]:

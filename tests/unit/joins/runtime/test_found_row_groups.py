@@ -121,17 +121,20 @@ def test_what_is_left_alone() -> None:
 @pytest.mark.parametrize(
     ("values", "given", "told"),
     [
-        # of 10,000 numbers every tenth is in each file of a thousand rows, as good as certainly
-        (range(0, 10_000, 10), {}, False),
-        (range(0, 10_000, 25), {}, True),  # sparse: the rows of a file may have one value many times
-        (range(0, 10_000, 400), {}, True),
-        (range(0, 10_000, 25), {"rows": 2_000}, False),  # ten times each, if it has
-        (range(0, 200, 10), {}, True),  # in a file of a thousand rows some two have one of these
-        (range(0, 5_000, 500), {"rows": 60_000}, False),  # few, and each is in six rows
-        (range(0, 10_000, 10), {"size": (LIMITS.row_group_bytes + 1)}, True),
-        (range(0, 10_000, 10), {"properties": {"sort-by": "k"}}, True),
-        (range(0, 10_000, 10), {"rows": None}, True),
-        (range(0, 10_000, 10), {"statistics": False}, True),
+        # of 100,000 numbers every hundredth is in each file of ten thousand rows, as good as certainly
+        (range(0, 100_000, 100), {}, False),
+        (range(0, 100_000, 250), {}, True),  # sparse: the rows of a file may have one value many times
+        (range(0, 100_000, 4000), {}, True),
+        (range(0, 100_000, 250), {"rows": 20_000}, False),  # ten times each, if it has
+        (range(0, 2_000, 100), {}, True),  # in a file of ten thousand rows some two have one of these
+        (range(0, 50_000, 5_000), {"rows": 600_000}, False),  # few, and each is in six rows
+        # so few rows are read in the time that a condition of twenty values takes
+        (range(0, 2_000, 100), {"rows": LIMITS.condition_rows + 20 * LIMITS.value_rows - 1}, False),
+        (range(0, 2_000, 100), {"rows": LIMITS.condition_rows + 20 * LIMITS.value_rows}, True),
+        (range(0, 100_000, 100), {"size": (LIMITS.row_group_bytes + 1)}, True),
+        (range(0, 100_000, 100), {"properties": {"sort-by": "k"}}, True),
+        (range(0, 100_000, 100), {"rows": None}, True),
+        (range(0, 100_000, 100), {"statistics": False}, True),
     ],
 )
 def test_values_that_every_file_has_are_not_looked_for(
@@ -145,12 +148,12 @@ def test_values_that_every_file_has_are_not_looked_for(
     metastore.create_database("db")
     metadata = TableMetadata(COLUMNS, ("p",), "parquet", "/lake/t", properties=given.get("properties", {}))
     transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
-    known = {"k": ColumnStatistics(10, 0, 0, 9_999)} if given.get("statistics", True) else {}
-    size, rows = given.get("size", 50_000), given.get("rows", 1_000)
+    known = {"k": ColumnStatistics(10, 0, 0, 99_999)} if given.get("statistics", True) else {}
+    size, rows = given.get("size", 50_000), given.get("rows", 10_000)
     transaction.append((1,), [FileRecord(f"{n}.parquet", size, rows, 1, known) for n in range(3)])
     selection = select_files(commit(transaction), [], (), about={"k"})
     condition = Condition.from_filter(Filter(In("k", tuple(values), INT)), "join")
     found = ranges_for_readers(metadata, [condition], selection)
     assert bool(found) == told
-    if found and values.step == 25:
-        assert found == [ColumnRanges("k", INT, ((0, 9_975),), tuple(values))]
+    if found and values.step == 250:
+        assert found == [ColumnRanges("k", INT, ((0, 99_750),), tuple(values))]
