@@ -20,6 +20,7 @@ from tests.support.interleavings.scenarios import (
     COMMITS,
     DATABASES,
     NAMES,
+    NAMES_TOGETHER,
     OWNERS,
     REPLACING,
     THREE,
@@ -74,7 +75,7 @@ RARE = [
     Rare("*vacuum default.t*", "*TABLE_NOT_FOUND*", _VERSION),
 ]
 
-TWO = [*NAMES, *VIEWS, *DATABASES, *COMMITS, *VACUUMS, *REPLACING, *OWNERS, *TOGETHER]
+TWO = [*NAMES, *VIEWS, *DATABASES, *COMMITS, *VACUUMS, *REPLACING, *OWNERS, *TOGETHER, *NAMES_TOGETHER]
 
 
 def judge(scenario: Scenario, explorer: Explorer) -> None:

@@ -8,7 +8,10 @@ heads there as they do in the store, and later statements read them. None of it 
 read it. All of them are of one moment: a table that is read later has the version of that moment, even if
 others have committed since.
 
-**What goes through.** Records of writes under way protect files from vacuum, so they belong into the store.
+**Names.** A name that the transaction has read stays as it was. Names that it gives, takes away and moves are
+in the draft alone, as heads are. Tables that it makes are staged tables of the store (`made_tables`).
+
+**What goes through.** Rows of tables that the transaction makes. Records of writes under way protect files from vacuum, so they belong into the store.
 So does the history of queries. So does the format row: a draft's rows may need a later format, and then the
 commit needs it, too.
 """
@@ -24,7 +27,10 @@ import msgspec
 
 from parquetry.errors import CommitConflictError, UnsupportedError
 from parquetry.metastore.cleanup.in_flight import keep_in_flight
+from parquetry.metastore.drafts.made_tables import MadeTables
+from parquetry.metastore.namespace.databases import DatabaseRow
 from parquetry.metastore.storage import keyspace
+from parquetry.metastore.storage.checksums import without_checksum
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Head, decode_head
 from parquetry.metastore.storage.intents import TRANSACTION
@@ -33,12 +39,11 @@ from parquetry.metastore.storage.wire import decoder, encode
 from parquetry.metastore.transactions.gathering import require_no_draft
 from parquetry.metastore.transactions.prepared import CommitTask
 from parquetry.metastore.transactions.transaction import Transaction
-from parquetry.store import Clock, Condition, Fields, Groups, MemoryStore, Range, Store
+from parquetry.metastore.warehouse_store import WarehouseStore
+from parquetry.store import Clock, Condition, Fields, Groups, MemoryStore, Range
 
 _THROUGH = (keyspace.FORMAT, keyspace.IN_FLIGHT, keyspace.QUERIES)
 """The tags of rows that a draft reads and writes in the store."""
-_FIXED = (keyspace.DATABASES, keyspace.NAMES)
-"""The tags of rows that a transaction cannot change."""
 _LONGEST_COMMIT_MS = 60 * 60 * 1000
 """Milliseconds: no commit takes effect later than so long after the time that it records."""
 Row = tuple[bytes, bytes]
@@ -49,17 +54,21 @@ class DraftStore:
 
     Args:
         base: the store, seen with absolute locations and without checksums.
+        id: of the transaction.
 
     Attributes:
         base: the store.
+        made: the tables that the transaction has made.
         gathered: the commits to the draft, by the tables' ids.
         alive: keeps the files of the transaction from vacuum, until it is closed.
         is_over: whether the transaction has ended.
         heads: the heads that the transaction has read, as they were, by the tables' ids; None for no head.
     """
 
-    def __init__(self, base: Store) -> None:
+    def __init__(self, base: WarehouseStore, id: str) -> None:
         self.base = base
+        self.made = MadeTables(base, id)
+        self._names: dict[bytes, bytes | None] = {}
         self.heads: dict[bytes, Head | None] = {}
         self._own = MemoryStore()
         self._deleted: set[bytes] = set()
@@ -67,9 +76,8 @@ class DraftStore:
         self.gathered: dict[bytes, list[CommitTask]] = {}
         self.is_over = False
         self.alive = ExitStack()
-        rows = getattr(base, "rows", base)
-        if isinstance(rows, Clock):
-            self.server_time = rows.server_time
+        if isinstance(base.rows, Clock):
+            self.server_time = base.rows.server_time
 
     @property
     def leaves_out(self) -> bool:
@@ -86,13 +94,20 @@ class DraftStore:
         for key in keys:
             if key[:1] == keyspace.HEADS and values[key] is None and key not in self._deleted:
                 values[key] = self._head(key)
+            elif key in self._names and values[key] is None and key not in self._deleted:
+                values[key] = self._names[key]
         missing = [
             key
             for key in keys
-            if values.get(key) is None and key not in self._deleted and key[:1] != keyspace.HEADS
+            if values.get(key) is None
+            and key not in self._deleted
+            and key not in self._names
+            and key[:1] != keyspace.HEADS
         ]
         if missing:
-            values.update(zip(missing, self.base.get_many(missing), strict=True))
+            read = dict(zip(missing, self.base.get_many(missing), strict=True))
+            values.update(read)
+            self._names.update((key, row) for key, row in read.items() if key[:1] == keyspace.NAMES)
         return [values[key] for key in keys]
 
     def scan(
@@ -126,38 +141,67 @@ class DraftStore:
         through: list[Row] = []
         own: list[Row] = []
         for row in rows:
-            self._require_allowed(row[0])
-            (through if row[0][:1] in _THROUGH else own).append(row)
+            (through if self._goes_through(row[0]) else own).append(row)
         self._own.put_many(own, fields)
         self._deleted.difference_update(key for key, _ in own)
-        return self.base.put_many(through, fields) if through else False
+        if not through:
+            return False
+        self.base.ownership.require()
+        return self.base.rows.put_many(through, fields)  # they have their stored form already
 
     def delete_many(self, keys: Iterable[bytes]) -> None:
         """Remove rows."""
         through: list[bytes] = []
         for key in keys:
-            self._require_allowed(key)
-            if key[:1] in _THROUGH:
+            if self._goes_through(key):
                 through.append(key)
             else:
                 self._deleted.add(key)
                 self._own.delete_many([key])
         if through:
             self.base.delete_many(through)
+        for key in through:
+            if key[:1] == keyspace.HEADS:
+                self.made.forget(keyspace.table_in(key))
 
     def compare_and_set(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:
         """Write a row if it now has the expected value."""
+        if key[:1] == keyspace.DATABASES:
+            return self._pin(key, expected, value)
         if key[:1] in _THROUGH:
             return self.base.compare_and_set(key, expected, value)
         if self.get(key) != expected:
             return False
-        if key[:1] == keyspace.HEADS:
-            _require_same_table(expected, value)
+        if key[:1] == keyspace.HEADS and value is not None:
+            table = keyspace.table_in(key)
+            if expected is None:
+                return self.made.make(table, decode_head(value))
+            if table in self.made:
+                return self.made.change_head(table, decode_head(value))
         if value is None:
             self.delete_many([key])
         else:
             self.put_many([(key, value)])
         return True
+
+    def _goes_through(self, key: bytes) -> bool:
+        return key[:1] in _THROUGH or self.made.has_row(key)
+
+    def _pin(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:
+        """Let a process that drops a database see that it gets a table; see `Databases.pin`.
+
+        Raises:
+            UnsupportedError: a database is to be made, changed or dropped.
+        """
+        if expected is not None and value is not None:
+            row = without_checksum(key, value)
+            before, after = (decoder(DatabaseRow).decode(each) for each in (expected, row))
+            if before.dropping and not after.dropping and before.properties == after.properties:
+                return self.base.compare_and_set(key, expected, row)
+        raise UnsupportedError(
+            "A transaction of several tables changes tables and views: make, change and drop databases before it or after "
+            "it."
+        )
 
     def close(self) -> None:
         """The store stays open for others."""
@@ -166,17 +210,23 @@ class DraftStore:
         """Make sure that changes of one table can be part of the transaction.
 
         Raises:
-            UnsupportedError: they replace the table or are a stream's, or the transaction has ended.
+            UnsupportedError: they are a stream's, or the transaction has ended.
         """
         if self.is_over:
             raise UnsupportedError(
                 f"Table {transaction.base.label} was read in a transaction that has ended: read it again."
             )
-        if transaction.successor is not None or transaction.batch is not None:
+        if transaction.batch is not None:
             require_no_draft(transaction.base, f"{transaction.operation!r}")
+
+    def keeps_rows_of(self, table: bytes) -> bool:
+        """Return whether others still see a table, so that a DROP deletes nothing before the commit."""
+        return table not in self.made
 
     def gather(self, task: CommitTask) -> None:
         """Note a commit to the draft, and keep the table's new files from vacuum."""
+        if task.table in self.made:
+            return
         if task.table not in self.gathered:
             self.alive.enter_context(keep_in_flight(self.base, task.table))
         self.gathered.setdefault(task.table, []).append(task)
@@ -187,7 +237,17 @@ class DraftStore:
         for key, value in self._own.scan(*keyspace.prefix_range(keyspace.HEADS)):
             table, head = key[len(keyspace.HEADS) :], decode_head(value)
             before = self.heads.get(table)
-            if before is None or before.commit.id != head.commit.id:
+            if head.state == "live" and before is not None and before.commit.id != head.commit.id:
+                heads[table] = head
+        return heads
+
+    def changed_names(self) -> dict[bytes, Head]:
+        """Return the heads of the tables that the transaction has renamed or dropped, by the tables' ids."""
+        heads = {}
+        for key, value in self._own.scan(*keyspace.prefix_range(keyspace.HEADS)):
+            table, head = keyspace.table_in(key), decode_head(value)
+            before = self.heads.get(table)
+            if before is not None and before.token != head.token:
                 heads[table] = head
         return heads
 
@@ -200,6 +260,8 @@ class DraftStore:
     def _head(self, key: bytes) -> bytes | None:
         """Return the head of a table at the transaction's moment, and keep it."""
         table = key[len(keyspace.HEADS) :]
+        if table in self.made:
+            return self.made.read_head(table)
         if table not in self.heads:
             self.heads[table] = self._read_head(key)
         kept = self.heads[table]
@@ -292,28 +354,8 @@ class DraftStore:
             else:
                 yield key, value
 
-    def _require_allowed(self, key: bytes) -> None:
-        if key[:1] in _FIXED:
-            raise _refusal()
-
 
 def _is_same(value: bytes | None, head: Head | None) -> bool:
     if value is None or head is None:
         return value is None and head is None
     return decode_head(value).commit.id == head.commit.id
-
-
-def _require_same_table(before: bytes | None, after: bytes | None) -> None:
-    """Make sure that a head stays the head of a table of the same name."""
-    if before is None or after is None:
-        raise _refusal()
-    was, now = decode_head(before), decode_head(after)
-    if (was.state, was.token, was.renaming) != (now.state, now.token, now.renaming):
-        raise _refusal()
-
-
-def _refusal() -> UnsupportedError:
-    return UnsupportedError(
-        "A transaction of several tables changes rows and properties of tables that are there: make, drop and rename "
-        "tables, views and databases before it or after it."
-    )
