@@ -53,12 +53,7 @@ from parquetry.metastore.storage.checksums import (
     without_checksum,
 )
 from parquetry.metastore.storage.format import CHECKED, RELATIVE, require_format, version_in
-from parquetry.metastore.storage.intents import (
-    TAGS_WITH_INTENTS,
-    is_intent,
-    over_intent,
-    value_that_counts,
-)
+from parquetry.metastore.storage.intents import TAGS_WITH_INTENTS, is_intent, over_intent, value_that_counts
 from parquetry.metastore.storage.wire import decoder, encode
 from parquetry.store import Condition, Fields, Groups, Range, Store
 

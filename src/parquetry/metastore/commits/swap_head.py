@@ -14,7 +14,7 @@ from parquetry.metastore.commits.attempt import Attempt
 from parquetry.metastore.commits.change_counts import count_removed
 from parquetry.metastore.range_manifests.records import mark_stale
 from parquetry.metastore.storage.clock import store_now_ms, warn_of_future
-from parquetry.metastore.storage.head import Head, edit_head, remove
+from parquetry.metastore.storage.head import Head, edit_head, read_head, remove
 from parquetry.metastore.storage.intents import HeadName, Intent, read_intent
 from parquetry.metastore.storage.keyspace import head_key
 from parquetry.metastore.storage.model import CommitRecord, Totals
@@ -117,7 +117,7 @@ def put_intent(
 
 
 def put_name_intent(
-    store: Store, table: bytes, transaction: bytes, name: HeadName, require: Callable[[Head], None]
+    store: Store, table: bytes, transaction: bytes, name: HeadName, require: Callable[[Head | None], None]
 ) -> None:
     """Put an intent in the place of the head of a table whose name alone changes.
 
@@ -126,8 +126,10 @@ def put_name_intent(
         table: id of the table.
         transaction: id of the transaction, whose record is pending.
         name: the name after it.
-        require: raises an error if the table has another name now than the transaction takes from it.
+        require: raises an error if the table has another name now than the transaction takes from it, or is
+            gone.
     """
+    require(read_head(store, table))
 
     def change(head: Head) -> Head:
         require(head)

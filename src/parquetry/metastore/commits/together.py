@@ -84,7 +84,7 @@ class NameChanges(Protocol):
     names: Mapping[bytes, HeadName]
     keys: Sequence[bytes]
 
-    def require(self, table: bytes, head: Head) -> None:
+    def require(self, table: bytes, head: Head | None) -> None:
         """Make sure that a table still has the name that the transaction takes from it.
 
         Raises:
@@ -212,13 +212,11 @@ class _Together:
         committers = {each.task.table: each for each in self._committers}
         for table in self._tables:
             name = self._naming.names.get(table) if self._naming else None
-            if (each := committers.get(table)) is not None:
+            if (committer := committers.get(table)) is not None:
                 put = partial(put_intent, transaction=self._id, time=time, name=name)
-                self._heads.append(each.work(put))
+                self._heads.append(committer.work(put))
             elif self._naming and name:
-                put_name_intent(
-                    self._store, table, self._id, name, partial(self._naming.require, table)
-                )
+                put_name_intent(self._store, table, self._id, name, partial(self._naming.require, table))
         if self._naming:
             self._naming.put_rows(self._id)
         self._ready = True
@@ -288,4 +286,3 @@ class _Together:
             f"Whether a transaction of {self.label} took place is not known, because {why}; "
             f"look for {about} in the tables' history before running it again."
         )
-

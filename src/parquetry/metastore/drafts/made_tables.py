@@ -140,7 +140,9 @@ class MadeTables:
             return msgspec.structs.replace(head, state="dropped") if head.state == "staged" else head
 
         head = edit_head(self._store, table, lambda head: head, lambda _: True)
-        files = None if head.kind == "view" else DroppedTableFiles(load(self._store, table, head), given_up=True)
+        files = (
+            None if head.kind == "view" else DroppedTableFiles(load(self._store, table, head), given_up=True)
+        )
         edit_head(self._store, table, change, lambda head: head.state == "dropped")
         for failure in files.delete() if files is not None else ():
             _LOG.warning("A file of a table that a transaction made and gave up is left: %s", failure)

@@ -58,7 +58,7 @@ class NamesOfTransaction:
         left = [(head.database, head.name) for head in before.values() if head is not None]
         self.labels: Sequence[str] = sorted({".".join(name) for name in (*left, *self._taken)})
 
-    def require(self, table: bytes, head: Head) -> None:
+    def require(self, table: bytes, head: Head | None) -> None:
         """Make sure that a table still has the name that the transaction takes from it.
 
         Raises:
@@ -67,7 +67,7 @@ class NamesOfTransaction:
         """
         before = self._before[table]
         if before is None:
-            if head.state != "staged":
+            if head is None or head.state != "staged":
                 label = f"{self.names[table].database}.{self.names[table].name}"
                 raise TableNotFoundError(
                     f"Table {label}, which a transaction made, was taken for abandoned; nothing was written: run "
@@ -75,8 +75,8 @@ class NamesOfTransaction:
                 )
             return
         label = f"{before.database}.{before.name}"
-        if head.is_deleted:
-            raise TableNotFoundError(f"Table {label} was {head.state} meanwhile; nothing was written.")
+        if head is None or head.is_deleted:
+            raise TableNotFoundError(f"Table {label} was dropped meanwhile; nothing was written.")
         if head.token != before.token:
             raise CommitConflictError(
                 f"Table {label} became {head.database}.{head.name} meanwhile; nothing was written: run the "

@@ -40,7 +40,7 @@ import msgspec
 from parquetry.errors import StoreError
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Head, State, decode_head, merge, pause, swap
-from parquetry.metastore.storage.keyspace import HEADS, NAMES, TRANSACTIONS, head_key, prefix_range, transaction_key
+from parquetry.metastore.storage.keyspace import HEADS, NAMES, TRANSACTIONS, prefix_range, transaction_key
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.storage.owner import Owner
 from parquetry.metastore.storage.wire import decoder, encode
