@@ -90,12 +90,9 @@ def test_what_ends_a_transaction(spark: SparkSession) -> None:
 
 @pytest.mark.usefixtures("banks")
 def test_statements_that_a_transaction_has_and_refuses(spark: SparkSession) -> None:
-    """MERGE, TRUNCATE, overwrites, new columns and compaction are part of it; new tables are refused."""
+    """MERGE, TRUNCATE, overwrites, new columns and compaction are part of it; databases are refused."""
     with parquetry.transaction("lake", spark):
         for refused in (
-            "CREATE TABLE lake.default.transfers_new (id INT)",
-            "DROP TABLE lake.default.transfers_there",
-            "ALTER TABLE lake.default.transfers_there RENAME TO lake.default.elsewhere",
             "CREATE NAMESPACE lake.transfers",
             "CALL lake.system.vacuum('lake.default.transfers_here')",
             "CALL lake.system.begin()",
@@ -112,4 +109,55 @@ def test_statements_that_a_transaction_has_and_refuses(spark: SparkSession) -> N
         spark.sql("CALL lake.system.compact('lake.default.transfers_here')")
     assert rows(spark, "SELECT * FROM lake.default.transfers_here") == [(9, 9, 9)]
     assert rows(spark, "SELECT * FROM lake.default.transfers_there") == [(1, 100, "merged")]
-    assert not spark.catalog.tableExists("lake.default.transfers_new")
+
+
+def _names(spark: SparkSession) -> list[str]:
+    return [name for _, name, _ in rows(spark, "SHOW TABLES IN lake.dbt")]
+
+
+def run_of_dbt(spark: SparkSession) -> None:
+    """Build two models as dbt does: a table beside the old one, which gives its name to it."""
+    for model, query in (("a", "SELECT id + 10 AS id FROM lake.dbt.a"), ("b", "SELECT count(*) AS n FROM lake.dbt.a")):
+        spark.sql(f"CREATE TABLE lake.dbt.{model}__tmp USING parquet AS {query}")
+        spark.sql(f"ALTER TABLE lake.dbt.{model} RENAME TO lake.dbt.{model}__backup")
+        spark.sql(f"ALTER TABLE lake.dbt.{model}__tmp RENAME TO lake.dbt.{model}")
+        spark.sql(f"DROP TABLE lake.dbt.{model}__backup")
+    spark.sql("CREATE OR REPLACE TABLE lake.dbt.c USING parquet AS SELECT max(id) AS id FROM lake.dbt.a")
+    spark.sql("CREATE VIEW lake.dbt.v AS SELECT * FROM lake.dbt.c")
+
+
+@pytest.mark.core
+def test_tables_are_made_renamed_and_dropped(spark: SparkSession) -> None:
+    """A run of dbt over several tables is seen as a whole, again and again; a rollback undoes it."""
+    other = spark.newSession()
+    spark.sql("CREATE NAMESPACE lake.dbt")
+    for name in "abc":
+        spark.sql(f"CREATE TABLE lake.dbt.{name} USING parquet AS SELECT * FROM VALUES (1), (2) AS t (id)")
+    before = {name: rows(other, f"SELECT * FROM lake.dbt.{name}") for name in "abc"}
+    spark.sql("CALL lake.system.begin()")
+    run_of_dbt(spark)
+    assert _names(spark) == ["a", "b", "c", "v"]
+    assert rows(spark, "SELECT * FROM lake.dbt.v") == [(12,)]
+    assert _names(other) == ["a", "b", "c"]
+    assert {name: rows(other, f"SELECT * FROM lake.dbt.{name}") for name in "abc"} == before
+    spark.sql("CALL lake.system.rollback()")
+    assert {name: rows(spark, f"SELECT * FROM lake.dbt.{name}") for name in "abc"} == before
+    for number in (1, 2):
+        with parquetry.transaction("lake", spark) as id:
+            if number == 2:
+                spark.sql("DROP VIEW lake.dbt.v")
+            run_of_dbt(spark)
+        assert _names(other) == ["a", "b", "c", "v"]
+        assert sorted(rows(other, "SELECT * FROM lake.dbt.a")) == [(10 * number + 1,), (10 * number + 2,)]
+        assert rows(other, "SELECT n, c.id, v.id FROM lake.dbt.b, lake.dbt.c, lake.dbt.v") == [
+            (2, 10 * number + 2, 10 * number + 2)
+        ]
+        ((summary,),) = rows(spark, "SELECT summary FROM lake.dbt.a.history ORDER BY version DESC LIMIT 1")
+        assert f'"transaction": "{id}"' in summary
+    spark.sql("CALL lake.system.begin()")
+    spark.sql("CREATE TABLE lake.dbt.d USING parquet AS SELECT 1 AS id")
+    other.sql("CREATE TABLE lake.dbt.d (id INT) USING parquet")
+    with pytest.raises(Exception, match=r"Table dbt\.d was made by others"):
+        spark.sql("CALL lake.system.commit()")
+    assert rows(spark, "SELECT * FROM lake.dbt.d") == []
+    spark.sql("DROP NAMESPACE lake.dbt CASCADE")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from parquetry.errors import CommitConflictError, ParquetryError, TableExistsError, TableNotFoundError
+from parquetry.errors import CommitConflictError, CommitUnknownError, ParquetryError, TableExistsError, TableNotFoundError
 from parquetry.metastore import (
     Draft,
     FileRecord,
@@ -399,9 +399,16 @@ def within(*operations: NamedOperation) -> NamedOperation:
         try:
             answers = [operation.run(inside) for operation in operations]
         except BaseException:
+            inside.delete_written()
             draft.rollback()
             raise
-        draft.commit()
+        try:
+            draft.commit()
+        except CommitUnknownError:
+            raise
+        except ParquetryError:
+            inside.delete_written()  # a vacuum of the tables would do it
+            raise
         return "; ".join(filter(None, answers)) or None
 
     return NamedOperation(f"({', '.join(each.name for each in operations)})", run)

@@ -6,7 +6,8 @@ heads there as they do in the store, and later statements read them. None of it 
 
 **What is kept as it was.** Rows of versions never change. Heads do, so the draft keeps each head as it first
 read it. All of them are of one moment: a table that is read later has the version of that moment, even if
-others have committed since.
+others have committed since. Only what others have taken away shows: a table that they have dropped, and
+versions that a vacuum has retired. So a read notices that rows are missing.
 
 **Names.** A name that the transaction has read stays as it was. Names that it gives, takes away and moves are
 in the draft alone, as heads are. Tables that it makes are staged tables of the store (`made_tables`).
@@ -28,7 +29,8 @@ import msgspec
 from parquetry.errors import CommitConflictError, UnsupportedError
 from parquetry.metastore.cleanup.in_flight import keep_in_flight
 from parquetry.metastore.drafts.made_tables import MadeTables
-from parquetry.metastore.namespace.databases import DatabaseRow
+from parquetry.metastore.namespace.databases import DatabaseRow, Databases
+from parquetry.metastore.namespace.names import TableNames
 from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.checksums import without_checksum
 from parquetry.metastore.storage.clock import store_now_ms
@@ -92,7 +94,7 @@ class DraftStore:
         """Return the values of keys, in the order of the keys."""
         values = {key: self._own.get(key) for key in keys if key[:1] not in _THROUGH}
         for key in keys:
-            if key[:1] == keyspace.HEADS and values[key] is None and key not in self._deleted:
+            if key[:1] == keyspace.HEADS:
                 values[key] = self._head(key)
             elif key in self._names and values[key] is None and key not in self._deleted:
                 values[key] = self._names[key]
@@ -173,15 +175,29 @@ class DraftStore:
         if self.get(key) != expected:
             return False
         if key[:1] == keyspace.HEADS and value is not None:
-            table = keyspace.table_in(key)
+            table, head = keyspace.table_in(key), decode_head(value)
             if expected is None:
-                return self.made.make(table, decode_head(value))
+                return self.made.make(table, head)
             if table in self.made:
-                return self.made.change_head(table, decode_head(value))
+                return self.made.change_head(table, head)
+            if self._finishes_for_others(table, head):
+                return False
         if value is None:
             self.delete_many([key])
         else:
             self.put_many([(key, value)])
+        return True
+
+    def _finishes_for_others(self, table: bytes, head: Head) -> bool:
+        """Finish the renaming that another process has announced, for everyone, and return True; or return False.
+
+        Names are finished by whoever finds them. In the draft alone, it would be a renaming by the transaction.
+        """
+        kept = self.heads.get(table)
+        if kept is None or kept.renaming is None or head.token != kept.renaming[2]:
+            return False
+        TableNames(self.base, Databases(self.base)).settle_name(*kept.renaming[:2])
+        del self.heads[table]
         return True
 
     def _goes_through(self, key: bytes) -> bool:
@@ -258,14 +274,23 @@ class DraftStore:
         return {key[len(prefix) : -keyspace.TICKET_BYTES] for key, _ in rows}
 
     def _head(self, key: bytes) -> bytes | None:
-        """Return the head of a table at the transaction's moment, and keep it."""
-        table = key[len(keyspace.HEADS) :]
+        """Return the head of a table at the transaction's moment, with its changes, and keep it."""
+        table = keyspace.table_in(key)
         if table in self.made:
             return self.made.read_head(table)
         if table not in self.heads:
             self.heads[table] = self._read_head(key)
-        kept = self.heads[table]
-        return None if kept is None else encode(kept)
+        own, kept = self._own.get(key), self.heads[table]
+        head = kept if own is None else decode_head(own)
+        value = self.base.get(key)
+        if head is None or value is None:
+            return None
+        now = decode_head(value)
+        if now.is_deleted and not head.is_deleted:
+            return None
+        if now.oldest > head.oldest:
+            return encode(msgspec.structs.replace(head, oldest=now.oldest))
+        return encode(head) if own is None else own
 
     def _read_head(self, key: bytes) -> Head | None:
         others = {keyspace.HEADS + table: head for table, head in self.heads.items()}

@@ -8,7 +8,8 @@ under its name, which the commit of the transaction gives to it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -53,6 +54,8 @@ class MadeTables:
         self._transaction = transaction
         self._views: dict[bytes, _View] = {}
         self._author: Owner | None = None
+        self.leave: Callable[[], object] = lambda: None
+        """Ends the life of the tables' author: a vacuum removes the tables that have got no name."""
 
     def __contains__(self, table: bytes) -> bool:
         """Return whether the transaction has made a table."""
@@ -66,6 +69,7 @@ class MadeTables:
         """Write the head of a new table into the store, with this process as its author."""
         if self._author is None:
             self._author = msgspec.structs.replace(owner.enter(), started_at=store_now_ms(self._store))
+            self.leave = weakref.finalize(self, owner.leave, self._author)  # also if the session is lost
         commit = msgspec.structs.replace(head.commit, summary=self._note(head.commit.summary))
         staged = msgspec.structs.replace(head, author=self._author, commit=commit, **_STAGED)
         if not self._store.compare_and_set(keyspace.head_key(table), None, encode(staged)):
@@ -128,12 +132,6 @@ class MadeTables:
             except Exception as error:  # noqa: BLE001  # whatever a store or a file system does
                 _LOG.warning("A table of a transaction that is not needed is left to a vacuum: %s", error)
         self.leave()
-
-    def leave(self) -> None:
-        """End the life of the tables' author: a vacuum removes the tables that have got no name."""
-        if self._author is not None:
-            owner.leave(self._author)
-            self._author = None
 
     def _discard(self, table: bytes) -> None:
         def change(head: Head) -> Head:
