@@ -117,7 +117,10 @@ def _names(spark: SparkSession) -> list[str]:
 
 def run_of_dbt(spark: SparkSession) -> None:
     """Build two models as dbt does: a table beside the old one, which gives its name to it."""
-    for model, query in (("a", "SELECT id + 10 AS id FROM lake.dbt.a"), ("b", "SELECT count(*) AS n FROM lake.dbt.a")):
+    for model, query in (
+        ("a", "SELECT id + 10 AS id FROM lake.dbt.a"),
+        ("b", "SELECT count(*) AS n FROM lake.dbt.a"),
+    ):
         spark.sql(f"CREATE TABLE lake.dbt.{model}__tmp USING parquet AS {query}")
         spark.sql(f"ALTER TABLE lake.dbt.{model} RENAME TO lake.dbt.{model}__backup")
         spark.sql(f"ALTER TABLE lake.dbt.{model}__tmp RENAME TO lake.dbt.{model}")

@@ -14,7 +14,13 @@ from pathlib import Path
 
 import msgspec
 
-from parquetry.errors import CommitConflictError, CommitUnknownError, ParquetryError, TableExistsError, TableNotFoundError
+from parquetry.errors import (
+    CommitConflictError,
+    CommitUnknownError,
+    ParquetryError,
+    TableExistsError,
+    TableNotFoundError,
+)
 from parquetry.metastore import (
     Draft,
     FileRecord,
