@@ -15,7 +15,7 @@ from parquetry.metastore.drafts.draft_store import DraftStore
 from parquetry.metastore.manifest.entries import read_files
 from parquetry.metastore.metastore import Metastore
 from parquetry.metastore.namespace.name_changes import NamesOfTransaction
-from parquetry.metastore.storage.head import Head, live_head, read_head
+from parquetry.metastore.storage.head import Head, read_head
 from parquetry.metastore.storage.intents import HeadName
 from parquetry.metastore.storage.owner import Owner, active_owner
 from parquetry.metastore.storage.wire import decode_arrangement
@@ -37,7 +37,7 @@ class Draft:
 
     **Isolation.** It has snapshot isolation: reads see the moment and the transaction's own changes. `commit`
     compares with what others have committed since, as for one table. It merges their appends, and a change of
-    the same partition is a conflict. Partitions that a statement has read count as they do without a
+    the same partition is a conflict. So is any change of a table that it drops or replaces. Partitions that a statement has read count as they do without a
     transaction.
 
     **Names.** Tables that it makes are staged tables until the commit (`made_tables`). The commit gives them
@@ -169,11 +169,6 @@ class Draft:
         assert before is not None  # tables that a draft makes are no parts
         tasks = self._store.gathered[table]
         is_replaced = any(task.transaction.successor is not None for task in tasks)
-        reads = any(task.transaction.requirements.reads for task in tasks)
-        if is_replaced and not reads:  # what others have committed is replaced, too
-            before = live_head(
-                self._real.store, table, f"Table {before.database}.{before.name} was dropped meanwhile."
-            )
         base = load(self._real.store, table, before)
         now = load(self.metastore.store, table, head)
         operations = list(dict.fromkeys(task.transaction.operation for task in tasks))

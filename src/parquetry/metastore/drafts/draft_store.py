@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from heapq import merge
 from itertools import islice
+from typing import NamedTuple
 
 import msgspec
 
@@ -51,12 +52,27 @@ _LONGEST_COMMIT_MS = 60 * 60 * 1000
 Row = tuple[bytes, bytes]
 
 
+class _Around(NamedTuple):
+    """What is known about the moment of a transaction.
+
+    Attributes:
+        late: commits of several tables after it.
+        early: such commits before it.
+        limit: the time of the last commits before it, in milliseconds since the epoch.
+    """
+
+    late: set[str | None]
+    early: set[str | None]
+    limit: int
+
+
 class DraftStore:
     """A store with the writes of a transaction.
 
     Args:
         base: the store, seen with absolute locations and without checksums.
         id: of the transaction.
+        moment: the time whose tables it shows, in milliseconds since the epoch; None: now.
 
     Attributes:
         base: the store.
@@ -67,14 +83,14 @@ class DraftStore:
         heads: the heads that the transaction has read, as they were, by the tables' ids; None for no head.
     """
 
-    def __init__(self, base: WarehouseStore, id: str) -> None:
+    def __init__(self, base: WarehouseStore, id: str, moment: int | None = None) -> None:
         self.base = base
         self.made = MadeTables(base, id)
         self._names: dict[bytes, bytes | None] = {}
         self.heads: dict[bytes, Head | None] = {}
         self._own = MemoryStore()
         self._deleted: set[bytes] = set()
-        self._moment = store_now_ms(base)
+        self._moment = store_now_ms(base) if moment is None else moment
         self.gathered: dict[bytes, list[CommitTask]] = {}
         self.is_over = False
         self.alive = ExitStack()
@@ -308,43 +324,58 @@ class DraftStore:
             return None if value is None else self._earlier(key, decode_head(value))
 
     def _earlier(self, key: bytes, head: Head) -> Head | None:
-        """Return a head as it was at the transaction's moment.
+        """Return a head as it was at the transaction's moment: before others changed what it has read.
 
-        A commit of several tables takes effect some time after the time that it records. So if it changed a
-        table after the transaction read that, all of its versions are too late.
+        The time of a commit of several tables is some time before it takes effect. So times alone do not tell
+        whether it belongs to the moment. If it is in a version that the transaction has read, it does. If it
+        is in a later version of such a table, it does not, and neither does what follows it.
 
         Raises:
-            CommitConflictError: a vacuum has removed that version.
+            CommitConflictError: a vacuum has removed that version, or there is no such moment.
         """
-        late = self._late_transactions()
+        around = self._around()
+        label = f"Table {head.database}.{head.name}"
         last: CommitRecord | None = None
         for commit in self._commits(key[len(keyspace.HEADS) :], head):
-            if commit.summary.get(TRANSACTION) in late or commit.committed_at > self._moment:
+            transaction = commit.summary.get(TRANSACTION)
+            if transaction in around.late:
+                if last is not None and last.summary.get(TRANSACTION) in around.early:
+                    raise CommitConflictError(
+                        f"{label} was changed together with tables that the transaction has read before and after that: "
+                        "roll the transaction back and run it again."
+                    )
                 last = None
-            elif last is None:
+            elif last is None and (transaction in around.early or commit.committed_at <= around.limit):
                 last = commit
-            elif commit.committed_at < self._moment - _LONGEST_COMMIT_MS:
+            elif last is not None and commit.committed_at < self._moment - _LONGEST_COMMIT_MS:
                 break
         if last is not None:
             is_newest = last.id == head.commit.id
             return head if is_newest else msgspec.structs.replace(head, commit=last, newest=b"")
         if head.oldest > 0:
             raise CommitConflictError(
-                f"Table {head.database}.{head.name} has no version any more of the moment that the transaction reads: "
-                "a vacuum took it; roll the transaction back and run it again."
+                f"{label} has no version any more of the moment that the transaction reads: a vacuum took it; roll the "
+                "transaction back and run it again."
             )
         return None  # the table was made later
 
-    def _late_transactions(self) -> set[str]:
-        """Return the commits of several tables that changed a table after the transaction has read it."""
-        late = set()
+    def _around(self) -> _Around:
+        """Return what the versions that the transaction has read, and later ones, tell about its moment."""
+        late, early, limit = set(), set(), self._moment
         for table, before in self.heads.items():
             value = self.base.get(keyspace.HEADS + table)
             if value is None or before is None:
                 continue
-            for commit in self._commits(table, decode_head(value), before.commit.version + 1):
-                late.add(commit.summary.get(TRANSACTION, ""))
-        return late - {""}
+            for commit in self._commits(table, decode_head(value)):
+                transaction = commit.summary.get(TRANSACTION)
+                if commit.version > before.commit.version:
+                    late.add(transaction)
+                    limit = min(limit, commit.committed_at - 1)
+                else:
+                    early.add(transaction)
+                    if commit.committed_at < self._moment - _LONGEST_COMMIT_MS:
+                        break
+        return _Around(late - {None}, early - {None}, limit)
 
     def _commits(self, table: bytes, head: Head, oldest: int = 0) -> Iterator[CommitRecord]:
         """Yield the commits of a table, newest first, down to a version or the oldest that is kept."""

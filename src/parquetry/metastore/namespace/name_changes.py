@@ -61,8 +61,11 @@ class NamesOfTransaction:
     def require(self, table: bytes, head: Head | None) -> None:
         """Make sure that a table still has the name that the transaction takes from it.
 
+        A table that it drops must also have the version that it has read: rows that others have added since
+        would be lost.
+
         Raises:
-            CommitConflictError: others have renamed it.
+            CommitConflictError: others have renamed it, or changed it before it is dropped.
             TableNotFoundError: others have dropped it.
         """
         before = self._before[table]
@@ -81,6 +84,11 @@ class NamesOfTransaction:
             raise CommitConflictError(
                 f"Table {label} became {head.database}.{head.name} meanwhile; nothing was written: run the "
                 "transaction again."
+            )
+        if self.names[table].state == "dropped" and head.commit.id != before.commit.id:
+            raise CommitConflictError(
+                f"Table {label} was changed in version {head.commit.version} by {head.commit.operation!r}, after the transaction "
+                "that drops it has read it; nothing was written: run the transaction again."
             )
 
     def put_rows(self, transaction: bytes) -> None:

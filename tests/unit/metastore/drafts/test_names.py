@@ -152,26 +152,29 @@ def test_a_dropped_table_gives_its_name_to_another() -> None:
 
 
 def test_a_replaced_table() -> None:
-    """REPLACE TABLE keeps the table and its history; what others have committed is replaced, too."""
+    """REPLACE TABLE keeps the table and its history."""
     metastore = new_metastore()
     draft = Draft(metastore)
     append(draft.metastore, "t", "lost")
     replace(draft.metastore, "t", "new")
     append(draft.metastore, "t", "more")
     append(draft.metastore, "u", "more")
-    append(metastore, "t", "theirs")
+    append(metastore, "u", "theirs")
     mine = tables(draft.metastore)
     draft.commit()
-    assert tables(metastore) == mine == {
-        "t": ("new", ("more", "new")), "u": ("old u", ("more", "old u")),
-    }  # fmt: skip
-    assert metastore.table("default", "t").version == 3
-    assert content(metastore.table("default", "t", version=2))[1, "a"] == ["old t", "theirs"]
+    assert mine["t"] == ("new", ("more", "new"))
+    assert tables(metastore) == {"t": mine["t"], "u": ("old u", ("more", "old u", "theirs"))}
+    assert metastore.table("default", "t").version == 2
+    assert content(metastore.table("default", "t", version=1))[1, "a"] == ["old t"]
 
 
 CONFLICTS: dict[str, tuple[Callable[[Metastore], None], str]] = {
     "a name is taken": (lambda m: make(m, "t__old", "theirs"), r"Table default\.t__old was made by others"),
     "a table is renamed": (lambda m: rename(m, "t", "x"), r"Table default\.t became default\.x meanwhile"),
+    "a table that is dropped is changed": (
+        lambda m: append(m, "u", "theirs"),
+        r"u was changed in version 2 by 'append'",
+    ),
     "a table is dropped": (lambda m: drop(m, "u"), r"Table default\.u was dropped meanwhile"),
 }
 
@@ -203,16 +206,21 @@ def test_a_database_that_is_dropped_meanwhile() -> None:
     assert no_rows_are_left(metastore)
 
 
-def test_what_others_do_with_a_table_that_is_dropped_or_renamed() -> None:
-    """Their appends go with the table; reads of the transaction stay as they were."""
+def test_what_others_do_with_a_table_that_is_renamed_or_replaced() -> None:
+    """Their appends go with a renamed table, and conflict with a replacement."""
     metastore = new_metastore()
     draft = Draft(metastore)
     rename(draft.metastore, "t", "v")
-    drop(draft.metastore, "u")
     append(metastore, "t", "theirs")
-    append(metastore, "u", "theirs")
     draft.commit()
-    assert tables(metastore) == {"v": ("old t", ("old t", "theirs"))}
+    assert tables(metastore) == {"v": ("old t", ("old t", "theirs")), "u": BEFORE["u"]}
+    draft = Draft(metastore)
+    replace(draft.metastore, "v", "new")
+    append(draft.metastore, "u", "more")
+    append(metastore, "v", "again")
+    with pytest.raises(CommitConflictError, match=r"Table default\.v: its content was changed"):
+        draft.commit()
+    assert tables(metastore) == {"v": ("old t", ("again", "old t", "theirs")), "u": BEFORE["u"]}
 
 
 @pytest.mark.parametrize("seed", range(examples(100)))
