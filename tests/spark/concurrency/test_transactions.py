@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
+from parquetry.metastore import Draft, Metastore, Transaction
+from parquetry.metastore.commits.committer import commit
+from tests.support.effort import examples
 
 SUM = "SELECT a.balance, b.balance FROM lake.default.transfers_here a JOIN lake.default.transfers_there b USING (id)"
 
@@ -164,3 +168,72 @@ def test_tables_are_made_renamed_and_dropped(spark: SparkSession) -> None:
         spark.sql("CALL lake.system.commit()")
     assert rows(spark, "SELECT * FROM lake.dbt.d") == []
     spark.sql("DROP NAMESPACE lake.dbt CASCADE")
+
+
+SOURCES = ("merged_from_a", "merged_from_b", "merged_from_c")
+
+
+def _merge(spark: SparkSession, number: int) -> None:
+    """Run a MERGE of three sources: one by its name, one as a view, and one as a frame that was made before."""
+    spark.table(f"lake.default.{SOURCES[2]}").createOrReplaceTempView("merged_from_frame")
+    spark.sql(
+        f"MERGE INTO lake.default.merged t USING (SELECT {number} AS id, a.n AS a, b.n AS b, c.n AS c "
+        f"FROM lake.default.{SOURCES[0]} a, lake.default.merged_from_view b, merged_from_frame c) s "
+        "ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
+    )
+
+
+@pytest.mark.since("4.3", "before it, a DataFrame keeps the versions that it has loaded")
+def test_a_merge_sees_three_sources_at_one_moment(spark: SparkSession, store: Metastore) -> None:
+    """While another session commits all three sources together, each MERGE sees all of a commit or nothing.
+
+    An error within a MERGE leaves the target as it was.
+    """
+    for name in SOURCES:
+        spark.sql(f"CREATE OR REPLACE TABLE lake.default.{name} AS SELECT 0 AS n")
+    spark.sql(
+        f"CREATE OR REPLACE VIEW lake.default.merged_from_view AS SELECT * FROM lake.default.{SOURCES[1]}"
+    )
+    spark.sql("CREATE OR REPLACE TABLE lake.default.merged (id INT, a INT, b INT, c INT)")
+    over, commits = threading.Event(), []
+
+    def change_all() -> None:
+        other = spark.newSession()
+        versions = [
+            [store.table("default", name)] for name in SOURCES
+        ]  # of the numbers 0 and 1, put in place of each other
+        with parquetry.transaction("lake", other):
+            for name in SOURCES:
+                other.sql(f"INSERT OVERWRITE lake.default.{name} VALUES (1)")
+        for known, name in zip(versions, SOURCES, strict=True):
+            known.append(store.table("default", name))
+        while not over.is_set():
+            number = len(commits) % 2
+            draft = Draft(store)
+            for known in versions:
+                table = draft.metastore.table("default", known[number].name)
+                back = Transaction(table, "restore")
+                for partition in known[number].partitions():
+                    back.restore(known[number], partition)
+                commit(back)
+            draft.commit()
+            commits.append(number)
+
+    thread = threading.Thread(target=change_all)
+    thread.start()
+    try:
+        for number in range(examples(20, 8)):
+            _merge(spark, number)
+    finally:
+        over.set()
+        thread.join()
+    seen = rows(spark, "SELECT a, b, c FROM lake.default.merged")
+    assert {*seen} <= {(0, 0, 0), (1, 1, 1)}
+    assert len(commits) > len(seen)
+    before = rows(spark, "SELECT count(*) FROM lake.default.merged.history")
+    with pytest.raises(Exception, match="USER_RAISED_EXCEPTION"):
+        spark.sql(
+            f"MERGE INTO lake.default.merged t USING lake.default.{SOURCES[0]} s ON t.id = s.n "
+            "WHEN MATCHED THEN UPDATE SET a = raise_error('within')"
+        )
+    assert rows(spark, "SELECT count(*) FROM lake.default.merged.history") == before
