@@ -40,6 +40,8 @@ class Descriptions {
     marked = table.changeFile
     put(name, Description(table, Bridge.planner, new VersionAnswers, mark))
   }
+  /** The description of a version that may not be the newest; it is not kept. */
+  def past(table: TableAnswer): Description = Description(table, Bridge.planner, new VersionAnswers, None)
   /** Notes that the planner has said once more that a version is the newest. */
   def confirm(name: Identifier, known: Description, mark: Option[StoreMark]): Description = synchronized {
     if (byName.get(name) eq known) put(name, known.copy(mark = mark)) else known

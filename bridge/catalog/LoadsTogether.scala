@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.catalog.Identifier
-import org.apache.spark.sql.parquetry.protocol.{Bridge, RelationAnswer}
+import org.apache.spark.sql.parquetry.protocol.{Bridge, RelationAnswer, TableRef}
 
 /** A name in a catalog. */
 case class LoadedName(catalog: PlannerCatalog, name: Identifier)
@@ -23,6 +23,8 @@ case class LoadedName(catalog: PlannerCatalog, name: Identifier)
 case class Loaded(answer: RelationAnswer, known: Option[Description], changes: Long, mark: Option[StoreMark]) {
   /** Whether this process has changed no table since. */
   def isNew: Boolean = changes == Bridge.changes
+  /** The version of a table, or None for a view. */
+  def version: Option[TableRef] = answer.table.orElse(known.map(_.table).filter(_ => answer.unchanged)).map(_.table)
 }
 
 /** The tables that one query has loaded in its analysis. Spark loads them again before it plans the query. */
@@ -49,6 +51,8 @@ object LoadsTogether {
     val expected = mutable.LinkedHashSet.empty[LoadedName]
     def expect(more: Seq[LoadedName]): Unit = expected ++= more.filter(names.add)
     val answers = mutable.Map.empty[LoadedName, Loaded]
+    /** The tables that were loaded: those of later questions are to be of the same moment, such as the tables of views. */
+    val versions = mutable.Map.empty[LoadedName, TableRef]
     private val begin = System.nanoTime()
     def isOver: Boolean = System.nanoTime() - begin > MaxNanos
   }
@@ -58,13 +62,7 @@ object LoadsTogether {
   private val seen = new ThreadLocal[LoadGroup]
 
   /** Notes what a statement names that is analysed on this thread. */
-  def expect(names: Seq[LoadedName]): Unit = QueryPlanningTracker.get.foreach { tracker =>
-    analysed(tracker).getOrElse {
-      val made = new Round(tracker, new LoadGroup)
-      round.set(made)
-      made
-    }.expect(names)
-  }
+  def expect(names: Seq[LoadedName]): Unit = QueryPlanningTracker.get.foreach(analysed(_).expect(names))
 
   /** Notes that Spark has read the version of a table. It does so before it loads the table again. */
   def see(group: LoadGroup): Unit = seen.set(group)
@@ -78,35 +76,44 @@ object LoadsTogether {
   /**
    * Loads a name.
    *
-   * @param ask loads the name, and others of the same catalog; without an answer for a name that cannot be
+   * @param ask loads the name, and others of the same catalog, beside versions that were loaded; without an answer for a name that cannot be
    *   loaded, except for a single name, whose error it raises
    * @return the answer, and the group of the tables that are loaded with this one
    */
-  def load(name: LoadedName)(ask: Seq[LoadedName] => Seq[Option[Loaded]]): (Loaded, LoadGroup) = {
-    val current = QueryPlanningTracker.get.fold(refreshed(name))(analysed)
+  def load(name: LoadedName)(ask: (Seq[LoadedName], Seq[TableRef]) => Seq[Option[Loaded]]): (Loaded, LoadGroup) = {
+    val current = QueryPlanningTracker.get.fold(refreshed(name))(tracker => Some(analysed(tracker)))
     current.foreach(_.expected -= name)
     val loaded = current.flatMap(_.answers.remove(name)).filter(_.isNew).getOrElse {
       val others = current.toSeq.flatMap(_.expected).filter(_.catalog eq name.catalog)
       current.foreach(_.expected --= others)
-      val answers = ask(name +: others)
+      val beside = current.toSeq.flatMap(_.versions).collect { case (other, version) if other.catalog eq name.catalog => version }
+      val answers = ask(name +: others, beside)
       for (one <- current; (other, Some(answer)) <- others.zip(answers.tail)) one.answers(other) = answer
-      answers.head.getOrElse(ask(Seq(name)).head.get)
+      answers.head.getOrElse(ask(Seq(name), beside).head.get)
     }
+    for (one <- current; version <- loaded.version) one.versions(name) = version
     val group = current.fold(new LoadGroup)(_.group)
     if (loaded.answer.view.isEmpty) group.add(name)
     (loaded, group)
   }
 
   /** Notes that a name needs no answer, and returns the group of the tables that are loaded with it. */
-  def skip(name: LoadedName): LoadGroup = {
-    val current = QueryPlanningTracker.get.flatMap(analysed)
-    current.foreach(_.expected -= name)
+  def skip(name: LoadedName, version: TableRef): LoadGroup = {
+    val current = QueryPlanningTracker.get.map(analysed)
+    current.foreach { one =>
+      one.expected -= name
+      one.versions(name) = version
+    }
     val group = current.fold(new LoadGroup)(_.group)
     group.add(name)
     group
   }
 
-  private def analysed(tracker: QueryPlanningTracker): Option[Round] = Option(round.get()).filter(_.of eq tracker)
+  private def analysed(tracker: QueryPlanningTracker): Round = Option(round.get()).filter(_.of eq tracker).getOrElse {
+    val made = new Round(tracker, new LoadGroup)
+    round.set(made)
+    made
+  }
 
   private def refreshed(name: LoadedName): Option[Round] = Option(seen.get()).filter(_.all.contains(name)).filter(_ => isRefreshing).map { group =>
     Option(round.get()).filter(before => (before.of eq group) && before.answers.contains(name) && !before.isOver).getOrElse {

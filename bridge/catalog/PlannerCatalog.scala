@@ -20,6 +20,7 @@ import org.apache.spark.sql.parquetry.versions.Changelogs.LoadsChangelogs
 import org.apache.spark.sql.parquetry.versions.Constraints
 import org.apache.spark.sql.parquetry.versions.Definitions.{DefiningCatalog, TableInfo}
 import org.apache.spark.sql.parquetry.versions.Relations.{Relation, RelationCatalog, View}
+import org.apache.spark.sql.parquetry.versions.StatementTransactions.TransactionalCatalog
 import org.apache.spark.sql.types.{Metadata, MetadataBuilder, StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -27,7 +28,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * A catalog that gets all its answers from the planner; `ParquetryCatalog` is the class that a session names.
  */
 abstract class PlannerCatalog
-  extends DefiningCatalog with RelationCatalog with LoadsChangelogs with SupportsNamespaces with ProcedureCatalog with FunctionCatalog {
+  extends DefiningCatalog with RelationCatalog with LoadsChangelogs with TransactionalCatalog with SupportsNamespaces with ProcedureCatalog
+  with FunctionCatalog {
   private var ref: CatalogRef = _
 
   override def capabilities(): util.Set[TableCatalogCapability] =
@@ -57,23 +59,26 @@ abstract class PlannerCatalog
   override def loadRelation(ident: Identifier): Relation =
     if (ident.namespace().length != 1) load(ident)
     else descriptions.newest(ident).filter(_ => ref.transaction.isEmpty) match {
-      case Some(newest) => described(newest, LoadsTogether.skip(LoadedName(this, ident)))
+      case Some(newest) => described(newest, LoadsTogether.skip(LoadedName(this, ident), newest.table.table))
       case None =>
         val (loaded, group) = LoadsTogether.load(LoadedName(this, ident))(ask)
         loaded.answer.view.fold[Relation](described(
-          if (loaded.answer.unchanged) descriptions.confirm(ident, loaded.known.get, loaded.mark)
+          if (loaded.answer.past) descriptions.past(loaded.answer.table.getOrElse(loaded.known.get.table))
+          else if (loaded.answer.unchanged) descriptions.confirm(ident, loaded.known.get, loaded.mark)
           else descriptions.keep(ident, loaded.answer.table.get, loaded.mark), group))(Views.fromAnswer)
     }
   private def described(newest: Description, group: LoadGroup): LoadedTable =
     new LoadedTable(ref, newest.table, answers = newest.answers, group = group)
 
   /** Loads names of this catalog by one question; see `LoadsTogether.load`. */
-  private def ask(names: Seq[LoadedName]): Seq[Option[Loaded]] = {
+  private def ask(names: Seq[LoadedName], beside: Seq[TableRef]): Seq[Option[Loaded]] = {
     val (known, changes, mark) = (names.map(each => descriptions.find(each.name)), Bridge.changes, descriptions.mark)
     val fields = names.zip(known).map { case (each, one) => at(each.name) ++ one.map(found => "known" -> found.table.table.json: JField) }
+    val more = if (beside.isEmpty) Nil else Seq[JField]("beside" -> JArray(beside.map(_.json).toList))
     val answers = fields match {
-      case Seq(single) => Seq(Some(ref.ask("load_relation", single: _*).as[RelationAnswer]))
-      case several => ref.ask("load_relations", "relations" -> JArray(several.map(JObject(_: _*)).toList)).as[RelationsAnswer].relations
+      case Seq(single) => Seq(Some(ref.ask("load_relation", single ++ more: _*).as[RelationAnswer]))
+      case several =>
+        ref.ask("load_relations", ("relations" -> JArray(several.map(JObject(_: _*)).toList): JField) +: more: _*).as[RelationsAnswer].relations
     }
     answers.zip(known).map { case (answer, one) => answer.map(Loaded(_, one, changes, mark)) }
   }

@@ -60,7 +60,7 @@ case class ViewAnswer(
     schemaMode: Option[String], queryColumns: Seq[String], properties: Map[String, String])
 
 /** A table or a view, or neither if the version of a table that the session knows is the newest. */
-case class RelationAnswer(table: Option[TableAnswer], view: Option[ViewAnswer], unchanged: Boolean)
+case class RelationAnswer(table: Option[TableAnswer], view: Option[ViewAnswer], unchanged: Boolean, past: Boolean)
 /** An answer for each name of the question, or None for a name that cannot be loaded. */
 case class RelationsAnswer(relations: Seq[Option[RelationAnswer]])
 

@@ -20,6 +20,7 @@ from tests.support.interleavings.scenarios import (
     COMMITS,
     DATABASES,
     NAMES,
+    NAMES_TOGETHER,
     OWNERS,
     REPLACING,
     THREE,
@@ -56,10 +57,19 @@ _SAME = "both want the same, and who finishes what the other announced cannot te
 _MARKS = "each took the other's mark off, ten times in turn"
 _PARTS = "CASCADE drops table after table: another may look, or it may crash, when a table is gone and the database is not"
 _VERSION = "a version that is being read is vacuumed away, and its rows are missed before it is"
+_NAME = (
+    "a transaction has looked for one name before the other took both, and looks for the second one after it"
+)
 RARE = [
     Rare("rename default.t to default.u, rename default.t to default.u", "done done", _SAME),
     Rare("rename default.t to default.u, rename default.t to default.u", "TABLE_EXISTS done", _SAME),
     Rare("rename default.t to default.u, rename default.t to default.u", "done TABLE_EXISTS", _SAME),
+    Rare("(rename default.s to default.u, *), rename default.s to default.u", "done TABLE_EXISTS", _SAME),
+    Rare(
+        "(rename default.s to default.u, *), (*, rename default.t to default.u)",
+        "TABLE_NOT_FOUND done",
+        _NAME,
+    ),
     Rare("drop database x, drop database x", "done done", "a removal without an answer looks the same"),
     Rare("drop database x, drop database x", "done NAMESPACE_NOT_EMPTY", _MARKS),
     Rare("drop database x, drop database x", "NAMESPACE_NOT_EMPTY done", _MARKS),
@@ -74,7 +84,7 @@ RARE = [
     Rare("*vacuum default.t*", "*TABLE_NOT_FOUND*", _VERSION),
 ]
 
-TWO = [*NAMES, *VIEWS, *DATABASES, *COMMITS, *VACUUMS, *REPLACING, *OWNERS, *TOGETHER]
+TWO = [*NAMES, *VIEWS, *DATABASES, *COMMITS, *VACUUMS, *REPLACING, *OWNERS, *TOGETHER, *NAMES_TOGETHER]
 
 
 def judge(scenario: Scenario, explorer: Explorer) -> None:

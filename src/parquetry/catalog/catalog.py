@@ -39,7 +39,7 @@ class Catalog(CatalogReader):
 
         That catalog shows all tables as they were when the block began, with its own changes. At the end of
         the block, others see the changes of all tables at once. If an error leaves the block, nothing has
-        changed. Tables are not made, dropped or renamed there.
+        changed.
 
         Yields:
             The catalog as the transaction sees it.

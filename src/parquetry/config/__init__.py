@@ -21,6 +21,7 @@ if FOR_TYPE_CHECKERS:
         is_of_reads as is_of_reads,
         our_name as our_name,
         our_names as our_names,
+        read_catalog_option as read_catalog_option,
         refuse_foreign as refuse_foreign,
     )
     from parquetry.config.column_names import naming as naming, rename_column as rename_column
@@ -68,6 +69,7 @@ if FOR_TYPE_CHECKERS:
         SORT_BY as SORT_BY,
         TABLE_SETTINGS as TABLE_SETTINGS,
         TARGET_FILE_SIZE as TARGET_FILE_SIZE,
+        TRANSACTION_MAX_IDLE as TRANSACTION_MAX_IDLE,
         VACUUM_GRACE_HOURS as VACUUM_GRACE_HOURS,
         VACUUM_RETENTION_CHECK as VACUUM_RETENTION_CHECK,
         WRITERS as WRITERS,

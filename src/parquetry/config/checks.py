@@ -13,7 +13,7 @@ from __future__ import annotations
 import difflib
 import logging
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from parquetry.config.registry import (
     BUCKET_BEGIN_PARTITION,
@@ -185,6 +185,25 @@ def check_catalog_options(catalog: str, options: Mapping[str, str]) -> None:
         raise ConfigurationError(
             f"Catalog {catalog} has no warehouse: set spark.sql.catalog.{catalog}.warehouse to a folder."
         )
+
+
+def read_catalog_option(name: str, options: Mapping[str, str], where: str) -> Any:
+    """Return the value of a catalog's option, or its default.
+
+    Args:
+        name: of the option.
+        options: by name.
+        where: what gives them, for messages.
+
+    Raises:
+        ConfigurationError: the value cannot be used.
+    """
+    (setting,) = (each for each in CATALOG_OPTIONS if each.name == name)
+    text = options.get(name, setting.default)
+    try:
+        return setting.parse(str(text))
+    except ValueError as error:
+        raise ConfigurationError(f"{where} gives {name!r} as {text!r}: {error}.") from None
 
 
 def _nearest(name: str, names: Iterable[str]) -> str | None:

@@ -57,6 +57,7 @@ HISTORY_STATEMENTS = "history-statements"
 PRUNING_HISTORY = "pruning-history"
 PRUNING_HISTORY_KEEP = "pruning-history-keep"
 PRUNING_HISTORY_ROWS = "pruning-history-rows"
+TRANSACTION_MAX_IDLE = "transaction-max-idle"
 AUDIT = "audit"
 VACUUM_RETENTION_CHECK = "vacuum-retention-check"
 VACUUM_GRACE_HOURS = "vacuum-grace-hours"
@@ -106,6 +107,13 @@ CATALOG_OPTIONS = (
         "100000",
         count_up_to(100_000_000),
         "How many queries the history keeps at most; the oldest go first. Of several writers, the smallest number holds.",
+    ),
+    Setting(
+        TRANSACTION_MAX_IDLE,
+        "1d",
+        parse_age,
+        "How long a [transaction](transactions.md) may ask nothing, before it is given up: `90min`, `12h`, `1d`. It must be "
+        "longer than the longest statement.",
     ),
 )
 

@@ -68,6 +68,7 @@ if FOR_TYPE_CHECKERS:
         own_locations as own_locations,
     )
     from parquetry.metastore.drafts.draft import Draft as Draft
+    from parquetry.metastore.drafts.moment import load_beside as load_beside
     from parquetry.metastore.dumps.dump import dump as dump
     from parquetry.metastore.dumps.format import Manifest as Manifest
     from parquetry.metastore.dumps.restore import look_into as look_into, restore as restore

@@ -41,6 +41,7 @@ from parquetry.metastore.storage.keyspace import head_key
 from parquetry.metastore.storage.model import Database, TableMetadata
 from parquetry.metastore.storage.owner import Owner
 from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE, name_fault, normalise_name
+from parquetry.metastore.transactions.gathering import keeps_rows_of
 from parquetry.metastore.versions.snapshot import TableSnapshot, commit_as_of, load, load_again, load_commit
 from parquetry.metastore.warehouse_store import WarehouseStore
 from parquetry.store import (
@@ -313,11 +314,14 @@ class Metastore:
         )
 
     def are_newest(self, tables: Sequence[TableSnapshot]) -> bool:
-        """Return whether no table has a later version than these, or was dropped."""
-        heads = self.store.get_many([head_key(table.id) for table in tables])
+        """Return whether no table has a later version than these, or another name, or was dropped."""
+        values = self.store.get_many([head_key(table.id) for table in tables])
+        heads = [None if value is None else decode_head(value) for value in values]
         return all(
-            value is not None and decode_head(value).commit.id == table.commit.id
-            for value, table in zip(heads, tables, strict=True)
+            head is not None
+            and (head.state, head.database, head.name, head.commit.id)
+            == ("live", table.database, table.name, table.commit.id)
+            for head, table in zip(heads, tables, strict=True)
         )
 
     def ids(self) -> set[bytes]:
@@ -457,7 +461,12 @@ class Metastore:
         return last
 
     def finish_drop(self, table: bytes, label: str) -> None:
-        """Remove the rows of a dropped table, after its files. If that fails, the next vacuum does it."""
+        """Remove the rows of a dropped table, after its files. If that fails, the next vacuum does it.
+
+        In a transaction of several tables, the commit does it.
+        """
+        if keeps_rows_of(self.store, table):
+            return
         with _drop_goes_on(label):
             delete_table(self.store, table)
 

@@ -13,8 +13,8 @@ Rows of older libraries have absolute locations and are read unchanged. The firs
 raises the store's format (`storage.format.RELATIVE`), so that older libraries refuse the store with a
 message.
 
-**Heads.** A head with an intent of a transaction of several tables is read as the head that counts
-(`storage.intents`).
+**Intents.** A head or the row of a name that has an intent of a transaction of several tables is read as the
+value that counts (`storage.intents`).
 
 **Rewriting.** The locations in a row can be replaced. Everything else in the row stays the same.
 
@@ -53,7 +53,7 @@ from parquetry.metastore.storage.checksums import (
     without_checksum,
 )
 from parquetry.metastore.storage.format import CHECKED, RELATIVE, require_format, version_in
-from parquetry.metastore.storage.intents import head_that_counts, is_intent, over_intent
+from parquetry.metastore.storage.intents import TAGS_WITH_INTENTS, is_intent, over_intent, value_that_counts
 from parquetry.metastore.storage.wire import decoder, encode
 from parquetry.store import Condition, Fields, Groups, Range, Store
 
@@ -105,8 +105,8 @@ class WarehouseStore:
             self._checked = version_in(kept) >= CHECKED
         value = self._read(key, kept)
         self._last.read = key, value, kept  # a compare-and-set mostly follows
-        if key[:1] == keyspace.HEADS and is_intent(kept):
-            self._last.intent = key, value, kept
+        if key[:1] in TAGS_WITH_INTENTS and is_intent(without_checksum(key, kept)):
+            self._last_intents()[key[:1]] = key, value, kept
         return value
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
@@ -156,18 +156,32 @@ class WarehouseStore:
     def compare_and_set(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:
         """Write (None: remove) a row if it now has the expected value (None: if it is absent)."""
         self.ownership.require()
-        intent = getattr(self._last, "intent", None)
-        if intent is not None and intent[:2] == (key, expected) and value is not None:
-            wanted = over_intent(self, without_checksum(key, intent[2]), intent[1], value)
-            self._last.intent = None
-            return wanted is not None and self.rows.compare_and_set(
-                key, intent[2], self._stored_value(key, wanted)
-            )
+        if key[:1] in TAGS_WITH_INTENTS and (last := self._last_intents().pop(key[:1], None)) is not None:
+            last_key, last_value, intent = last
+            if (last_key, last_value) == (key, expected):
+                return self._overwrite(key, intent, expected, value)
         new = None if value is None else self._stored_value(key, value)
         swapped = any(self.rows.compare_and_set(key, kept, new) for kept in self._forms(key, expected))
         if swapped and key == keyspace.FORMAT and value is not None:
             self._checked = version_in(value) >= CHECKED
+        if not swapped and key[:1] == keyspace.NAMES and (there := self.rows.get(key)) is not None:
+            return is_intent(without_checksum(key, there)) and self._overwrite(key, there, expected, value)
         return swapped
+
+    def _last_intents(self) -> dict[bytes, tuple[bytes, bytes | None, bytes]]:
+        """Return the intents that this thread read last: key, value that counts and stored row, by tag."""
+        if not hasattr(self._last, "intents"):
+            self._last.intents = {}
+        intents: dict[bytes, tuple[bytes, bytes | None, bytes]] = self._last.intents
+        return intents
+
+    def _overwrite(self, key: bytes, kept: bytes, expected: bytes | None, value: bytes | None) -> bool:
+        """Change a row that has an intent; see `over_intent`."""
+        wanted = over_intent(self, key, without_checksum(key, kept), expected, value)
+        if wanted is None:
+            return False
+        new = None if wanted.value is None else self._stored_value(key, wanted.value)
+        return self.rows.compare_and_set(key, kept, new)
 
     def _forms(self, key: bytes, expected: bytes | None) -> Sequence[bytes | None]:
         """Return the stored forms of a value: older libraries wrote absolute locations, or no checksum.
@@ -183,8 +197,8 @@ class WarehouseStore:
         forms = [with_checksum(key, kept), kept] if self._checked else [kept, with_checksum(key, kept)]
         return list(dict.fromkeys([*forms, expected]))
 
-    def head_row(self, key: bytes) -> bytes | None:
-        """Return the row of a head as it is stored, without a checksum; it may be an intent."""
+    def row_as_stored(self, key: bytes) -> bytes | None:
+        """Return a row as it is stored, without a checksum; it may be an intent."""
         kept = self.rows.get(key)
         return None if kept is None else without_checksum(key, kept)
 
@@ -249,10 +263,10 @@ class WarehouseStore:
         return [(key, read) for key, value in rows if (read := self._read(key, value)) is not None]
 
     def _read(self, key: bytes, value: bytes) -> bytes | None:
-        """Return a row's value in the form for readers, or None if it is a head that was removed since."""
+        """Return a row's value in the form for readers, or None if it does not count or was removed since."""
         value = without_checksum(key, value)
-        if key[:1] == keyspace.HEADS:
-            return head_that_counts(self, key, value)
+        if key[:1] in TAGS_WITH_INTENTS:
+            return value_that_counts(self, key, value)
         return self._make_absolute(key, value)
 
     def _make_absolute(self, key: bytes, value: bytes) -> bytes:

@@ -5,7 +5,9 @@ Estimates about versions are cached: each one costs the statistics of thousands 
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import math
 import threading
 import time
 from collections import OrderedDict
@@ -15,7 +17,15 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from parquetry import hive
-from parquetry.config import CLUSTERED_BY, PARTITION_INDEXES, SKEWED_BY, SORT_BY, check_catalog_options
+from parquetry.config import (
+    CLUSTERED_BY,
+    PARTITION_INDEXES,
+    SKEWED_BY,
+    SORT_BY,
+    TRANSACTION_MAX_IDLE,
+    check_catalog_options,
+    read_catalog_option,
+)
 from parquetry.definition import bucket_transform, clustering
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError, WarehouseError
 from parquetry.identifiers import column_lists_text, join_name, parse_name, paths_text
@@ -44,8 +54,6 @@ from parquetry.workload import HistorySettings, HistoryWriter
 
 _LOG = logging.getLogger("parquetry")
 _MAX_CACHED_SNAPSHOTS = 256
-_MAX_IDLE_S = 24 * 60 * 60.0
-"""Seconds: an idle transaction of that age is given up when another one begins."""
 _Version = tuple[str, int, str]
 """The id of a table, the number of a version, and the id of its commit."""
 HIDDEN_PREFIX = "parquetry-hidden:"
@@ -76,6 +84,7 @@ class Lake:
         draft: the transaction of several tables whose view this is, or None.
         drafts: the transactions under way of all sessions, by their ids.
         used: when a statement of the transaction last asked, by `time.monotonic`.
+        max_idle: seconds that a transaction may ask nothing.
         history: writes the history of queries.
     """
 
@@ -87,10 +96,13 @@ class Lake:
         history: HistorySettings | None = None,
         *,
         draft: Draft | None = None,
+        max_idle: float = math.inf,
     ) -> None:
         self.name = name
         self.draft = draft
         self.drafts: dict[str, Lake] = {}
+        self._given_up: set[str] = set()
+        self.max_idle = max_idle
         self.used = time.monotonic()
         self.metastore = metastore
         self.locations = TableLocations(metastore)
@@ -123,6 +135,7 @@ class Lake:
         options = {key: _resolved(value, engine) for key, value in options.items()}
         check_catalog_options(name, options)
         history = HistorySettings.read(options, f"The catalog {name}")
+        max_idle = read_catalog_option(TRANSACTION_MAX_IDLE, options, f"The catalog {name}") / 1000
         warehouse = warehouse_location(options["warehouse"])
         if nearby := others_nearby(options.get("store"), warehouse):
             _LOG.warning(
@@ -132,7 +145,7 @@ class Lake:
         passwords = passwords_among(options)
         metastore = open_metastore(warehouse, options.get("store"), create=True, passwords=passwords)
         _warn_of_owner(name, metastore)
-        return cls(name, metastore, engine, history)
+        return cls(name, metastore, engine, history, max_idle=max_idle)
 
     @property
     def is_removed(self) -> bool:
@@ -144,10 +157,6 @@ class Lake:
     def begin(self) -> Draft:
         """Begin a transaction of several tables."""
         draft = Draft(self.metastore)
-        for lake in self.drafts.values():
-            if lake.draft and not lake.draft.is_over and time.monotonic() - lake.used > _MAX_IDLE_S:
-                lake.draft.rollback()  # its session is gone, and its files wait for a vacuum
-        self.drafts = {id: lake for id, lake in self.drafts.items() if lake.draft and not lake.draft.is_over}
         view = Lake(self.name, draft.metastore, self.engine, draft=draft)
         view.history = self.history  # queries of a transaction stay in the history if it is given up
         self.drafts[draft.id] = view
@@ -159,6 +168,12 @@ class Lake:
         Raises:
             UnsupportedError: the planner does not know it.
         """
+        if id in self._given_up:
+            raise UnsupportedError(
+                f"Transaction {id} of catalog {self.name} was given up, because it asked nothing for longer than {self.max_idle:,.0f} "
+                f"seconds (the catalog's option {TRANSACTION_MAX_IDLE}); nothing of it was committed: CALL "
+                f"{self.name}.system.rollback(), and run its statements again."
+            )
         if (found := self.drafts.get(id)) is None:
             raise UnsupportedError(
                 f"Transaction {id} of catalog {self.name} is lost, because the planner's process has ended; nothing of it was "
@@ -166,6 +181,17 @@ class Lake:
             )
         found.used = time.monotonic()
         return found
+
+    def give_up_idle(self) -> None:
+        """Give up the transactions that have asked nothing for too long: their sessions may be gone."""
+        for id, lake in [*self.drafts.items()]:
+            if lake.draft is None or lake.draft.is_over:
+                self.drafts.pop(id, None)
+            elif time.monotonic() - lake.used > self.max_idle:
+                self.drafts.pop(id, None)
+                self._given_up.add(id)
+                with contextlib.suppress(UnsupportedError):  # it has just ended
+                    lake.draft.rollback()
 
     @property
     def time_zone(self) -> str:

@@ -197,4 +197,6 @@ class Planner:
                 lake = self._lakes.get(key)
                 if lake is None or lake.is_removed:
                     lake = self._lakes[key] = Lake.open(question.catalog, options, self._engine)
+        if lake.drafts:
+            lake.give_up_idle()
         return lake if transaction is None else lake.of_transaction(transaction)

@@ -10,20 +10,19 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
 from parquetry import metastore as ms
 from parquetry.config import (
-    CATALOG_OPTIONS,
     PRUNING_HISTORY,
     PRUNING_HISTORY_KEEP,
     PRUNING_HISTORY_ROWS,
     HistoryMode,
+    read_catalog_option,
     settle,
 )
-from parquetry.errors import ConfigurationError, MetastoreDamagedError
+from parquetry.errors import MetastoreDamagedError
 from parquetry.identifiers import join_name
 from parquetry.store import Store
 from parquetry.workload.model import QueryRecord, TableRead
@@ -55,17 +54,8 @@ class HistorySettings:
         Raises:
             ConfigurationError: a value cannot be used.
         """
-        values: dict[str, Any] = {}
-        for setting in CATALOG_OPTIONS:
-            if setting.name in (PRUNING_HISTORY, PRUNING_HISTORY_KEEP, PRUNING_HISTORY_ROWS):
-                text = options.get(setting.name, setting.default)
-                try:
-                    values[setting.name] = setting.parse(str(text))
-                except ValueError as error:
-                    raise ConfigurationError(
-                        f"{where} gives {setting.name!r} as {text!r}: {error}."
-                    ) from None
-        return cls(values[PRUNING_HISTORY], values[PRUNING_HISTORY_KEEP], values[PRUNING_HISTORY_ROWS])
+        names = PRUNING_HISTORY, PRUNING_HISTORY_KEEP, PRUNING_HISTORY_ROWS
+        return cls(*(read_catalog_option(name, options, where) for name in names))
 
     def mode_of(self, properties: Mapping[str, str], session: Mapping[str, str]) -> HistoryMode:
         """Return whether a query of a table is kept.

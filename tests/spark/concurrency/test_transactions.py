@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
+from parquetry.metastore import Draft, Metastore, Transaction
+from parquetry.metastore.commits.committer import commit
+from tests.support.effort import examples
 
 SUM = "SELECT a.balance, b.balance FROM lake.default.transfers_here a JOIN lake.default.transfers_there b USING (id)"
 
@@ -90,12 +94,9 @@ def test_what_ends_a_transaction(spark: SparkSession) -> None:
 
 @pytest.mark.usefixtures("banks")
 def test_statements_that_a_transaction_has_and_refuses(spark: SparkSession) -> None:
-    """MERGE, TRUNCATE, overwrites, new columns and compaction are part of it; new tables are refused."""
+    """MERGE, TRUNCATE, overwrites, new columns and compaction are part of it; databases are refused."""
     with parquetry.transaction("lake", spark):
         for refused in (
-            "CREATE TABLE lake.default.transfers_new (id INT)",
-            "DROP TABLE lake.default.transfers_there",
-            "ALTER TABLE lake.default.transfers_there RENAME TO lake.default.elsewhere",
             "CREATE NAMESPACE lake.transfers",
             "CALL lake.system.vacuum('lake.default.transfers_here')",
             "CALL lake.system.begin()",
@@ -112,4 +113,127 @@ def test_statements_that_a_transaction_has_and_refuses(spark: SparkSession) -> N
         spark.sql("CALL lake.system.compact('lake.default.transfers_here')")
     assert rows(spark, "SELECT * FROM lake.default.transfers_here") == [(9, 9, 9)]
     assert rows(spark, "SELECT * FROM lake.default.transfers_there") == [(1, 100, "merged")]
-    assert not spark.catalog.tableExists("lake.default.transfers_new")
+
+
+def _names(spark: SparkSession) -> list[str]:
+    return [name for _, name, _ in rows(spark, "SHOW TABLES IN lake.dbt")]
+
+
+def run_of_dbt(spark: SparkSession) -> None:
+    """Build two models as dbt does: a table beside the old one, which gives its name to it."""
+    for model, query in (
+        ("a", "SELECT id + 10 AS id FROM lake.dbt.a"),
+        ("b", "SELECT count(*) AS n FROM lake.dbt.a"),
+    ):
+        spark.sql(f"CREATE TABLE lake.dbt.{model}__tmp USING parquet AS {query}")
+        spark.sql(f"ALTER TABLE lake.dbt.{model} RENAME TO lake.dbt.{model}__backup")
+        spark.sql(f"ALTER TABLE lake.dbt.{model}__tmp RENAME TO lake.dbt.{model}")
+        spark.sql(f"DROP TABLE lake.dbt.{model}__backup")
+    spark.sql("CREATE OR REPLACE TABLE lake.dbt.c USING parquet AS SELECT max(id) AS id FROM lake.dbt.a")
+    spark.sql("CREATE VIEW lake.dbt.v AS SELECT * FROM lake.dbt.c")
+
+
+@pytest.mark.core
+def test_tables_are_made_renamed_and_dropped(spark: SparkSession) -> None:
+    """A run of dbt over several tables is seen as a whole, again and again; a rollback undoes it."""
+    other = spark.newSession()
+    spark.sql("CREATE NAMESPACE lake.dbt")
+    for name in "abc":
+        spark.sql(f"CREATE TABLE lake.dbt.{name} USING parquet AS SELECT * FROM VALUES (1), (2) AS t (id)")
+    before = {name: rows(other, f"SELECT * FROM lake.dbt.{name}") for name in "abc"}
+    spark.sql("CALL lake.system.begin()")
+    run_of_dbt(spark)
+    assert _names(spark) == ["a", "b", "c", "v"]
+    assert rows(spark, "SELECT * FROM lake.dbt.v") == [(12,)]
+    assert _names(other) == ["a", "b", "c"]
+    assert {name: rows(other, f"SELECT * FROM lake.dbt.{name}") for name in "abc"} == before
+    spark.sql("CALL lake.system.rollback()")
+    assert {name: rows(spark, f"SELECT * FROM lake.dbt.{name}") for name in "abc"} == before
+    for number in (1, 2):
+        with parquetry.transaction("lake", spark) as id:
+            if number == 2:
+                spark.sql("DROP VIEW lake.dbt.v")
+            run_of_dbt(spark)
+        assert _names(other) == ["a", "b", "c", "v"]
+        assert sorted(rows(other, "SELECT * FROM lake.dbt.a")) == [(10 * number + 1,), (10 * number + 2,)]
+        assert rows(other, "SELECT n, c.id, v.id FROM lake.dbt.b, lake.dbt.c, lake.dbt.v") == [
+            (2, 10 * number + 2, 10 * number + 2)
+        ]
+        ((summary,),) = rows(spark, "SELECT summary FROM lake.dbt.a.history ORDER BY version DESC LIMIT 1")
+        assert f'"transaction": "{id}"' in summary
+    spark.sql("CALL lake.system.begin()")
+    spark.sql("CREATE TABLE lake.dbt.d USING parquet AS SELECT 1 AS id")
+    other.sql("CREATE TABLE lake.dbt.d (id INT) USING parquet")
+    with pytest.raises(Exception, match=r"Table dbt\.d was made by others"):
+        spark.sql("CALL lake.system.commit()")
+    assert rows(spark, "SELECT * FROM lake.dbt.d") == []
+    spark.sql("DROP NAMESPACE lake.dbt CASCADE")
+
+
+SOURCES = ("merged_from_a", "merged_from_b", "merged_from_c")
+
+
+def _merge(spark: SparkSession, number: int) -> None:
+    """Run a MERGE of three sources: one by its name, one as a view, and one as a frame that was made before."""
+    spark.table(f"lake.default.{SOURCES[2]}").createOrReplaceTempView("merged_from_frame")
+    spark.sql(
+        f"MERGE INTO lake.default.merged t USING (SELECT {number} AS id, a.n AS a, b.n AS b, c.n AS c "
+        f"FROM lake.default.{SOURCES[0]} a, lake.default.merged_from_view b, merged_from_frame c) s "
+        "ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
+    )
+
+
+@pytest.mark.since("4.3", "before it, a DataFrame keeps the versions that it has loaded")
+def test_a_merge_sees_three_sources_at_one_moment(spark: SparkSession, store: Metastore) -> None:
+    """While another session commits all three sources together, each MERGE sees all of a commit or nothing.
+
+    An error within a MERGE leaves the target as it was.
+    """
+    for name in SOURCES:
+        spark.sql(f"CREATE OR REPLACE TABLE lake.default.{name} AS SELECT 0 AS n")
+    spark.sql(
+        f"CREATE OR REPLACE VIEW lake.default.merged_from_view AS SELECT * FROM lake.default.{SOURCES[1]}"
+    )
+    spark.sql("CREATE OR REPLACE TABLE lake.default.merged (id INT, a INT, b INT, c INT)")
+    over, commits = threading.Event(), []
+
+    def change_all() -> None:
+        other = spark.newSession()
+        versions = [
+            [store.table("default", name)] for name in SOURCES
+        ]  # of the numbers 0 and 1, put in place of each other
+        with parquetry.transaction("lake", other):
+            for name in SOURCES:
+                other.sql(f"INSERT OVERWRITE lake.default.{name} VALUES (1)")
+        for known, name in zip(versions, SOURCES, strict=True):
+            known.append(store.table("default", name))
+        while not over.is_set():
+            number = len(commits) % 2
+            draft = Draft(store)
+            for known in versions:
+                table = draft.metastore.table("default", known[number].name)
+                back = Transaction(table, "restore")
+                for partition in known[number].partitions():
+                    back.restore(known[number], partition)
+                commit(back)
+            draft.commit()
+            commits.append(number)
+
+    thread = threading.Thread(target=change_all)
+    thread.start()
+    try:
+        for number in range(examples(20, 8)):
+            _merge(spark, number)
+    finally:
+        over.set()
+        thread.join()
+    seen = rows(spark, "SELECT a, b, c FROM lake.default.merged")
+    assert {*seen} <= {(0, 0, 0), (1, 1, 1)}
+    assert len(commits) > len(seen)
+    before = rows(spark, "SELECT count(*) FROM lake.default.merged.history")
+    with pytest.raises(Exception, match="USER_RAISED_EXCEPTION"):
+        spark.sql(
+            f"MERGE INTO lake.default.merged t USING lake.default.{SOURCES[0]} s ON t.id = s.n "
+            "WHEN MATCHED THEN UPDATE SET a = raise_error('within')"
+        )
+    assert rows(spark, "SELECT count(*) FROM lake.default.merged.history") == before

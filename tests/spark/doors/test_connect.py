@@ -110,6 +110,33 @@ said["explained"] = str(parquetry.explain("SELECT * FROM f WHERE d = 5 AND x > 0
 said["rows"] = [row[5:9] for row in rows("CALL lake.system.last_reports(1)")][:1]
 said["views"] = [row.viewName for row in spark.sql("SHOW VIEWS IN spark_catalog.default").collect()]
 """
+TRANSACTIONS = """
+for name in "ab":
+    spark.sql(f"CREATE TABLE {name} AS SELECT 1 AS x")
+one, two = session(), session()
+def ask(each, text):
+    return [list(row) for row in each.sql(text).collect()]
+for each in (one, two):
+    each.sql("USE lake.transactions")
+    ask(each, "CALL lake.system.begin()")
+one.sql("INSERT INTO a VALUES (2)")
+one.sql("INSERT INTO b VALUES (2)")
+two.sql("INSERT INTO a VALUES (3), (4)")
+two.sql("CREATE TABLE c AS SELECT * FROM a")
+counts = "SELECT (SELECT count(*) FROM a), (SELECT count(*) FROM b)"
+said["seen"] = [ask(each, counts)[0] for each in (spark, one, two)]
+said["made"] = ask(two, "SELECT count(*) FROM c")
+ask(one, "CALL lake.system.commit()")
+said["then"] = [ask(each, counts)[0] for each in (spark, one, two)]
+ask(two, "CALL lake.system.commit()")
+said["last"] = [ask(each, counts)[0] for each in (spark, one, two)]
+with parquetry.transaction("lake", one):
+    one.sql("DELETE FROM a")
+    one.sql("DROP TABLE c")
+    said["within"] = ask(one, counts)[0]
+    said["tables"] = [len(ask(each, "SHOW TABLES")) for each in (one, two)]
+said["after"] = [len(ask(each, "SHOW TABLES")) for each in (one, two)]
+"""
 REFUSED = """
 for warehouse in ("relative/lake",):
     try:
@@ -127,6 +154,7 @@ def answers(connect: RunningServer) -> dict[str, dict[str, object]]:
         "statements": STATEMENTS,
         "streams": STREAMS,
         "sessions": f"ROUNDS = {examples(15, 4)}\n{SESSIONS}",
+        "transactions": TRANSACTIONS,
         "refused": REFUSED,
     }
     return connect_clients.answers(connect.port, connect.folder, programs)
@@ -182,6 +210,19 @@ def test_several_sessions_at_once(answered: Said) -> None:
     assert said["partitions"] == 3
     assert said["found"] == {"America/New_York": [3], "UTC": [2], "Asia/Tokyo": [1]}
     assert said["tables"] == [["z"], ["only_here"]]
+
+
+def test_transactions_of_two_sessions(answered: Said) -> None:
+    """Each session sees its own transaction, and the other's after its commit; appends are merged."""
+    assert answered("transactions") == {
+        "seen": [[1, 1], [2, 2], [3, 1]],
+        "made": [[3]],
+        "then": [[2, 2], [2, 2], [3, 1]],
+        "last": [[4, 2], [4, 2], [4, 2]],
+        "within": [0, 2],
+        "tables": [2, 3],
+        "after": [2, 2],
+    }
 
 
 def test_reports(answered: Said) -> None:

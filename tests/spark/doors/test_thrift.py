@@ -84,6 +84,35 @@ def test_a_python_client(thrift: RunningServer) -> None:
         assert cursor.fetchall()[0][:5] == (0, "lake.p.t", "partitions", 1, 2)
 
 
+def test_transactions_of_two_connections(thrift: RunningServer) -> None:
+    """Each connection has a transaction of its own; one is committed, and one rolled back."""
+
+    def connect() -> hive.Connection:
+        return hive.connect("127.0.0.1", thrift.port, username="ann")
+
+    def ask(cursor: hive.Cursor, *statements: str) -> list[tuple[object, ...]]:
+        for statement in statements:
+            cursor.execute(statement)
+        rows: list[tuple[object, ...]] = cursor.fetchall()
+        return rows
+
+    counts = "SELECT (SELECT count(*) FROM lake.x.a), (SELECT count(*) FROM lake.x.b)"
+    with connect() as first, connect() as second, first.cursor() as one, second.cursor() as two:
+        one.execute("CREATE NAMESPACE lake.x")
+        for name in ("a", "b"):
+            one.execute(f"CREATE TABLE lake.x.{name} AS SELECT 1 AS x")
+        for cursor in (one, two):
+            cursor.execute("CALL lake.system.begin()")
+        one.execute("INSERT INTO lake.x.a VALUES (2)")
+        one.execute("CREATE OR REPLACE TABLE lake.x.b AS SELECT x FROM lake.x.a")
+        two.execute("DELETE FROM lake.x.a")
+        assert [ask(cursor, counts) for cursor in (one, two)] == [[(2, 2)], [(0, 1)]]
+        assert ask(one, "CALL lake.system.commit()") == [("x.a", 2), ("x.b", 2)]
+        assert ask(two, counts) == [(0, 1)]
+        two.execute("CALL lake.system.rollback()")
+        assert ask(two, counts) == [(2, 2)]
+
+
 def test_the_planner_ends_with_its_server(thrift: RunningServer, tmp_path: Path) -> None:
     """One planner serves all clients of a server; a server that is killed leaves no process behind."""
     with hive.connect("127.0.0.1", thrift.port, username="eve") as connection, connection.cursor() as cursor:

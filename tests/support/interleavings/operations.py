@@ -14,8 +14,15 @@ from pathlib import Path
 
 import msgspec
 
-from parquetry.errors import CommitConflictError, ParquetryError, TableExistsError, TableNotFoundError
+from parquetry.errors import (
+    CommitConflictError,
+    CommitUnknownError,
+    ParquetryError,
+    TableExistsError,
+    TableNotFoundError,
+)
 from parquetry.metastore import (
+    Draft,
     FileRecord,
     Metastore,
     Replacement,
@@ -387,6 +394,30 @@ def roll_back(name: str, version: int) -> NamedOperation:
         )
 
     return NamedOperation(f"roll {name} back to {version}", run)
+
+
+def within(*operations: NamedOperation) -> NamedOperation:
+    """Operations in one transaction of several tables."""
+
+    def run(site: Site) -> str | None:
+        draft = Draft(site.metastore)
+        inside = Site(draft.metastore, site.around, site.written)
+        try:
+            answers = [operation.run(inside) for operation in operations]
+        except BaseException:
+            inside.delete_written()
+            draft.rollback()
+            raise
+        try:
+            draft.commit()
+        except CommitUnknownError:
+            raise
+        except ParquetryError:
+            inside.delete_written()  # a vacuum of the tables would do it
+            raise
+        return "; ".join(filter(None, answers)) or None
+
+    return NamedOperation(f"({', '.join(each.name for each in operations)})", run)
 
 
 # -- what changes nothing that can be seen

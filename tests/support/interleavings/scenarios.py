@@ -34,6 +34,7 @@ from tests.support.interleavings.operations import (
     rename_partition,
     replace,
     roll_back,
+    within,
     write_both,
 )
 
@@ -215,7 +216,58 @@ TOGETHER = [
     Scenario(PAIR, (write_both(T, S, "f"), back_up())),
 ]
 
+V = "default.v"
+MADE = within(create_as_select(U, "M"), append(T, "f"))
+DROPPED = within(drop(S), append(T, "f"))
+RENAMED = within(rename(S, U), append(T, "f"))
+SWAPPED = within(create_as_select(V, "M"), rename(T, U), rename(V, T))
+"""What dbt does: a new table takes the place of an old one, which gets another name."""
+NAMES_TOGETHER = [
+    Scenario(PAIR, (MADE, list_tables("default"))),
+    Scenario(PAIR, (MADE, read_both(T, S))),
+    Scenario(PAIR, (MADE, create(U, "B"))),
+    Scenario(PAIR, (MADE, within(create_as_select(U, "N"), append(S, "g")))),
+    Scenario(PAIR, (MADE, rename(S, U))),
+    Scenario(PAIR, (MADE, clear_orphans())),
+    Scenario(PAIR, (MADE, drop(T))),
+    Scenario(PAIR, (MADE, back_up())),
+    Scenario(PAIR, (DROPPED, append(S, "g"))),
+    Scenario(PAIR, (DROPPED, drop(S))),
+    Scenario(PAIR, (DROPPED, rename(S, U))),
+    Scenario(PAIR, (DROPPED, create(S, "B"))),
+    Scenario(PAIR, (DROPPED, clear(T))),
+    Scenario(PAIR, (DROPPED, list_tables("default"))),
+    Scenario(PAIR, (RENAMED, rename(S, V))),
+    Scenario(PAIR, (RENAMED, rename(S, U))),
+    Scenario(PAIR, (RENAMED, append(S, "g"))),
+    Scenario(PAIR, (RENAMED, create(U, "B"))),
+    Scenario(PAIR, (RENAMED, create(S, "B"))),
+    Scenario(PAIR, (RENAMED, list_tables("default"))),
+    Scenario(PAIR, (RENAMED, clear_orphans())),
+    Scenario(PAIR, (RENAMED, within(append(S, "g"), rename(T, U)))),
+    Scenario(PAIR, (SWAPPED, read(T))),
+    Scenario(PAIR, (SWAPPED, append(T, "g"))),
+    Scenario(PAIR, (SWAPPED, list_tables("default"))),
+    Scenario(PAIR, (SWAPPED, rename(T, U))),
+    Scenario(PAIR, (SWAPPED, drop(T))),
+    Scenario(PAIR, (SWAPPED, rename(S, T))),
+    Scenario(PAIR, (SWAPPED, clear_orphans())),
+    Scenario(PAIR, (within(replace(T, "M", rows=True), append(S, "f")), append(T, "g"))),
+    Scenario(PAIR, (within(replace(T, "M", rows=True), append(S, "f")), read_both(T, S))),
+    Scenario(PAIR, (within(rename(T, U), rename(S, T), rename(U, S)), read(T))),
+    Scenario(PAIR, (within(rename(T, U), rename(S, T), rename(U, S)), list_tables("default"))),
+    Scenario((*DATABASE, *PAIR), (within(create("x.t", "M"), append(T, "f")), drop_database("x"))),
+    Scenario(
+        (*DATABASE, *PAIR), (within(create("x.t", "M"), append(T, "f")), drop_database("x", cascade=True))
+    ),
+    Scenario((*DATABASE, *PAIR), (within(rename(S, "x.t"), append(T, "f")), drop_database("x"))),
+    Scenario(PAIR, (within(create_view(V, "V"), append(T, "f")), create_view(V, "W"))),
+]
+
 THREE_TOGETHER = [
+    Scenario(PAIR, (MADE, within(create_as_select(U, "N"), drop(S)), list_tables("default"))),
+    Scenario(PAIR, (RENAMED, within(create(U, "N"), append(S, "g")), clear_orphans())),
+    Scenario(PAIR, (SWAPPED, append(T, "g"), read(T))),
     Scenario(PAIR, (write_both(T, S, "f"), write_both(S, T, "g"), read_both(T, S))),
     Scenario(PAIR, (write_both(T, S, "f"), write_both(S, T, "g", replacing=True), append(T, "h"))),
     Scenario(PAIR, (write_both(T, S, "f"), count_up(S), read_both(S, T))),

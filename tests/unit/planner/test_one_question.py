@@ -73,7 +73,7 @@ def load(ask: Ask, known: dict[str, Any] | None = None, name: str = "t", **more:
 def test_an_unchanged_table_is_not_described_again(ask: Ask) -> None:
     """A session that knows the newest version learns that it still is, and no more."""
     known = load(ask)["table"]["table"]
-    assert load(ask, known) == {"table": None, "view": None, "unchanged": True}
+    assert load(ask, known) == {"table": None, "view": None, "unchanged": True, "past": False}
 
 
 def test_a_change_of_another_session_is_described(ask: Ask, metastore: Metastore) -> None:
@@ -108,7 +108,7 @@ def test_several_names_are_one_question(ask: Ask, metastore: Metastore) -> None:
     known = load(ask)["table"]["table"]
     names = [{"namespace": ["db"], "name": name, "known": known} for name in ("t", "absent", "other")]
     unchanged, absent, other = ask("load_relations", relations=names)["relations"]
-    assert (unchanged, absent) == ({"table": None, "view": None, "unchanged": True}, None)
+    assert (unchanged, absent) == ({"table": None, "view": None, "unchanged": True, "past": False}, None)
     assert other["table"]["name"] == "lake.db.other"
     append(metastore, range(1))
     changed = ask("load_relations", relations=names)["relations"][0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.intents import decide, records, remove_record, take_effect
+from parquetry.metastore.storage.keyspace import head_key
 from parquetry.store import Store
 
 
@@ -17,8 +18,8 @@ def finish_transactions(store: Store) -> int:
         if not record.author.is_dead(store_now_ms(store)):
             continue
         decide(store, transaction, "aborted")
-        for table in record.tables:
-            take_effect(store, table, transaction)
+        for key in (*map(head_key, record.tables), *record.names):
+            take_effect(store, key, transaction)
         remove_record(store, transaction)
         removed += 1
     return removed

@@ -179,8 +179,18 @@ def after_commit(task: CommitTask, version: TableSnapshot) -> None:
         draft.gather(task)
         return
     COUNTERS.add(COMMITS)
+    announce_version(version, len(task.prepared.changes))
+
+
+def announce_version(version: TableSnapshot, changed: int) -> None:
+    """Bring the range manifests of a new version up to date, and tell the table's followers of it.
+
+    Args:
+        version: the version.
+        changed: how many partitions it has changed.
+    """
     try:  # plans take longer without them, and vacuum writes them
-        refresh_after(version, len(task.prepared.changes))
+        refresh_after(version, changed)
     except Exception as error:  # noqa: BLE001  # whatever it is, the commit holds
         _LOG.info("Range manifests of table %s are not up to date: %s", version.label, error)
     notify_followers(version)

@@ -14,8 +14,9 @@ from parquetry.metastore.commits.attempt import Attempt
 from parquetry.metastore.commits.change_counts import count_removed
 from parquetry.metastore.range_manifests.records import mark_stale
 from parquetry.metastore.storage.clock import store_now_ms, warn_of_future
-from parquetry.metastore.storage.head import Head, edit_head, remove
-from parquetry.metastore.storage.intents import Intent, read_intent
+from parquetry.metastore.storage.head import Head, edit_head, read_head, remove
+from parquetry.metastore.storage.intents import HeadName, Intent, read_intent
+from parquetry.metastore.storage.keyspace import head_key
 from parquetry.metastore.storage.model import CommitRecord, Totals
 from parquetry.metastore.storage.origin import ChangeCounts, Origin, current_author
 from parquetry.metastore.storage.wire import encode
@@ -29,6 +30,7 @@ from parquetry.metastore.versions.newest_rows import (
     is_listed,
 )
 from parquetry.metastore.versions.visible_rows import VisibleRows
+from parquetry.store import Store
 
 
 class MovedError(Exception):
@@ -83,6 +85,7 @@ def put_intent(
     *,
     transaction: bytes,
     time: int,
+    name: HeadName | None = None,
 ) -> Head:
     """Put an intent in the place of the head, which makes a version if a transaction is committed.
 
@@ -93,9 +96,10 @@ def put_intent(
         head: the head of that version.
         transaction: id of the transaction, whose record is pending.
         time: when the transaction is committed, in milliseconds since the epoch.
+        name: the table's name after it, or None if it stays.
 
     Returns:
-        The head as it will be.
+        The head as it will be, but with its name as it is.
 
     Raises:
         MovedError, CommitAbortedError, CommitConflictError, TableNotFoundError, BatchCommittedError: as
@@ -105,13 +109,45 @@ def put_intent(
     task.transaction.may_be_visible = True
 
     def form(before: bytes, after: Head) -> bytes:
-        return encode(Intent(transaction, before, after.commit, after.newest))
+        return encode(Intent(transaction, before, after.commit, after.newest, name))
 
-    def is_there(_: Head) -> bool:
-        intent = read_intent(task.store, task.table)
-        return intent is not None and intent.commit.id == task.id
+    return edit_head(
+        task.store, task.table, change, lambda _: has_intent(task.store, task.table, transaction), form
+    )
 
-    return edit_head(task.store, task.table, change, is_there, form)
+
+def put_name_intent(
+    store: Store, table: bytes, transaction: bytes, name: HeadName, require: Callable[[Head | None], None]
+) -> None:
+    """Put an intent in the place of the head of a table whose name alone changes.
+
+    Args:
+        store: store of the metastore.
+        table: id of the table.
+        transaction: id of the transaction, whose record is pending.
+        name: the name after it.
+        require: raises an error if the table has another name now than the transaction takes from it, or is
+            gone.
+    """
+    require(read_head(store, table))
+
+    def change(head: Head) -> Head:
+        require(head)
+        return msgspec.structs.replace(head)  # another object: the intent is to be written
+
+    edit_head(
+        store,
+        table,
+        change,
+        lambda _: has_intent(store, table, transaction),
+        lambda before, _: encode(Intent(transaction, before, None, b"", name)),
+    )
+
+
+def has_intent(store: Store, table: bytes, transaction: bytes) -> bool:
+    """Return whether a head has an intent of a transaction."""
+    intent = read_intent(store, head_key(table))
+    return intent is not None and intent.transaction == transaction
 
 
 def _change(

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Sequence
 
-from parquetry.errors import UnsupportedError
+from parquetry.errors import CommitUnknownError, StoreError, UnsupportedError, WarehouseError
+from parquetry.metastore.cleanup.retention import delete_table
+from parquetry.metastore.commits.committer import announce_version
 from parquetry.metastore.commits.together import TablePart, commit_together
+from parquetry.metastore.deletion.dropped_files import DroppedTableFiles
 from parquetry.metastore.drafts.draft_store import DraftStore
 from parquetry.metastore.manifest.entries import read_files
 from parquetry.metastore.metastore import Metastore
-from parquetry.metastore.storage.head import Head
+from parquetry.metastore.namespace.name_changes import NamesOfTransaction
+from parquetry.metastore.storage.head import Head, read_head
+from parquetry.metastore.storage.intents import HeadName
+from parquetry.metastore.storage.owner import Owner, active_owner
 from parquetry.metastore.storage.wire import decode_arrangement
 from parquetry.metastore.transactions import changes
 from parquetry.metastore.transactions.prepared import CommitTask
 from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
 from parquetry.metastore.versions.visible_rows import entry_of
+
+_LOG = logging.getLogger("parquetry")
 
 
 class Draft:
@@ -28,11 +37,15 @@ class Draft:
 
     **Isolation.** It has snapshot isolation: reads see the moment and the transaction's own changes. `commit`
     compares with what others have committed since, as for one table. It merges their appends, and a change of
-    the same partition is a conflict. Partitions that a statement has read count as they do without a
+    the same partition is a conflict. So is any change of a table that it drops or replaces. Partitions that a statement has read count as they do without a
     transaction.
 
-    **What it is not.** It makes, drops and renames no tables. It holds no lock. A process that dies leaves
-    data files and no rows; vacuum deletes these files.
+    **Names.** Tables that it makes are staged tables until the commit (`made_tables`). The commit gives them
+    their names, and renames and drops others, at the same moment (`namespace.name_changes`). Files of dropped
+    tables are deleted afterwards.
+
+    **What it is not.** It changes no databases. It holds no lock. A process that dies leaves data files and
+    staged tables; vacuum deletes them.
 
     Args:
         metastore: of the tables.
@@ -45,13 +58,16 @@ class Draft:
     def __init__(self, metastore: Metastore) -> None:
         self.id = os.urandom(8).hex()
         self._real = metastore
-        self._store = DraftStore(metastore.store)
+        self._store = DraftStore(metastore.store, self.id)
         self.metastore = Metastore(self._store, metastore.warehouse, ownership=metastore.ownership)
 
     @property
     def tables(self) -> list[str]:
-        """Return the names of the tables that the transaction has changed."""
-        return sorted(tasks[0].base.label for tasks in self._store.gathered.values())
+        """Return the names of the tables that the transaction has changed, made, renamed or dropped."""
+        changed = {tasks[0].base.label for tasks in self._store.gathered.values()}
+        renamed = [self._store.heads[table] for table in self._store.changed_names()]
+        named = {f"{head.database}.{head.name}" for head in renamed if head is not None}
+        return sorted(changed | named | {*self._store.made.labels})
 
     @property
     def is_over(self) -> bool:
@@ -62,19 +78,35 @@ class Draft:
         """Make the changes of all tables visible at once, and end the transaction.
 
         Returns:
-            The new versions, by the names of their tables.
+            The new versions, and the tables that were made or renamed, by the names of the tables.
 
         Raises:
-            CommitConflictError: others have changed what the transaction changes or has read.
+            CommitConflictError: others have changed what the transaction changes or has read, or have taken a
+                name that it gives.
             CommitUnknownError: the store does not answer whether the commit took place.
+            NamespaceNotFoundError: a database was dropped meanwhile.
             TableNotFoundError: a table was dropped meanwhile.
             UnsupportedError: the transaction has ended.
         """
         self._end()
-        with self._store.alive:
-            parts = [self._part(table, head) for table, head in self._store.changed_heads().items()]
-            versions = commit_together(parts, self.id)
-        return sorted(versions, key=lambda version: version.label)
+        store = self._store
+        with store.alive, active_owner() as author:
+            try:
+                parts = [self._part(table, head) for table, head in store.changed_heads().items()]
+                naming = self._naming(author)
+                versions = {version.id: version for version in commit_together(parts, self.id, naming)}
+            except (CommitUnknownError, StoreError):
+                store.made.leave()  # they may have their names now
+                raise
+            except BaseException:
+                store.made.discard(published=False)
+                raise
+            store.made.discard(published=True)
+            if naming is not None:
+                naming.release_names()
+                for table in naming.names:
+                    self._finish(table, versions)
+        return sorted(versions.values(), key=lambda version: version.label)
 
     def rollback(self) -> None:
         """End the transaction without a change of any table. Vacuum deletes the files that it wrote.
@@ -84,6 +116,47 @@ class Draft:
         """
         self._end()
         self._store.alive.close()
+        self._store.made.discard(published=False)
+
+    def _naming(self, author: Owner) -> NamesOfTransaction | None:
+        """Return the changes of names, or None if there are none.
+
+        Args:
+            author: deletes the files of dropped tables.
+        """
+        before: dict[bytes, Head | None] = {}
+        names: dict[bytes, HeadName] = {}
+        for table, name in self._store.made.names():
+            before[table], names[table] = None, name
+        for table, head in self._store.changed_names().items():
+            before[table] = self._store.heads[table]
+            is_dropped = head.state == "dropped"
+            names[table] = HeadName(
+                head.state, head.database, head.name, head.token, author if is_dropped else None
+            )
+        return NamesOfTransaction(self._real.store, before, names) if names else None
+
+    def _finish(self, table: bytes, versions: dict[bytes, TableSnapshot]) -> None:
+        """Do what follows the change of a table's name, and cannot make the commit fail.
+
+        It deletes the files of a dropped table, and adds the others to the versions.
+        """
+        store = self._real.store
+        try:
+            head = read_head(store, table)
+            if head is None:
+                return
+            if head.state != "dropped":
+                versions[table] = version = load(store, table, head)
+                if table in self._store.made:
+                    announce_version(version, version.totals.partitions)
+                return
+            if head.kind == "table":
+                for failure in DroppedTableFiles.from_dropped(store, table, head).delete():
+                    raise WarehouseError(failure)  # a vacuum of any table deletes files and rows
+            delete_table(store, table)
+        except Exception as error:  # noqa: BLE001  # whatever a file system or the store does, the commit holds
+            _LOG.warning("A transaction is committed, and a vacuum removes what it dropped: %s", error)
 
     def _end(self) -> None:
         if self._store.is_over:
@@ -93,16 +166,21 @@ class Draft:
     def _part(self, table: bytes, head: Head) -> TablePart:
         """Return the changes of one table as one transaction on the version that was read."""
         before = self._store.heads[table]
-        assert before is not None  # a draft makes no tables
+        assert before is not None  # tables that a draft makes are no parts
+        tasks = self._store.gathered[table]
+        is_replaced = any(task.transaction.successor is not None for task in tasks)
         base = load(self._real.store, table, before)
         now = load(self.metastore.store, table, head)
-        tasks = self._store.gathered[table]
         operations = list(dict.fromkeys(task.transaction.operation for task in tasks))
         made = Transaction(base, operations[0] if len(operations) == 1 else "transaction")
-        if now.metadata != base.metadata:
-            made.set_metadata(now.metadata)
-        for key, change in _changes(base, now, tasks, sorted(self._store.changed_partitions(table))):
-            made.changes[key] = change
+        if is_replaced:
+            made.become(now, dict(_content(now)))
+        else:
+            if now.metadata != base.metadata:
+                made.set_metadata(now.metadata)
+            for key, change in _changes(base, now, tasks, sorted(self._store.changed_partitions(table))):
+                made.changes[key] = change
+        made.requirements.keeps_name = is_replaced or table in self._store.changed_names()
         for task in tasks:
             _take_over(made, task.transaction)
         summary = {key: text for task in tasks for key, text in task.summary.items()}
@@ -113,8 +191,9 @@ class Draft:
 
 def _take_over(made: Transaction, statement: Transaction) -> None:
     """Let a table's one transaction rely on what a statement relied on."""
-    for scope in statement.scopes:
-        made.scopes.append(changes.Scope(scope.plan))
+    if made.successor is None:
+        for scope in statement.scopes:
+            made.scopes.append(changes.Scope(scope.plan))
     for read in statement.requirements.reads:
         made.requirements.rely_on(made.base, read.plan, read.harmless)
     made.requirements.checks += statement.requirements.checks
@@ -152,6 +231,15 @@ def _changes(
         else:  # its list of files is in the draft alone
             files = tuple(read_files(now.store, now.id, entry))
             yield key, changes.Replace(files, entry.location, decode_arrangement(entry.arrangement))
+
+
+def _content(now: TableSnapshot) -> Iterator[tuple[bytes, changes.Change]]:
+    """Yield the partitions of a table that was replaced, as changes of a table without partitions."""
+    for partition in now.partitions():
+        entry = entry_of(now.visible.newest([partition.key]).get(partition.key))
+        if entry is not None:
+            files = tuple(read_files(now.store, now.id, entry))
+            yield partition.key, changes.Replace(files, entry.location, decode_arrangement(entry.arrangement))
 
 
 def _merge_appends(made: Sequence[changes.Change | None]) -> changes.Append | None:

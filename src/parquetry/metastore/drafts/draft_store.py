@@ -6,9 +6,13 @@ heads there as they do in the store, and later statements read them. None of it 
 
 **What is kept as it was.** Rows of versions never change. Heads do, so the draft keeps each head as it first
 read it. All of them are of one moment: a table that is read later has the version of that moment, even if
-others have committed since.
+others have committed since. Only what others have taken away shows: a table that they have dropped, and
+versions that a vacuum has retired. So a read notices that rows are missing.
 
-**What goes through.** Records of writes under way protect files from vacuum, so they belong into the store.
+**Names.** A name that the transaction has read stays as it was. Names that it gives, takes away and moves are
+in the draft alone, as heads are. Tables that it makes are staged tables of the store (`made_tables`).
+
+**What goes through.** Rows of tables that the transaction makes. Records of writes under way protect files from vacuum, so they belong into the store.
 So does the history of queries. So does the format row: a draft's rows may need a later format, and then the
 commit needs it, too.
 """
@@ -19,12 +23,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from heapq import merge
 from itertools import islice
+from typing import NamedTuple
 
 import msgspec
 
 from parquetry.errors import CommitConflictError, UnsupportedError
 from parquetry.metastore.cleanup.in_flight import keep_in_flight
+from parquetry.metastore.drafts.made_tables import MadeTables
+from parquetry.metastore.namespace.databases import DatabaseRow, Databases
+from parquetry.metastore.namespace.names import TableNames
 from parquetry.metastore.storage import keyspace
+from parquetry.metastore.storage.checksums import without_checksum
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Head, decode_head
 from parquetry.metastore.storage.intents import TRANSACTION
@@ -33,15 +42,28 @@ from parquetry.metastore.storage.wire import decoder, encode
 from parquetry.metastore.transactions.gathering import require_no_draft
 from parquetry.metastore.transactions.prepared import CommitTask
 from parquetry.metastore.transactions.transaction import Transaction
-from parquetry.store import Clock, Condition, Fields, Groups, MemoryStore, Range, Store
+from parquetry.metastore.warehouse_store import WarehouseStore
+from parquetry.store import Clock, Condition, Fields, Groups, MemoryStore, Range
 
 _THROUGH = (keyspace.FORMAT, keyspace.IN_FLIGHT, keyspace.QUERIES)
 """The tags of rows that a draft reads and writes in the store."""
-_FIXED = (keyspace.DATABASES, keyspace.NAMES)
-"""The tags of rows that a transaction cannot change."""
 _LONGEST_COMMIT_MS = 60 * 60 * 1000
 """Milliseconds: no commit takes effect later than so long after the time that it records."""
 Row = tuple[bytes, bytes]
+
+
+class _Around(NamedTuple):
+    """What is known about the moment of a transaction.
+
+    Attributes:
+        late: commits of several tables after it.
+        early: such commits before it.
+        limit: the time of the last commits before it, in milliseconds since the epoch.
+    """
+
+    late: set[str | None]
+    early: set[str | None]
+    limit: int
 
 
 class DraftStore:
@@ -49,27 +71,31 @@ class DraftStore:
 
     Args:
         base: the store, seen with absolute locations and without checksums.
+        id: of the transaction.
+        moment: the time whose tables it shows, in milliseconds since the epoch; None: now.
 
     Attributes:
         base: the store.
+        made: the tables that the transaction has made.
         gathered: the commits to the draft, by the tables' ids.
         alive: keeps the files of the transaction from vacuum, until it is closed.
         is_over: whether the transaction has ended.
         heads: the heads that the transaction has read, as they were, by the tables' ids; None for no head.
     """
 
-    def __init__(self, base: Store) -> None:
+    def __init__(self, base: WarehouseStore, id: str, moment: int | None = None) -> None:
         self.base = base
+        self.made = MadeTables(base, id)
+        self._names: dict[bytes, bytes | None] = {}
         self.heads: dict[bytes, Head | None] = {}
         self._own = MemoryStore()
         self._deleted: set[bytes] = set()
-        self._moment = store_now_ms(base)
+        self._moment = store_now_ms(base) if moment is None else moment
         self.gathered: dict[bytes, list[CommitTask]] = {}
         self.is_over = False
         self.alive = ExitStack()
-        rows = getattr(base, "rows", base)
-        if isinstance(rows, Clock):
-            self.server_time = rows.server_time
+        if isinstance(base.rows, Clock):
+            self.server_time = base.rows.server_time
 
     @property
     def leaves_out(self) -> bool:
@@ -84,15 +110,22 @@ class DraftStore:
         """Return the values of keys, in the order of the keys."""
         values = {key: self._own.get(key) for key in keys if key[:1] not in _THROUGH}
         for key in keys:
-            if key[:1] == keyspace.HEADS and values[key] is None and key not in self._deleted:
+            if key[:1] == keyspace.HEADS:
                 values[key] = self._head(key)
+            elif key in self._names and values[key] is None and key not in self._deleted:
+                values[key] = self._names[key]
         missing = [
             key
             for key in keys
-            if values.get(key) is None and key not in self._deleted and key[:1] != keyspace.HEADS
+            if values.get(key) is None
+            and key not in self._deleted
+            and key not in self._names
+            and key[:1] != keyspace.HEADS
         ]
         if missing:
-            values.update(zip(missing, self.base.get_many(missing), strict=True))
+            read = dict(zip(missing, self.base.get_many(missing), strict=True))
+            values.update(read)
+            self._names.update((key, row) for key, row in read.items() if key[:1] == keyspace.NAMES)
         return [values[key] for key in keys]
 
     def scan(
@@ -126,38 +159,81 @@ class DraftStore:
         through: list[Row] = []
         own: list[Row] = []
         for row in rows:
-            self._require_allowed(row[0])
-            (through if row[0][:1] in _THROUGH else own).append(row)
+            (through if self._goes_through(row[0]) else own).append(row)
         self._own.put_many(own, fields)
         self._deleted.difference_update(key for key, _ in own)
-        return self.base.put_many(through, fields) if through else False
+        if not through:
+            return False
+        self.base.ownership.require()
+        return self.base.rows.put_many(through, fields)  # they have their stored form already
 
     def delete_many(self, keys: Iterable[bytes]) -> None:
         """Remove rows."""
         through: list[bytes] = []
         for key in keys:
-            self._require_allowed(key)
-            if key[:1] in _THROUGH:
+            if self._goes_through(key):
                 through.append(key)
             else:
                 self._deleted.add(key)
                 self._own.delete_many([key])
         if through:
             self.base.delete_many(through)
+        for key in through:
+            if key[:1] == keyspace.HEADS:
+                self.made.forget(keyspace.table_in(key))
 
     def compare_and_set(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:
         """Write a row if it now has the expected value."""
+        if key[:1] == keyspace.DATABASES:
+            return self._pin(key, expected, value)
         if key[:1] in _THROUGH:
             return self.base.compare_and_set(key, expected, value)
         if self.get(key) != expected:
             return False
-        if key[:1] == keyspace.HEADS:
-            _require_same_table(expected, value)
+        if key[:1] == keyspace.HEADS and value is not None:
+            table, head = keyspace.table_in(key), decode_head(value)
+            if expected is None:
+                return self.made.make(table, head)
+            if table in self.made:
+                return self.made.change_head(table, head)
+            if self._finishes_for_others(table, head):
+                return False
         if value is None:
             self.delete_many([key])
         else:
             self.put_many([(key, value)])
         return True
+
+    def _finishes_for_others(self, table: bytes, head: Head) -> bool:
+        """Finish the renaming that another process has announced, for everyone, and return True; or return False.
+
+        Names are finished by whoever finds them. In the draft alone, it would be a renaming by the transaction.
+        """
+        kept = self.heads.get(table)
+        if kept is None or kept.renaming is None or head.token != kept.renaming[2]:
+            return False
+        TableNames(self.base, Databases(self.base)).settle_name(*kept.renaming[:2])
+        del self.heads[table]
+        return True
+
+    def _goes_through(self, key: bytes) -> bool:
+        return key[:1] in _THROUGH or self.made.has_row(key)
+
+    def _pin(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:
+        """Let a process that drops a database see that it gets a table; see `Databases.pin`.
+
+        Raises:
+            UnsupportedError: a database is to be made, changed or dropped.
+        """
+        if expected is not None and value is not None:
+            row = without_checksum(key, value)
+            before, after = (decoder(DatabaseRow).decode(each) for each in (expected, row))
+            if before.dropping and not after.dropping and before.properties == after.properties:
+                return self.base.compare_and_set(key, expected, row)
+        raise UnsupportedError(
+            "A transaction of several tables changes tables and views: make, change and drop databases before it or after "
+            "it."
+        )
 
     def close(self) -> None:
         """The store stays open for others."""
@@ -166,17 +242,23 @@ class DraftStore:
         """Make sure that changes of one table can be part of the transaction.
 
         Raises:
-            UnsupportedError: they replace the table or are a stream's, or the transaction has ended.
+            UnsupportedError: they are a stream's, or the transaction has ended.
         """
         if self.is_over:
             raise UnsupportedError(
                 f"Table {transaction.base.label} was read in a transaction that has ended: read it again."
             )
-        if transaction.successor is not None or transaction.batch is not None:
+        if transaction.batch is not None:
             require_no_draft(transaction.base, f"{transaction.operation!r}")
+
+    def keeps_rows_of(self, table: bytes) -> bool:
+        """Return whether others still see a table, so that a DROP deletes nothing before the commit."""
+        return table not in self.made
 
     def gather(self, task: CommitTask) -> None:
         """Note a commit to the draft, and keep the table's new files from vacuum."""
+        if task.table in self.made:
+            return
         if task.table not in self.gathered:
             self.alive.enter_context(keep_in_flight(self.base, task.table))
         self.gathered.setdefault(task.table, []).append(task)
@@ -187,7 +269,17 @@ class DraftStore:
         for key, value in self._own.scan(*keyspace.prefix_range(keyspace.HEADS)):
             table, head = key[len(keyspace.HEADS) :], decode_head(value)
             before = self.heads.get(table)
-            if before is None or before.commit.id != head.commit.id:
+            if head.state == "live" and before is not None and before.commit.id != head.commit.id:
+                heads[table] = head
+        return heads
+
+    def changed_names(self) -> dict[bytes, Head]:
+        """Return the heads of the tables that the transaction has renamed or dropped, by the tables' ids."""
+        heads = {}
+        for key, value in self._own.scan(*keyspace.prefix_range(keyspace.HEADS)):
+            table, head = keyspace.table_in(key), decode_head(value)
+            before = self.heads.get(table)
+            if before is not None and before.token != head.token:
                 heads[table] = head
         return heads
 
@@ -198,12 +290,23 @@ class DraftStore:
         return {key[len(prefix) : -keyspace.TICKET_BYTES] for key, _ in rows}
 
     def _head(self, key: bytes) -> bytes | None:
-        """Return the head of a table at the transaction's moment, and keep it."""
-        table = key[len(keyspace.HEADS) :]
+        """Return the head of a table at the transaction's moment, with its changes, and keep it."""
+        table = keyspace.table_in(key)
+        if table in self.made:
+            return self.made.read_head(table)
         if table not in self.heads:
             self.heads[table] = self._read_head(key)
-        kept = self.heads[table]
-        return None if kept is None else encode(kept)
+        own, kept = self._own.get(key), self.heads[table]
+        head = kept if own is None else decode_head(own)
+        value = self.base.get(key)
+        if head is None or value is None:
+            return None
+        now = decode_head(value)
+        if now.is_deleted and not head.is_deleted:
+            return None
+        if now.oldest > head.oldest:
+            return encode(msgspec.structs.replace(head, oldest=now.oldest))
+        return encode(head) if own is None else own
 
     def _read_head(self, key: bytes) -> Head | None:
         others = {keyspace.HEADS + table: head for table, head in self.heads.items()}
@@ -221,43 +324,58 @@ class DraftStore:
             return None if value is None else self._earlier(key, decode_head(value))
 
     def _earlier(self, key: bytes, head: Head) -> Head | None:
-        """Return a head as it was at the transaction's moment.
+        """Return a head as it was at the transaction's moment: before others changed what it has read.
 
-        A commit of several tables takes effect some time after the time that it records. So if it changed a
-        table after the transaction read that, all of its versions are too late.
+        The time of a commit of several tables is some time before it takes effect. So times alone do not tell
+        whether it belongs to the moment. If it is in a version that the transaction has read, it does. If it
+        is in a later version of such a table, it does not, and neither does what follows it.
 
         Raises:
-            CommitConflictError: a vacuum has removed that version.
+            CommitConflictError: a vacuum has removed that version, or there is no such moment.
         """
-        late = self._late_transactions()
+        around = self._around()
+        label = f"Table {head.database}.{head.name}"
         last: CommitRecord | None = None
         for commit in self._commits(key[len(keyspace.HEADS) :], head):
-            if commit.summary.get(TRANSACTION) in late or commit.committed_at > self._moment:
+            transaction = commit.summary.get(TRANSACTION)
+            if transaction in around.late:
+                if last is not None and last.summary.get(TRANSACTION) in around.early:
+                    raise CommitConflictError(
+                        f"{label} was changed together with tables that the transaction has read before and after that: "
+                        "roll the transaction back and run it again."
+                    )
                 last = None
-            elif last is None:
+            elif last is None and (transaction in around.early or commit.committed_at <= around.limit):
                 last = commit
-            elif commit.committed_at < self._moment - _LONGEST_COMMIT_MS:
+            elif last is not None and commit.committed_at < self._moment - _LONGEST_COMMIT_MS:
                 break
         if last is not None:
             is_newest = last.id == head.commit.id
             return head if is_newest else msgspec.structs.replace(head, commit=last, newest=b"")
         if head.oldest > 0:
             raise CommitConflictError(
-                f"Table {head.database}.{head.name} has no version any more of the moment that the transaction reads: "
-                "a vacuum took it; roll the transaction back and run it again."
+                f"{label} has no version any more of the moment that the transaction reads: a vacuum took it; roll the "
+                "transaction back and run it again."
             )
         return None  # the table was made later
 
-    def _late_transactions(self) -> set[str]:
-        """Return the commits of several tables that changed a table after the transaction has read it."""
-        late = set()
+    def _around(self) -> _Around:
+        """Return what the versions that the transaction has read, and later ones, tell about its moment."""
+        late, early, limit = set(), set(), self._moment
         for table, before in self.heads.items():
             value = self.base.get(keyspace.HEADS + table)
             if value is None or before is None:
                 continue
-            for commit in self._commits(table, decode_head(value), before.commit.version + 1):
-                late.add(commit.summary.get(TRANSACTION, ""))
-        return late - {""}
+            for commit in self._commits(table, decode_head(value)):
+                transaction = commit.summary.get(TRANSACTION)
+                if commit.version > before.commit.version:
+                    late.add(transaction)
+                    limit = min(limit, commit.committed_at - 1)
+                else:
+                    early.add(transaction)
+                    if commit.committed_at < self._moment - _LONGEST_COMMIT_MS:
+                        break
+        return _Around(late - {None}, early - {None}, limit)
 
     def _commits(self, table: bytes, head: Head, oldest: int = 0) -> Iterator[CommitRecord]:
         """Yield the commits of a table, newest first, down to a version or the oldest that is kept."""
@@ -292,28 +410,8 @@ class DraftStore:
             else:
                 yield key, value
 
-    def _require_allowed(self, key: bytes) -> None:
-        if key[:1] in _FIXED:
-            raise _refusal()
-
 
 def _is_same(value: bytes | None, head: Head | None) -> bool:
     if value is None or head is None:
         return value is None and head is None
     return decode_head(value).commit.id == head.commit.id
-
-
-def _require_same_table(before: bytes | None, after: bytes | None) -> None:
-    """Make sure that a head stays the head of a table of the same name."""
-    if before is None or after is None:
-        raise _refusal()
-    was, now = decode_head(before), decode_head(after)
-    if (was.state, was.token, was.renaming) != (now.state, now.token, now.renaming):
-        raise _refusal()
-
-
-def _refusal() -> UnsupportedError:
-    return UnsupportedError(
-        "A transaction of several tables changes rows and properties of tables that are there: make, drop and rename "
-        "tables, views and databases before it or after it."
-    )

@@ -29,6 +29,7 @@ from parquetry.metastore.namespace.databases import Databases
 from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.format import FIRST, require_format
 from parquetry.metastore.storage.head import Head, Kind, decode_head, edit_head, read_head, swap
+from parquetry.metastore.storage.intents import settle_intents
 from parquetry.store import Store, in_batches
 
 _HEADS_PER_BATCH = 1000
@@ -133,15 +134,9 @@ class TableNames:
         return NamedTable(id, head, token, row)
 
     def list(self, database: str, kind: Kind | None = None) -> list[str]:
-        """Return the sorted names of a database's tables or views, or of both.
-
-        A table that is renamed meanwhile is not missed: its old or its new name is in the result.
-        """
-        rows = self._rows(database)
-        ids = list(dict.fromkeys(row[: keyspace.TABLE_ID_BYTES] for _, row in rows))
-        values = self._store.get_many([keyspace.head_key(id) for id in ids])
-        heads = {id: decode_head(value) for id, value in zip(ids, values, strict=True) if value is not None}
+        """Return the sorted names of a database's tables or views, or of both, as of one moment."""
         names: set[str] = set()
+        rows, heads = self._read(database)
         for key, row in rows:
             # A table that is being renamed has two rows, and one head, which knows its name.
             each = self._follow(row, lambda table: heads.get(table) or read_head(self._store, table))
@@ -151,26 +146,34 @@ class TableNames:
                 names.add(each.head.name)
         return sorted(names)
 
-    def _rows(self, database: str) -> Sequence[tuple[bytes, bytes]]:
-        """Return the rows of a database's names, with a row of each table that exists the whole time.
+    def _read(self, database: str) -> tuple[Sequence[tuple[bytes, bytes]], dict[bytes, Head]]:
+        """Return the rows of a database's names, and the heads that they lead to, as of one moment.
 
         One scan may miss a table that is renamed meanwhile. It may pass the key of the new name before the
-        row is written, and reach the key of the old name after that row is deleted. So rows are read until
-        two scans agree.
+        row is written, and reach the key of the old name after that row is deleted. A transaction may also
+        rename one table and make another. So rows and heads are read until both are the same twice. If they
+        keep changing, all heads are read, and a table that exists the whole time is among them.
         """
-        last = [*self._store.scan(*keyspace.prefix_range(keyspace.names_prefix(database)))]
-        rows = dict.fromkeys(last)
-        for _ in range(MAX_NAME_SCANS - 1):
-            again = [*self._store.scan(*keyspace.prefix_range(keyspace.names_prefix(database)))]
-            rows.update(dict.fromkeys(again))
-            if again == last:
-                return [*rows]
-            last = again
+        last: tuple[dict[bytes, bytes], dict[bytes, Head]] | None = None
+        for _ in range(MAX_NAME_SCANS):
+            again = dict(self._store.scan(*keyspace.prefix_range(keyspace.names_prefix(database))))
+            heads = self._heads(again)
+            if last is not None and again == last[0] and _names_in(heads) == _names_in(last[1]):
+                return [*again.items()], heads
+            last = again, heads
+        assert last is not None
+        rows = dict.fromkeys(last[0].items())
         for key, value in self._store.scan(*keyspace.prefix_range(keyspace.HEADS)):
             head = decode_head(value)
             if head.state == "live" and head.database == database and not head.is_first_name:
                 rows[keyspace.name_key(database, head.name), key[len(keyspace.HEADS) :] + head.token] = None
-        return [*rows]
+        return [*rows], {}
+
+    def _heads(self, rows: dict[bytes, bytes]) -> dict[bytes, Head]:
+        """Return the heads that rows of names lead to, by the tables' ids."""
+        ids = list(dict.fromkeys(row[: keyspace.TABLE_ID_BYTES] for row in rows.values()))
+        values = self._store.get_many([keyspace.head_key(id) for id in ids])
+        return {id: decode_head(value) for id, value in zip(ids, values, strict=True) if value is not None}
 
     def take(self, database: str, name: str, table: bytes, token: bytes) -> None:
         """Write the row of a name. The head must already have, or have announced, the name and the token.
@@ -192,7 +195,7 @@ class TableNames:
                 # The row was stale when it was read, and is replaced only if it is still the same.
             if swap(self._store, key, row, mine):
                 break
-        self._pin(database)
+        self.pin(database)
 
     def finish(self, table: bytes, token: bytes) -> bool:
         """Put a new table's first name in force, once its row is written; return False if it was withdrawn.
@@ -219,7 +222,12 @@ class TableNames:
                 if self.withdraw(id, token):
                     swap(self._store, key, row, None)
 
-    def _pin(self, database: str) -> None:
+    def pin(self, database: str) -> None:
+        """Make sure that a process that drops a database sees the names that were just written into it.
+
+        Raises:
+            NamespaceNotFoundError: the database was dropped.
+        """
         if not self._databases.pin(database):
             raise NamespaceNotFoundError(f"Database {database!r} does not exist; CREATE DATABASE makes it.")
 
@@ -235,7 +243,8 @@ class TableNames:
             self._settle(row, database)
 
     def settle(self, database: str) -> None:
-        """Finish the renamings that have reserved a name in a database."""
+        """Finish the renamings, and the transactions, that have reserved a name in a database."""
+        settle_intents(self._store, keyspace.names_prefix(database))
         for _, row in self._store.scan(*keyspace.prefix_range(keyspace.names_prefix(database))):
             self._settle(row, database)
 
@@ -244,7 +253,7 @@ class TableNames:
         id, token = row[: keyspace.TABLE_ID_BYTES], row[keyspace.TABLE_ID_BYTES :]
         head = read_head(self._store, id)
         if head is not None and head.renaming is not None and head.renaming[2] == token:
-            self._pin(database)
+            self.pin(database)
             self._finish(id, token)
 
     def release(self, database: str, name: str, row: bytes) -> None:
@@ -371,6 +380,11 @@ class TableNames:
             )
 
         return edit_head(self._store, table, change, lambda head: head.token == token)
+
+
+def _names_in(heads: dict[bytes, Head]) -> dict[bytes, tuple[str, str, str, bytes]]:
+    """Return what heads say about names, which most commits do not change."""
+    return {id: (head.state, head.database, head.name, head.token) for id, head in heads.items()}
 
 
 def _exists(other: NamedTable) -> TableExistsError:

@@ -18,6 +18,7 @@ from parquetry.metastore.namespace.staging import StagedTable
 from parquetry.metastore.storage import owner
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Kind
+from parquetry.metastore.transactions.gathering import keeps_rows_of
 from parquetry.metastore.versions.snapshot import TableSnapshot
 
 
@@ -39,7 +40,8 @@ class Dropping:
 
     The list of files is read before the drop, and the files are deleted after it, for that very table.
     Meanwhile another table may have taken its name, or it may have been renamed. The rows are deleted last:
-    if this process dies before, or cannot delete a file, a vacuum of any table deletes files and rows.
+    if this process dies before, or cannot delete a file, a vacuum of any table deletes files and rows. In a
+    transaction of several tables, its commit deletes both.
 
     Args:
         metastore: the metastore.
@@ -67,7 +69,7 @@ class Dropping:
 
         def read(table: TableSnapshot) -> bool:
             doomed.clear()
-            if table.metadata.view is not None:
+            if table.metadata.view is not None or keeps_rows_of(table.store, table.id):
                 return False
             try:
                 doomed.append(DroppedTableFiles(table))

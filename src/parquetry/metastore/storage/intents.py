@@ -20,20 +20,27 @@ time, and then aborts it. So a process that hangs stops no other one for long.
 reads the head again. If the intent is still there, a late message has brought it after its transaction was
 aborted, and it counts as aborted.
 
+**Names.** A transaction may also give names to tables, take them away and move them. A name's row leads to one
+table, and counts only if that table's head agrees (`namespace.names`). So the intents of heads decide about
+names, too: they have the table's state, its name and its token after the transaction. The row of a name that
+gets a table has an intent with the row before and the row after. It comes after all intents of heads.
+
 **Heads never return to an earlier value.** An intent that is removed after an abort leaves its ticket
-among the aborted ones. So a late compare-and-set never finds the head that it expects.
+among the aborted ones. So a late compare-and-set never finds the head that it expects. An intent that only
+changes a name has no ticket: if it comes back late, it counts as aborted.
 """
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, cast
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, Protocol, cast
 
 import msgspec
 
 from parquetry.errors import StoreError
 from parquetry.metastore.storage.clock import store_now_ms
-from parquetry.metastore.storage.head import Head, decode_head, merge, pause, swap
-from parquetry.metastore.storage.keyspace import TRANSACTIONS, head_key, prefix_range, transaction_key
+from parquetry.metastore.storage.head import Head, State, decode_head, merge, pause, swap
+from parquetry.metastore.storage.keyspace import HEADS, NAMES, TRANSACTIONS, prefix_range, transaction_key
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.storage.owner import Owner
 from parquetry.metastore.storage.wire import decoder, encode
@@ -55,75 +62,130 @@ class TransactionRecord(msgspec.Struct, frozen=True):
         fate: what counts for all of its intents.
         author: the process that commits it.
         tables: ids of the tables, in order.
+        names: keys of the names' rows that have intents.
     """
 
     fate: Fate
     author: Owner
     tables: tuple[bytes, ...]
+    names: tuple[bytes, ...] = ()
+
+
+class HeadName(msgspec.Struct, frozen=True):
+    """The name that a table has after a transaction, or that it has lost.
+
+    Attributes:
+        state: live, or dropped.
+        database: as in `Head`.
+        name: as in `Head`.
+        token: as in `Head`.
+        author: as in `Head`.
+    """
+
+    state: State
+    database: str
+    name: str
+    token: bytes
+    author: Owner | None = None
 
 
 class Intent(msgspec.Struct, frozen=True):
-    """A head with the commit that follows if a transaction is committed.
+    """A head with the commit, and with the name, that follow if a transaction is committed.
 
     Attributes:
         transaction: id of the transaction.
-        head: the head without the commit, encoded.
-        commit: the commit.
+        head: the head as it is, encoded.
+        commit: the commit, or None if only the name changes.
         newest: `Head.newest` after it.
+        name: the name, or None if it stays.
     """
 
     transaction: bytes
     head: bytes
-    commit: CommitRecord
+    commit: CommitRecord | None
     newest: bytes
+    name: HeadName | None = None
 
-    def head_after(self, fate: Fate) -> bytes:
+    def value_after(self, fate: Fate) -> bytes:
         """Return the head that counts."""
         if fate == "pending":
             return self.head
-        head, ticket = decode_head(self.head), self.commit.ticket
-        if fate == "committed":
-            after = {"commit": self.commit, "newest": self.newest}
-        else:
-            after = {"aborted": merge(head.aborted, [(ticket, ticket)])}
-        return encode(msgspec.structs.replace(head, pending=head.pending_without(ticket), **after))
+        head = decode_head(self.head)
+        after: dict[str, object] = {}
+        if self.commit is not None:
+            ticket = self.commit.ticket
+            after["pending"] = head.pending_without(ticket)
+            if fate == "committed":
+                after |= {"commit": self.commit, "newest": self.newest}
+            else:
+                after["aborted"] = merge(head.aborted, [(ticket, ticket)])
+        if self.name is not None and fate == "committed":
+            after |= {**msgspec.structs.asdict(self.name), "renaming": None}
+        return encode(msgspec.structs.replace(head, **after))
 
     def allows(self, changed: Head) -> bool:
-        """Return whether the commit can still follow if the head is changed so."""
+        """Return whether the commit and the name can still follow if the head is changed so."""
         head = decode_head(self.head)
-        return self.commit.ticket in changed.pending and all(
+        return (self.commit is None or self.commit.ticket in changed.pending) and all(
             getattr(head, field) == getattr(changed, field)
-            for field in ("state", "database", "name", "commit", "oldest", "newest", "token")
+            for field in ("state", "database", "name", "commit", "oldest", "newest", "token", "renaming")
         )
 
 
+class NameIntent(msgspec.Struct, frozen=True):
+    """The row of a name, and the row that follows if a transaction is committed.
+
+    Attributes:
+        transaction: id of the transaction.
+        before: the row as it is, or None if there is none.
+        after: the row with the table that gets the name.
+    """
+
+    transaction: bytes
+    before: bytes | None
+    after: bytes
+
+    def value_after(self, fate: Fate) -> bytes | None:
+        """Return the row that counts, or None if none does."""
+        return self.after if fate == "committed" else self.before
+
+
 _MARK = b"\xabtransaction"
-"""The bytes of an intent behind the first one: the name of its first field. A head begins with `state`."""
+"""The bytes of an intent behind the first one: the name of its first field. A head begins with `state`, and
+the row of a name is shorter."""
+TAGS_WITH_INTENTS = (HEADS, NAMES)
+"""The tags of rows that may be intents."""
 
 
 def is_intent(value: bytes) -> bool:
-    """Return whether the value of a head's row is an intent."""
+    """Return whether the value of a head's row, or of a name's, is an intent."""
     return value[1 : 1 + len(_MARK)] == _MARK
 
 
-def decode_intent(value: bytes) -> Intent:
-    """Return an intent from its row's value."""
-    intent: Intent = decoder(Intent).decode(value)
+def decode_intent(key: bytes, value: bytes) -> Intent | NameIntent:
+    """Return an intent from its row."""
+    intent: Intent | NameIntent = decoder(Intent if key[:1] == HEADS else NameIntent).decode(value)
     return intent
 
 
-def read_intent(store: Store, table: bytes) -> Intent | None:
-    """Return the intent in the place of a table's head, or None if there is none."""
-    value = cast(HeadStore, store).head_row(head_key(table))
-    return decode_intent(value) if value is not None and is_intent(value) else None
+def read_intent(store: Store, key: bytes) -> Intent | NameIntent | None:
+    """Return the intent in the place of a head or of a name's row, or None if there is none."""
+    value = cast(IntentStore, store).row_as_stored(key)
+    return decode_intent(key, value) if value is not None and is_intent(value) else None
 
 
-def take_effect(store: Store, table: bytes, transaction: bytes) -> None:
-    """Replace the intent of a transaction that is decided by the head that counts, if it is still there."""
-    key = head_key(table)
-    while (intent := read_intent(store, table)) is not None and intent.transaction == transaction:
-        if (value := store.get(key)) is not None:
-            store.compare_and_set(key, value, value)
+def take_effect(store: Store, key: bytes, transaction: bytes) -> None:
+    """Replace the intent of a transaction that is decided by the value that counts, if it is still there."""
+    while (intent := read_intent(store, key)) is not None and intent.transaction == transaction:
+        value = store.get(key)
+        store.compare_and_set(key, value, value)
+
+
+def settle_intents(store: Store, prefix: bytes) -> None:
+    """Wait until the transactions with intents in the rows of a prefix are decided, or abort them."""
+    rows = cast(IntentStore, store).relative_rows(*prefix_range(prefix))
+    for transaction in {decode_intent(key, value).transaction for key, value in rows if is_intent(value)}:
+        settle(store, transaction)
 
 
 def read_record(store: Store, transaction: bytes) -> TransactionRecord | None:
@@ -187,61 +249,89 @@ def settle(store: Store, transaction: bytes) -> None:
     decide(store, transaction, "aborted")
 
 
-class HeadStore(Store, Protocol):
-    """A store that reads intents as the heads that count, and shows the intents, too."""
+class IntentStore(Store, Protocol):
+    """A store that reads intents as the values that count, and shows the intents, too."""
 
-    def head_row(self, key: bytes) -> bytes | None:
-        """Return the row of a head as it is stored, without a checksum; it may be an intent."""
+    def row_as_stored(self, key: bytes) -> bytes | None:
+        """Return a row as it is stored, without a checksum; it may be an intent."""
+        ...
+
+    def relative_rows(self, start: bytes, stop: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the rows of a range as they are stored, without checksums."""
         ...
 
 
-def head_that_counts(store: HeadStore, key: bytes, value: bytes) -> bytes | None:
-    """Return the head in the value of a head's row, or None if the row was removed since.
+def value_that_counts(store: IntentStore, key: bytes, value: bytes) -> bytes | None:
+    """Return what counts in the place of an intent, or None if the row does not count or was removed since.
 
     Args:
         store: the store of the row.
         key: key of the row.
-        value: its value, which may be a head, and may be out of date.
+        value: its value, which may be an intent, and may be out of date.
     """
     while is_intent(value):
-        intent = decode_intent(value)
+        intent = decode_intent(key, value)
         record = read_record(store, intent.transaction)
         if record is not None:
-            return intent.head_after(record.fate)
-        now = store.head_row(key)
+            return intent.value_after(record.fate)
+        now = store.row_as_stored(key)
         if now == value or now is None:
-            return None if now is None else intent.head_after("aborted")
+            return None if now is None else intent.value_after("aborted")
         value = now
     return value
 
 
-def over_intent(store: Store, value: bytes, expected: bytes, wanted: bytes) -> bytes | None:
-    """Return the value to write over an intent to change its head, or None if the head is not as expected.
+class Overwrite(NamedTuple):
+    """What to write over an intent.
+
+    Attributes:
+        value: the new value, or None to remove the row.
+    """
+
+    value: bytes | None
+
+
+def over_intent(
+    store: Store, key: bytes, value: bytes, expected: bytes | None, wanted: bytes | None
+) -> Overwrite | None:
+    """Return what to write over an intent to change a row, or None if the row is not as expected.
 
     Args:
         store: the store of the row.
+        key: key of the row.
         value: the value of the row, an intent.
-        expected: the head that should count.
-        wanted: the head to write, or another intent.
+        expected: the value that should count.
+        wanted: the value to write, or another intent.
     """
-    intent = decode_intent(value)
+    intent = decode_intent(key, value)
     fate = fate_of(store, intent.transaction)
-    if intent.head_after(fate) != expected:
+    if intent.value_after(fate) != expected:
         return None
     if fate != "pending":
-        return wanted
-    if not is_intent(wanted) and intent.allows(decode_head(wanted)):
-        return encode(msgspec.structs.replace(intent, head=wanted))
+        return Overwrite(wanted)
+    if (
+        isinstance(intent, Intent)
+        and wanted is not None
+        and not is_intent(wanted)
+        and intent.allows(decode_head(wanted))
+    ):
+        return Overwrite(encode(msgspec.structs.replace(intent, head=wanted)))
     settle(store, intent.transaction)
-    return None  # the head is another one now
+    return None  # another value may count now
 
 
-def begin(store: Store, transaction: bytes, author: Owner, tables: tuple[bytes, ...]) -> None:
+def begin(
+    store: Store,
+    transaction: bytes,
+    author: Owner,
+    tables: tuple[bytes, ...],
+    names: tuple[bytes, ...] = (),
+) -> None:
     """Make the record of a transaction.
 
     Raises:
         StoreError: the store failed, or has the record of another one.
     """
-    record = encode(TransactionRecord("pending", author, tables))
+    record = encode(TransactionRecord("pending", author, tables, names))
     if not swap(store, transaction_key(transaction), None, record):
         raise StoreError("The store has another transaction of the same id: run the transaction again.")

@@ -69,6 +69,32 @@ LAST_TICKET = (1 << 64) - 1
 ROWS_PER_DELETE = 5000
 
 
+_TAGS_OF_TABLES = (
+    HEADS,
+    COMMITS,
+    METADATA,
+    JOURNAL,
+    PARTITIONS,
+    CHUNKS,
+    REMOVED_FILES,
+    SUMMARIES,
+    IN_FLIGHT,
+    RANGE_MANIFESTS,
+    UPKEEP,
+    INDEXES,
+)
+
+
+def is_row_of_table(key: bytes) -> bool:
+    """Return whether a row belongs to one table, whose id follows the tag."""
+    return key[:1] in _TAGS_OF_TABLES
+
+
+def table_in(key: bytes) -> bytes:
+    """Return the id of the table that a row belongs to."""
+    return key[1 : 1 + TABLE_ID_BYTES]
+
+
 def number(value: int) -> bytes:
     """Return the bytes of a number in a key."""
     return value.to_bytes(8, "big")

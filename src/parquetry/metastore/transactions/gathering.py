@@ -8,6 +8,7 @@ from parquetry.errors import UnsupportedError
 from parquetry.metastore.transactions.prepared import CommitTask
 from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.store import Store
 
 
 @runtime_checkable
@@ -26,11 +27,21 @@ class DraftRows(Protocol):
         """Note a commit to the draft."""
         ...
 
+    def keeps_rows_of(self, table: bytes) -> bool:
+        """Return whether others still see a table, so that a DROP deletes nothing before the commit."""
+        ...
+
 
 def draft_of(table: TableSnapshot) -> DraftRows | None:
     """Return the draft that a version belongs to, or None if it is a version for everyone."""
     rows = getattr(table.store, "rows", None)
     return rows if isinstance(rows, DraftRows) else None
+
+
+def keeps_rows_of(store: Store, table: bytes) -> bool:
+    """Return whether a store is a transaction's, and others still see a table that it drops."""
+    rows = getattr(store, "rows", None)
+    return isinstance(rows, DraftRows) and rows.keeps_rows_of(table)
 
 
 def require_no_draft(table: TableSnapshot, what: str) -> None:

@@ -153,11 +153,13 @@ class Relation(Answer, frozen=True, kw_only=True):
         table: a table.
         view: a view.
         unchanged: whether the known version of a table is still the newest.
+        past: whether there may be a later version, which is not of the moment of the statement's other tables.
     """
 
     table: LoadedTable | None = None
     view: View | None = None
     unchanged: bool = False
+    past: bool = False
 
 
 class Relations(Answer, frozen=True):

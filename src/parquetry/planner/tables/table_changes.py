@@ -37,7 +37,7 @@ def load(lake: Lake, q: questions.LoadChanges) -> answers.LoadedChanges:
     table = questions.LoadTable(
         protocol=q.protocol, catalog=q.catalog, options=q.options, namespace=q.namespace, name=q.name
     )
-    newest = find_version(lake, table)
+    newest = find_version(lake.metastore, table, lake.name)
     versions, name = _versions(newest), lake.full_name(newest)
     start = (
         RangeEnd(version=versions.oldest, included=not versions.oldest)

@@ -13,6 +13,7 @@ from parquetry.config import PURGE_ON_OVERWRITE, settle
 from parquetry.definition import require_rules
 from parquetry.metastore import (
     Dropping,
+    Metastore,
     Replacement,
     TableSnapshot,
     delete_replacement,
@@ -132,11 +133,16 @@ def discard(lake: Lake, q: questions.DiscardTable) -> answers.Done:
 
 def load(lake: Lake, q: questions.LoadTable) -> answers.LoadedTable:
     """Return a table, in its newest or in an earlier version."""
-    return lake.described(find_version(lake, q))
+    return lake.described(find_version(lake.metastore, q, lake.name))
 
 
-def find_version(lake: Lake, q: questions.LoadTable) -> TableSnapshot:
+def find_version(metastore: Metastore, q: questions.LoadTable, catalog: str) -> TableSnapshot:
     """Return the version of a table that a question names: the newest, or an earlier one.
+
+    Args:
+        metastore: that has the table.
+        q: the question.
+        catalog: name of the catalog, for messages.
 
     Raises:
         TableNotFoundError: there is no such table or version.
@@ -144,12 +150,12 @@ def find_version(lake: Lake, q: questions.LoadTable) -> TableSnapshot:
     """
     if len(q.namespace) != 1:
         raise errors.TableNotFoundError(
-            f"{'.'.join([*q.namespace, q.name])} is not a table of catalog {lake.name}."
+            f"{'.'.join([*q.namespace, q.name])} is not a table of catalog {catalog}."
         )
     version = None if q.version is None else _version(q.version)
     as_of = None if q.as_of is None else q.as_of // 1000
     try:
-        return lake.metastore.table(q.namespace[0], q.name, version=version, as_of=as_of)
+        return metastore.table(q.namespace[0], q.name, version=version, as_of=as_of)
     except errors.NamespaceNotFoundError as error:
         raise errors.TableNotFoundError(error.message) from None  # Spark asks so for IF EXISTS
 

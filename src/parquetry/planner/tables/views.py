@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from parquetry import errors
 from parquetry.layout import columns_from_fields, logical_schema
-from parquetry.metastore import TableMetadata, TableSnapshot, Transaction, ViewDefinition, commit
+from parquetry.metastore import (
+    Metastore,
+    TableMetadata,
+    TableSnapshot,
+    Transaction,
+    ViewDefinition,
+    commit,
+    load_beside,
+)
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.tables.create import new_database
@@ -21,29 +30,47 @@ _MAX_ATTEMPTS = 10
 
 
 def _load_relation(lake: Lake, q: questions.LoadRelation) -> answers.Relation:
-    return _described(lake, _find_relation(lake, q), q.known)
+    beside = _beside(lake, q.beside)
+    if not beside:
+        return _described(lake, _find_relation(lake.metastore, q, lake.name), q.known)
+    ((found, is_newest),) = load_beside(
+        lake.metastore, beside, lambda metastore: [_find_relation(metastore, q, lake.name)]
+    )
+    assert found is not None  # or it would have raised
+    return _described(lake, found, q.known, is_newest)
 
 
-def _find_relation(lake: Lake, q: questions.LoadRelation) -> TableSnapshot:
+def _beside(lake: Lake, refs: Sequence[questions.TableRef]) -> list[TableSnapshot]:
+    """Return the versions that a statement has loaded before. In a transaction all are of one moment anyway."""
+    found = []
+    for ref in refs if lake.draft is None else ():
+        with contextlib.suppress(errors.ParquetryError):  # what is gone fails where it is read
+            found.append(lake.snapshot(ref))
+    return found
+
+
+def _find_relation(metastore: Metastore, q: questions.LoadRelation, catalog: str) -> TableSnapshot:
     try:
-        return find_version(lake, q)
+        return find_version(metastore, q, catalog)
     except errors.OtherKindError:
-        return lake.metastore.table(q.namespace[0], q.name, kind="view")
+        return metastore.table(q.namespace[0], q.name, kind="view")
 
 
-def _described(lake: Lake, found: TableSnapshot, known: questions.TableRef | None) -> answers.Relation:
+def _described(
+    lake: Lake, found: TableSnapshot, known: questions.TableRef | None, is_newest: bool = True
+) -> answers.Relation:
     if found.metadata.view is not None:
         return answers.Relation(view=_view_answer(found))
     if known is not None and lake.is_described(known, found):
         lake.cache(found)
-        return answers.Relation(unchanged=True)
-    return answers.Relation(table=lake.described(found))
+        return answers.Relation(unchanged=True, past=not is_newest)
+    return answers.Relation(table=lake.described(found), past=not is_newest)
 
 
 def _load_relations(lake: Lake, q: questions.LoadRelations) -> answers.Relations:
     """Load what a statement names, all of one moment. A name that is not there may be another thing's."""
 
-    def find() -> list[TableSnapshot | None]:
+    def find(metastore: Metastore) -> list[TableSnapshot | None]:
         found: list[TableSnapshot | None] = []
         for each in q.relations:
             one = questions.LoadRelation(
@@ -54,16 +81,26 @@ def _load_relations(lake: Lake, q: questions.LoadRelations) -> answers.Relations
                 name=each.name,
             )
             try:
-                found.append(_find_relation(lake, one))
+                found.append(_find_relation(metastore, one, lake.name))
             except errors.ParquetryError:
                 found.append(None)
         return found
 
-    found = lake.metastore.at_once(find, lambda some: [one for one in some if one is not None])
+    beside = _beside(lake, q.beside)
+    found = (
+        load_beside(lake.metastore, beside, find)
+        if beside
+        else [
+            (one, True)
+            for one in lake.metastore.at_once(
+                lambda: find(lake.metastore), lambda some: [one for one in some if one is not None]
+            )
+        ]
+    )
     return answers.Relations(
         [
-            None if one is None else _described(lake, one, each.known)
-            for one, each in zip(found, q.relations, strict=True)
+            None if one is None else _described(lake, one, each.known, is_newest)
+            for (one, is_newest), each in zip(found, q.relations, strict=True)
         ]
     )
 

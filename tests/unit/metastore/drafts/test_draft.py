@@ -166,21 +166,21 @@ def test_other_partitions_of_others_stay() -> None:
 
 
 def test_what_a_transaction_cannot_do() -> None:
-    """A transaction refuses to make, drop and rename tables, and to delete files."""
+    """A transaction refuses to make, change and drop databases, and to delete files."""
     metastore = new_metastore()
+    metastore.create_database("db")
     draft = Draft(metastore)
     for refused in (
-        lambda: draft.metastore.create_table("default", "new", metadata()),
-        lambda: draft.metastore.drop_table("default", "t"),
-        lambda: draft.metastore.rename_table("default", "t", "default", "v"),
-        lambda: draft.metastore.create_database("db"),
+        lambda: draft.metastore.create_database("other"),
+        lambda: draft.metastore.alter_database("db", {"a": "b"}),
+        lambda: draft.metastore.drop_database("db"),
         lambda: vacuum(draft.metastore.table("default", "t"), older_than=0),
     ):
         with pytest.raises(UnsupportedError, match="transaction"):
             refused()
     write(draft.metastore, "t", "append")
     draft.commit()
-    assert metastore.tables("default") == ["t", "u"]
+    assert metastore.databases() == ["db", "default"]
 
 
 def test_a_table_that_is_dropped_meanwhile() -> None:

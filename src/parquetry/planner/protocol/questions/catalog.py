@@ -255,9 +255,11 @@ class LoadRelation(LoadTable, tag="load_relation", frozen=True):
     Attributes:
         known: the version whose description the session has, or None. If it is still the newest, it is not
             described again.
+        beside: versions that the statement has loaded before: the answer is of their moment.
     """
 
     known: TableRef | None = None
+    beside: list[TableRef] = msgspec.field(default_factory=list)
 
 
 class NamedRelation(msgspec.Struct, frozen=True):
@@ -279,9 +281,11 @@ class LoadRelations(CatalogQuestion, tag="load_relations", frozen=True):
 
     Attributes:
         relations: names of tables and views.
+        beside: as `LoadRelation.beside`.
     """
 
     relations: list[NamedRelation]
+    beside: list[TableRef] = msgspec.field(default_factory=list)
 
 
 class ListViews(CatalogQuestion, tag="list_views", frozen=True):
