@@ -148,7 +148,7 @@ FLOORS = {
                 "rewrites",
                 "suggest_skew",
             ),
-            *("vacuum", "versions"),
+            *("past", "vacuum"),
         },
         {"operation"},
         {"engine"},

@@ -22,13 +22,14 @@ if FOR_TYPE_CHECKERS:
         Operation as Operation,
         Timestamp as Timestamp,
     )
-    from parquetry.operations.publish import follow_with_delta_log as follow_with_delta_log
-    from parquetry.operations.registry import OPERATIONS as OPERATIONS
-    from parquetry.operations.vacuum import VacuumOptions as VacuumOptions, checked_vacuum as checked_vacuum
-    from parquetry.operations.versions import (
+    from parquetry.operations.past.tags import TableTag as TableTag, table_tags as table_tags
+    from parquetry.operations.past.versions import (
         TableDetail as TableDetail,
         detail as detail,
         readable_versions as readable_versions,
     )
+    from parquetry.operations.publish import follow_with_delta_log as follow_with_delta_log
+    from parquetry.operations.registry import OPERATIONS as OPERATIONS
+    from parquetry.operations.vacuum import VacuumOptions as VacuumOptions, checked_vacuum as checked_vacuum
 
 lazy_exports(__name__)

@@ -55,6 +55,11 @@ def test_a_transfer_is_seen_as_a_whole(spark: SparkSession) -> None:
             spark, f"SELECT summary FROM lake.default.transfers_{table}.history ORDER BY version DESC LIMIT 1"
         )
         assert f'"transaction": "{id}"' in summary
+    undone = rows(other, f"CALL lake.system.rollback_transaction('{id}')")
+    assert [table for table, _, _ in undone] == [f"lake.default.transfers_{each}" for each in ("here", "there")]
+    assert rows(spark, SUM) == [(100, 0)]
+    with pytest.raises(Exception, match="has moved on"):
+        rows(spark, f"CALL lake.system.rollback_transaction('{id}')")
 
 
 def _fail_within(spark: SparkSession) -> None:

@@ -78,6 +78,8 @@ class StoredRow(NamedTuple):
 def oldest_needed_commit(store: Store, table: bytes, head: Head, time: int) -> CommitRecord:
     """Return the oldest version that is needed to read the table as of a time, or of any later time.
 
+    No version is later than the first one with a tag.
+
     Args:
         store: store of the metastore.
         table: id of the table.
@@ -87,7 +89,23 @@ def oldest_needed_commit(store: Store, table: bytes, head: Head, time: int) -> C
     Raises:
         TableNotFoundError: the table was dropped, or another process vacuumed it meanwhile.
     """
-    return commit_as_of(store, table, head, time) or oldest_commit(store, table, head)
+    needed = commit_as_of(store, table, head, time) or oldest_commit(store, table, head)
+    return up_to_tag(store, table, head, needed)
+
+
+def up_to_tag(store: Store, table: bytes, head: Head, commit: CommitRecord) -> CommitRecord:
+    """Return a version, or the first one with a tag if that is older.
+
+    Args:
+        store: store of the metastore.
+        table: id of the table.
+        head: the table's head.
+        commit: the version.
+    """
+    tagged = head.first_tagged
+    if tagged is None or tagged >= commit.version:
+        return commit
+    return load_commit(store, table, head, tagged) or oldest_commit(store, table, head)
 
 
 def oldest_commit(store: Store, table: bytes, head: Head) -> CommitRecord:
@@ -108,7 +126,8 @@ def retire(store: Store, table: bytes, oldest: int) -> Head:
     """Make the versions before `oldest` unreadable for good, and abort the commits of dead authors.
 
     Returns:
-        the new head. Another process may have retired more versions.
+        the new head. Another process may have retired more versions. Fewer are retired if an older version
+        has a tag.
 
     Raises:
         TableNotFoundError: the table was dropped.
@@ -118,11 +137,13 @@ def retire(store: Store, table: bytes, oldest: int) -> Head:
         require_format(store, FIRST)  # a restore elsewhere may have retired the metastore
         now = store_now_ms(store)
         dead = [ticket for ticket, owner in head.pending.items() if owner.is_dead(now)]
-        if head.oldest >= oldest and not dead:
+        tagged = head.first_tagged
+        kept = max(head.oldest, oldest if tagged is None else min(oldest, tagged))
+        if head.oldest >= kept and not dead:
             return head
         return msgspec.structs.replace(
             head,
-            oldest=max(head.oldest, oldest),
+            oldest=kept,
             pending={ticket: owner for ticket, owner in head.pending.items() if ticket not in dead},
             aborted=merge(head.aborted, ((ticket, ticket) for ticket in dead)),
         )

@@ -15,6 +15,7 @@ import contextlib
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Literal, NamedTuple
 
@@ -33,7 +34,14 @@ from parquetry.metastore.commits.ticket import find_commit
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.format import TOGETHER, require_format
 from parquetry.metastore.storage.head import Head, live_head, pause, read_head
-from parquetry.metastore.storage.intents import TRANSACTION, begin, decide, remove_record, take_effect
+from parquetry.metastore.storage.intents import (
+    TRANSACTION,
+    TRANSACTION_TABLES,
+    begin,
+    decide,
+    remove_record,
+    take_effect,
+)
 from parquetry.metastore.storage.owner import Owner, active_owner
 from parquetry.metastore.transactions.prepared import CommitTask
 from parquetry.metastore.transactions.transaction import Transaction
@@ -74,9 +82,11 @@ def commit_together(parts: Sequence[TablePart], id: str | None = None) -> list[T
     """
     if len({part.transaction.base.id for part in parts}) < len(parts):
         raise UnsupportedError("A transaction commits the changes of a table once; put them together.")
-    note = {TRANSACTION: id or os.urandom(8).hex()} if id or len(parts) > 1 else {}
     versions = {part.transaction.base.id: part.transaction.base for part in parts}
-    tasks = [task for part in parts if (task := task_of(part.transaction, {**part.summary, **note}))]
+    tasks = [task for part in parts if (task := task_of(part.transaction, part.summary))]
+    if id or len(parts) > 1:
+        note = {TRANSACTION: id or os.urandom(8).hex(), TRANSACTION_TABLES: str(len(tasks))}
+        tasks = [replace(task, summary={**task.summary, **note}) for task in tasks]
     tasks.sort(key=lambda task: task.table)
     try:
         for version in _commit_tasks(tasks):

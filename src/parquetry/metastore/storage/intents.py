@@ -45,6 +45,8 @@ it: some seconds."""
 
 TRANSACTION = "transaction"
 """The text in a commit's summary that has the id of its transaction of several tables."""
+TRANSACTION_TABLES = "transaction_tables"
+"""The text in it that has the number of the tables that the transaction changed."""
 Fate = Literal["pending", "committed", "aborted"]
 
 

@@ -72,7 +72,9 @@ def test_others_see_nothing_before_the_commit() -> None:
     assert [(version.label, version.version, version.operation) for version in versions] == [
         ("default.t", 2, "transaction"), ("default.u", 2, "drop"),
     ]  # fmt: skip
-    assert versions[0].commit.summary == {"operations": "append, overwrite", "transaction": draft.id}
+    assert versions[0].commit.summary == {
+        "operations": "append, overwrite", "transaction": draft.id, "transaction_tables": "2",
+    }  # fmt: skip
 
 
 def test_a_transaction_of_one_table_is_named_too() -> None:
@@ -81,7 +83,7 @@ def test_a_transaction_of_one_table_is_named_too() -> None:
     draft = Draft(metastore)
     write(draft.metastore, "t", "append")
     (version,) = draft.commit()
-    assert version.commit.summary == {"transaction": draft.id}
+    assert version.commit.summary == {"transaction": draft.id, "transaction_tables": "1"}
 
 
 def test_a_rollback_leaves_the_store_as_it_was() -> None:
