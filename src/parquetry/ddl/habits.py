@@ -27,8 +27,8 @@ _SORTING = (
     "ALTER TABLE {table} CLUSTER BY (…) says by which columns files are sorted that are written from then on."
 )
 _BRANCHES = (
-    "tables have versions and tags, and no branches: several statements are published at once by {call}.begin() and "
-    "commit(), {call}.rollback({arg}, version => 3) goes back to a version, and {call}.tag({arg}, name => '…') keeps one."
+    "tables have versions and tags, and no branches: a transaction publishes several statements at once (begin and "
+    "commit of the namespace system), {call}.rollback({arg}, version => 3) goes back to a version, and {call}.tag({arg}, name => '…') keeps one."
 )
 _TAGS = (
     "{call}.tag({arg}, name => '…', version => 3) gives a version a tag, VERSION AS OF '…' reads it, {call}.tags({arg}) lists tags, "

@@ -13,7 +13,7 @@ Rows of aborted commits and of dropped tables are removed here, too.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -262,17 +262,22 @@ def unneeded_chunks(
                 yield key, value
 
 
-def sweep(store: Store, table: bytes, head: Head) -> None:
+def sweep(store: Store, heads: Mapping[bytes, Head]) -> None:
     """Remove the journals of commits that have ended, and the rows of aborted commits.
 
     Args:
         store: store of the metastore.
-        table: id of the table.
-        head: the table's head, now or a short time ago. Its pending tickets and later tickets are left alone.
+        heads: heads of tables, by their ids, now or a short time ago. Their pending tickets and later tickets
+            are left alone.
     """
-    indexes = load_metadata(store, table, head.commit).indexes
-    journal = list(store.scan(*keyspace.prefix_range(keyspace.JOURNAL + table)))
-    for ticket, rows in itertools.groupby(journal, key=lambda row: keyspace.journal_ticket(row[0])):
+    tables = sorted(heads)
+    ranges = [keyspace.prefix_range(keyspace.JOURNAL + table) for table in tables]
+    journal = list(store.scan_ranges(ranges) if len(ranges) > 1 else store.scan(*ranges[0]))
+    ended: list[bytes] = []
+    for (table, ticket), rows in itertools.groupby(
+        journal, key=lambda row: (keyspace.journal_table(row[0]), keyspace.journal_ticket(row[0]))
+    ):
+        head = heads[table]
         if ticket >= head.next_ticket or ticket in head.pending:
             continue
         if head.is_aborted(ticket):
@@ -285,9 +290,12 @@ def sweep(store: Store, table: bytes, head: Head) -> None:
                     else partitions
                 )
                 keys += decoder(list[bytes]).decode(value)
+            indexes = load_metadata(store, table, head.commit).indexes
             delete_rows(store, table, ticket, partitions, indexes, files)
         else:
-            store.delete_many([row[0] for row in rows])
+            ended += (row[0] for row in rows)
+    if ended:
+        store.delete_many(ended)
 
 
 def delete_rows(

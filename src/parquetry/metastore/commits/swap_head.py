@@ -14,7 +14,7 @@ from parquetry.metastore.commits.attempt import Attempt
 from parquetry.metastore.commits.change_counts import count_removed
 from parquetry.metastore.range_manifests.records import mark_stale
 from parquetry.metastore.storage.clock import store_now_ms, warn_of_future
-from parquetry.metastore.storage.head import Head, edit_head, remove
+from parquetry.metastore.storage.head import Head, decode_head, edit_head, remove
 from parquetry.metastore.storage.intents import Intent, read_intent
 from parquetry.metastore.storage.model import CommitRecord, Totals
 from parquetry.metastore.storage.origin import ChangeCounts, Origin, current_author
@@ -74,6 +74,28 @@ def swap_head(
     return edit_head(task.store, task.table, change, lambda head: head.is_committed(attempt.ticket))
 
 
+def prepare_intent(
+    task: CommitTask, attempt: Attempt, value: bytes, transaction: bytes, time: int
+) -> Intent:
+    """Return the intent that `put_intent` would put in the place of a head.
+
+    Args:
+        task: the commit.
+        attempt: the attempt, which has written all its rows on the task's base.
+        value: the head, encoded.
+        transaction: id of the transaction.
+        time: when it is committed, in milliseconds since the epoch.
+
+    Raises:
+        MovedError, CommitAbortedError, CommitConflictError, TableNotFoundError, BatchCommittedError: as
+            `swap_head` does.
+    """
+    head = decode_head(value)
+    after = _change(task, attempt, task.base.version, head, (), time)(head)
+    task.transaction.may_be_visible = True
+    return Intent(transaction, value, after.commit, after.newest)
+
+
 def put_intent(
     task: CommitTask,
     attempt: Attempt,
@@ -83,6 +105,7 @@ def put_intent(
     *,
     transaction: bytes,
     time: int,
+    in_doubt: bool,
 ) -> Head:
     """Put an intent in the place of the head, which makes a version if a transaction is committed.
 
@@ -93,6 +116,7 @@ def put_intent(
         head: the head of that version.
         transaction: id of the transaction, whose record is pending.
         time: when the transaction is committed, in milliseconds since the epoch.
+        in_doubt: whether the intent may be there already.
 
     Returns:
         The head as it will be.
@@ -111,7 +135,12 @@ def put_intent(
         intent = read_intent(task.store, task.table)
         return intent is not None and intent.commit.id == task.id
 
-    return edit_head(task.store, task.table, change, is_there, form)
+    after = edit_head(task.store, task.table, change, is_there, form, in_doubt)
+    if after.commit.id != task.id:  # an earlier try took place, and the head is still what it was
+        intent = read_intent(task.store, task.table)
+        if intent is not None and intent.commit.id == task.id:
+            return decode_head(intent.head_after("committed"))
+    return after
 
 
 def _change(

@@ -17,7 +17,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from parquetry.counters import CONFLICTS, COUNTERS
 from parquetry.errors import (
@@ -26,26 +26,36 @@ from parquetry.errors import (
     CommitUnknownError,
     ParquetryError,
     StoreError,
+    TableNotFoundError,
     UnsupportedError,
 )
+from parquetry.metastore.cleanup import retention
+from parquetry.metastore.commits.attempt import write_all
 from parquetry.metastore.commits.committer import Committer, after_commit, task_of
-from parquetry.metastore.commits.swap_head import put_intent
-from parquetry.metastore.commits.ticket import find_commit
+from parquetry.metastore.commits.swap_head import MovedError, prepare_intent, put_intent
+from parquetry.metastore.commits.ticket import find_commit, tickets_of, with_ticket
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.format import TOGETHER, require_format
-from parquetry.metastore.storage.head import Head, live_head, pause, read_head
+from parquetry.metastore.storage.head import Head, decode_head, pause, read_head
 from parquetry.metastore.storage.intents import (
     TRANSACTION,
     TRANSACTION_TABLES,
+    Intent,
+    SwappingStore,
     begin,
     decide,
     remove_record,
     take_effect,
+    take_effect_together,
 )
+from parquetry.metastore.storage.keyspace import head_key, prefix_range, removed_files_prefix
 from parquetry.metastore.storage.owner import Owner, active_owner
-from parquetry.metastore.transactions.prepared import CommitTask
+from parquetry.metastore.storage.wire import encode
+from parquetry.metastore.transactions.prepared import CommitTask, KnownRows
 from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.versions.visible_rows import newest_of_tables
+from parquetry.store import Swap
 
 _LOG = logging.getLogger("parquetry")
 
@@ -83,7 +93,12 @@ def commit_together(parts: Sequence[TablePart], id: str | None = None) -> list[T
     if len({part.transaction.base.id for part in parts}) < len(parts):
         raise UnsupportedError("A transaction commits the changes of a table once; put them together.")
     versions = {part.transaction.base.id: part.transaction.base for part in parts}
-    tasks = [task for part in parts if (task := task_of(part.transaction, part.summary))]
+    known = _read_bases(parts)
+    tasks = [
+        task
+        for part in parts
+        if (task := task_of(part.transaction, part.summary, known.get(part.transaction.base.id)))
+    ]
     if id or len(parts) > 1:
         note = {TRANSACTION: id or os.urandom(8).hex(), TRANSACTION_TABLES: str(len(tasks))}
         tasks = [replace(task, summary={**task.summary, **note}) for task in tasks]
@@ -105,7 +120,6 @@ def _commit_tasks(tasks: Sequence[CommitTask]) -> list[TableSnapshot]:
     with active_owner() as owner:
         if len(tasks) == 1:
             return [Committer(tasks[0], owner).run()]
-        require_format(tasks[0].store, TOGETHER)
         for attempt in range(MAX_TRIES):
             with contextlib.suppress(CommitAbortedError):
                 return _Together(tasks, owner).run()
@@ -119,6 +133,9 @@ def _commit_tasks(tasks: Sequence[CommitTask]) -> list[TableSnapshot]:
 class _Together:
     """One try of the protocol above.
 
+    Each step of all tables is one request, if the store can change several rows together and no one else has
+    changed the tables meanwhile. Otherwise the step is done table by table, from where it is.
+
     Args:
         tasks: the commits, in the order of their tables' ids.
         owner: this process, as their author.
@@ -126,11 +143,13 @@ class _Together:
 
     def __init__(self, tasks: Sequence[CommitTask], owner: Owner) -> None:
         self._tasks = tasks
-        self._store = tasks[0].store
+        self._store = cast(SwappingStore, tasks[0].store)
         self._owner = owner
         self._id = os.urandom(8)
+        self._record: bytes | None = None
         self._committers: list[Committer] = []
         self._heads: list[Head] = []
+        self._intents: dict[bytes, Intent] = {}
 
     def run(self) -> list[TableSnapshot]:
         """Commit, and return the versions."""
@@ -141,21 +160,88 @@ class _Together:
         except BaseException as error:
             if not self._is_committed_after(error) or not isinstance(error, Exception):
                 raise
-        self._end()
-        return [each.result(head) for each, head in zip(self._committers, self._heads, strict=True)]
+        self._end(self._intents)
+        return [
+            each.result(head, swept=True) for each, head in zip(self._committers, self._heads, strict=True)
+        ]
 
     def _prepare(self) -> None:
         """Write all rows, and put an intent into the place of each head."""
-        for task in self._tasks:
-            self._committers.append(Committer(task, self._owner))
+        self._take_tickets()
         for each in self._committers:
             each.check_files()
-        begin(self._store, self._id, self._owner, tuple(task.table for task in self._tasks))
-        heads = [self._head_of(each) for each in self._committers]
+        self._record = begin(self._store, self._id, self._owner, tuple(task.table for task in self._tasks))
+        gathered = [each.gather() for each in self._committers]
+        ready = [each for each in gathered if each is not None]
+        if len(ready) == len(gathered):
+            write_all([each.attempt for each in self._committers], ready)
+        self._put_intents(are_written=len(ready) == len(gathered))
+
+    def _take_tickets(self) -> None:
+        """Take a ticket of each table."""
+        values = self._store.get_many([head_key(task.table) for task in self._tasks])
+        heads = [None if value is None else decode_head(value) for value in values]
+        require_format(self._store, max(TOGETHER, *(task.format for task in self._tasks)))
+        swaps, changed = [], []
+        for task, value, head in zip(self._tasks, values, heads, strict=True):
+            if value is None or head is None:
+                break  # and the error comes below
+            changed.append(with_ticket(task, self._owner, head))
+            swaps.append((head_key(task.table), value, encode(changed[-1])))
+        if len(swaps) == len(self._tasks) and self._swap(swaps):
+            taken: list[Head | None] = [*changed]
+        else:
+            taken = [read_head(self._store, task.table) for task in self._tasks]
+        tickets = [[] if head is None else tickets_of(head, self._owner) for head in taken]
+        known = {
+            task.table: (head, own[0])
+            for task, head, own in zip(self._tasks, taken, tickets, strict=True)
+            if head is not None and own
+        }
+        self._committers = [Committer(task, self._owner, known[task.table]) for task in self._tasks if task.table in known]
+        for task in self._tasks:
+            if task.table not in known:
+                self._committers.append(Committer(task, self._owner))
+        self._committers.sort(key=lambda each: each.task.table)
+
+    def _put_intents(self, *, are_written: bool) -> None:
+        """Put an intent into the place of each head.
+
+        Args:
+            are_written: whether the rows of all tables were written, on their bases.
+        """
+        values = self._store.get_many([head_key(task.table) for task in self._tasks])
+        heads = [_live(task, value) for task, value in zip(self._tasks, values, strict=True)]
         time = max(store_now_ms(self._store), *(head.commit.committed_at for head in heads))
-        self._heads = [
-            each.work(partial(put_intent, transaction=self._id, time=time)) for each in self._committers
+        if are_written and self._put_together([value or b"" for value in values], time):
+            return
+        put = partial(put_intent, transaction=self._id, time=time, in_doubt=are_written)
+        self._heads = [each.work(put) for each in self._committers]
+
+    def _put_together(self, values: Sequence[bytes], time: int) -> bool:
+        """Put all intents at once, and return whether they are there."""
+        intents: dict[bytes, Intent] = {}
+        for each, value in zip(self._committers, values, strict=True):
+            try:
+                intents[each.task.table] = prepare_intent(each.task, each.attempt, value, self._id, time)
+            except MovedError:
+                return False
+        swaps = [
+            (head_key(table), value, encode(intent))
+            for (table, intent), value in zip(intents.items(), values, strict=True)
         ]
+        if not self._swap(swaps):
+            return False
+        self._intents = intents
+        self._heads = [decode_head(intent.head_after("committed")) for intent in intents.values()]
+        return True
+
+    def _swap(self, swaps: Sequence[Swap]) -> bool:
+        """Change rows together, and return whether all surely were changed."""
+        try:
+            return self._store.swap_together(swaps)
+        except StoreError:
+            return False  # some may have been changed: the caller looks
 
     def _is_committed_after(self, error: BaseException) -> bool:
         """Return whether the transaction took place before an error came; else make sure that it never does.
@@ -181,7 +267,7 @@ class _Together:
             CommitUnknownError: others have ended it, and its tables have no history any more.
             StoreError: the store failed.
         """
-        decided = decide(self._store, self._id, fate)
+        decided = decide(self._store, self._id, fate, self._record)
         if decided is not None or not self._heads:
             return decided == "committed"
         for task in self._tasks:
@@ -194,18 +280,22 @@ class _Together:
                 return False
         raise self._unknown("others have ended it, and vacuums have shortened the tables' history")
 
-    def _end(self) -> None:
-        """Let the decision take effect in all heads, and remove the record, as far as possible."""
+    def _end(self, intents: Mapping[bytes, Intent] | None = None) -> None:
+        """Let the decision take effect in all heads, and remove the record and journals, as far as possible.
+
+        Args:
+            intents: if the transaction is committed: its intents by the tables' ids, as far as they are known.
+        """
         try:
-            for task in self._tasks:
-                take_effect(self._store, task.table, self._id)
-            remove_record(self._store, self._id)
+            if not (intents and take_effect_together(self._store, intents)):
+                for task in self._tasks:
+                    take_effect(self._store, task.table, self._id)
+            remove_record(self._store, self._id, self._record if intents else None)
+            if intents is not None:
+                heads = zip(self._tasks, self._heads, strict=True)
+                retention.sweep(self._store, {task.table: head for task, head in heads})
         except Exception as error:  # noqa: BLE001  # whatever it is, the transaction is decided
             _LOG.info("A transaction of %s is left to others to finish: %s", _names(self._tasks), error)
-
-    def _head_of(self, committer: Committer) -> Head:
-        base = committer.task.base
-        return live_head(self._store, base.id, f"Table {base.label} was dropped meanwhile.")
 
     def _abort_error(self) -> CommitAbortedError:
         return CommitAbortedError(
@@ -219,6 +309,41 @@ class _Together:
             f"Whether a transaction of {_names(self._tasks)} took place is not known, because {why}; "
             f"look for {about} in the tables' history before running it again."
         )
+
+
+def _live(task: CommitTask, value: bytes | None) -> Head:
+    """Return the head in a row's value.
+
+    Raises:
+        TableNotFoundError: the table was dropped or replaced.
+    """
+    head = None if value is None else decode_head(value)
+    if head is None or head.is_deleted:
+        raise TableNotFoundError(f"Table {task.base.label} was dropped meanwhile.")
+    return head
+
+
+def _read_bases(parts: Sequence[TablePart]) -> dict[bytes, KnownRows]:
+    """Return the rows of bases that commits look at, read of all tables together, by the tables' ids.
+
+    Tables whose changes have scopes are left out: these select partitions first.
+    """
+    wanted = {
+        part.transaction.base.id: part.transaction for part in parts if not part.transaction.scopes
+    }
+    if len(wanted) < 2:
+        return {}
+    tables = sorted(wanted)
+    store = wanted[tables[0]].base.store
+    rows = newest_of_tables(store, [(wanted[table].base.visible, wanted[table].changes) for table in tables])
+    prefixes = [removed_files_prefix(table) for table in tables]
+    recorded = {
+        key[: len(prefixes[0])] for key, _ in store.scan_ranges([prefix_range(each) for each in prefixes], each=1)
+    }
+    return {
+        table: KnownRows(before, prefix not in recorded)
+        for table, before, prefix in zip(tables, rows, prefixes, strict=True)
+    }
 
 
 def _names(tasks: Sequence[CommitTask]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from parquetry.errors import UnsupportedError
 from parquetry.metastore.commits.together import TablePart, commit_together
@@ -16,7 +16,7 @@ from parquetry.metastore.transactions import changes
 from parquetry.metastore.transactions.prepared import CommitTask
 from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
-from parquetry.metastore.versions.visible_rows import entry_of
+from parquetry.metastore.versions.visible_rows import PartitionRow, entry_of
 
 
 class Draft:
@@ -94,14 +94,16 @@ class Draft:
         """Return the changes of one table as one transaction on the version that was read."""
         before = self._store.heads[table]
         assert before is not None  # a draft makes no tables
-        base = load(self._real.store, table, before)
+        seen = load(self.metastore.store, table, before)  # whose metadata are cached
+        about = before.database, before.name, before.commit, seen.metadata, before.newest
+        base = TableSnapshot(self._real.store, table, *about)
         now = load(self.metastore.store, table, head)
         tasks = self._store.gathered[table]
         operations = list(dict.fromkeys(task.transaction.operation for task in tasks))
         made = Transaction(base, operations[0] if len(operations) == 1 else "transaction")
         if now.metadata != base.metadata:
             made.set_metadata(now.metadata)
-        for key, change in _changes(base, now, tasks, sorted(self._store.changed_partitions(table))):
+        for key, change in _changes(base, now, tasks, self._store.newest_rows(table)):
             made.changes[key] = change
         for task in tasks:
             _take_over(made, task.transaction)
@@ -130,20 +132,28 @@ def _take_over(made: Transaction, statement: Transaction) -> None:
 
 
 def _changes(
-    base: TableSnapshot, now: TableSnapshot, tasks: Sequence[CommitTask], keys: Sequence[bytes]
+    base: TableSnapshot, now: TableSnapshot, tasks: Sequence[CommitTask], after: Mapping[bytes, PartitionRow]
 ) -> Iterator[tuple[bytes, changes.Change]]:
     """Yield the changes of partitions that make a draft's version of its base.
 
     Only appended files are appended, so that others' appends are merged with them.
+
+    Args:
+        base: the version that the transaction has read.
+        now: the version in the draft.
+        tasks: the commits to the draft.
+        after: the newest rows of the partitions that the draft has written, by their keys in order.
     """
-    before, after = base.visible.newest(keys), now.visible.newest(keys)
+    before: dict[bytes, PartitionRow | None] = {}
+    for task in reversed(tasks):  # the first commit to a partition has read the base's row
+        before.update((key, task.prepared.before.get(key)) for key in task.prepared.changes)
     whole = any(task.transaction.scopes for task in tasks)
-    for key in keys:
+    for key, row in after.items():
         appended = None if whole else _merge_appends([task.prepared.changes.get(key) for task in tasks])
         if appended is not None:
             yield key, appended
             continue
-        entry = entry_of(after.get(key))
+        entry = entry_of(row)
         if entry is None:
             if entry_of(before.get(key)) is not None:
                 yield key, changes.Drop()

@@ -33,6 +33,7 @@ from parquetry.metastore.storage.wire import decoder, encode
 from parquetry.metastore.transactions.gathering import require_no_draft
 from parquetry.metastore.transactions.prepared import CommitTask
 from parquetry.metastore.transactions.transaction import Transaction
+from parquetry.metastore.versions.visible_rows import PartitionRow
 from parquetry.store import Clock, Condition, Fields, Groups, MemoryStore, Range, Store
 
 _THROUGH = (keyspace.FORMAT, keyspace.IN_FLIGHT, keyspace.QUERIES)
@@ -191,11 +192,13 @@ class DraftStore:
                 heads[table] = head
         return heads
 
-    def changed_partitions(self, table: bytes) -> set[bytes]:
-        """Return the keys of the partitions of a table that the transaction has written rows of."""
-        prefix = keyspace.partition_prefix(table)
-        rows = self._own.scan(*keyspace.prefix_range(prefix))
-        return {key[len(prefix) : -keyspace.TICKET_BYTES] for key, _ in rows}
+    def newest_rows(self, table: bytes) -> dict[bytes, PartitionRow]:
+        """Return the newest rows of the partitions that the transaction has written, by their keys in order."""
+        prefix, newest = keyspace.partition_prefix(table), {}
+        for row_key, value in self._own.scan(*keyspace.prefix_range(prefix)):
+            row = PartitionRow(keyspace.ticket_of(row_key), value)
+            newest.setdefault(row_key[len(prefix) : -keyspace.TICKET_BYTES], row)
+        return newest
 
     def _head(self, key: bytes) -> bytes | None:
         """Return the head of a table at the transaction's moment, and keep it."""

@@ -237,6 +237,7 @@ def edit_head(
     change: Callable[[Head], Head],
     applied: Callable[[Head], bool],
     form: Callable[[bytes, Head], bytes] = lambda _, changed: encode(changed),
+    in_doubt: bool = False,
 ) -> Head:
     """Change a head by compare-and-set, and try again until it succeeds.
 
@@ -247,6 +248,7 @@ def edit_head(
         applied: returns whether a head shows that an earlier try took place, although its answer was lost or
             wrong.
         form: returns the value to write, for the value that was read and the new head.
+        in_doubt: whether a try before this call may have taken place.
 
     Returns:
         the head as written, or as it was.
@@ -256,7 +258,6 @@ def edit_head(
         StoreError: the store failed. A try may have taken place.
     """
     failures = attempt = 0
-    in_doubt = False
     while True:
         value = store.get(head_key(table))
         if value is None:

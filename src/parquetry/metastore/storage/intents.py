@@ -26,6 +26,7 @@ among the aborted ones. So a late compare-and-set never finds the head that it e
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol, cast
 
 import msgspec
@@ -37,7 +38,7 @@ from parquetry.metastore.storage.keyspace import TRANSACTIONS, head_key, prefix_
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.storage.owner import Owner
 from parquetry.metastore.storage.wire import decoder, encode
-from parquetry.store import Store
+from parquetry.store import Store, Swap
 
 PATIENCE = 100
 """How often a writer looks whether another's transaction has ended, with a pause between, before it aborts
@@ -151,28 +152,50 @@ def fate_of(store: Store, transaction: bytes) -> Fate:
     return "aborted" if record is None else record.fate
 
 
-def decide(store: Store, transaction: bytes, fate: Literal["committed", "aborted"]) -> Fate | None:
+def decide(
+    store: Store, transaction: bytes, fate: Literal["committed", "aborted"], known: bytes | None = None
+) -> Fate | None:
     """Commit or abort a transaction, unless it is decided already.
 
     Return what counts, or None if there is no record: then it was decided, has taken effect, and others have
     removed its record.
 
+    Args:
+        store: store of the metastore.
+        transaction: id of the transaction.
+        fate: the decision.
+        known: the record as `begin` has written it, or None to read it.
+
     Raises:
         StoreError: the store failed. The transaction may be decided.
     """
     key = transaction_key(transaction)
+    if known is not None and swap(store, key, known, _with_fate(known, fate)):
+        return fate
     while (value := store.get(key)) is not None:
         record = _decode(value)
         if record.fate != "pending":
             return record.fate
-        if swap(store, key, value, encode(msgspec.structs.replace(record, fate=fate))):
+        if swap(store, key, value, _with_fate(value, fate)):
             return fate
     return None
 
 
-def remove_record(store: Store, transaction: bytes) -> None:
-    """Remove the record of a transaction that is decided and has no intent in any head any more."""
+def _with_fate(record: bytes, fate: Fate) -> bytes:
+    return encode(msgspec.structs.replace(_decode(record), fate=fate))
+
+
+def remove_record(store: Store, transaction: bytes, known: bytes | None = None) -> None:
+    """Remove the record of a transaction that is decided and has no intent in any head any more.
+
+    Args:
+        store: store of the metastore.
+        transaction: id of the transaction.
+        known: the pending record of a transaction that this process has committed, or None to read it.
+    """
     key = transaction_key(transaction)
+    if known is not None and swap(store, key, _with_fate(known, "committed"), None):
+        return
     if (value := store.get(key)) is not None:
         swap(store, key, value, None)
 
@@ -194,6 +217,14 @@ class HeadStore(Store, Protocol):
 
     def head_row(self, key: bytes) -> bytes | None:
         """Return the row of a head as it is stored, without a checksum; it may be an intent."""
+        ...
+
+
+class SwappingStore(Store, Protocol):
+    """A store that changes several rows together, as far as it can."""
+
+    def swap_together(self, swaps: Sequence[Swap]) -> bool:
+        """Write rows if all have the expected values; see `warehouse_store`."""
         ...
 
 
@@ -238,8 +269,8 @@ def over_intent(store: Store, value: bytes, expected: bytes, wanted: bytes) -> b
     return None  # the head is another one now
 
 
-def begin(store: Store, transaction: bytes, author: Owner, tables: tuple[bytes, ...]) -> None:
-    """Make the record of a transaction.
+def begin(store: Store, transaction: bytes, author: Owner, tables: tuple[bytes, ...]) -> bytes:
+    """Make the record of a transaction, and return it, encoded.
 
     Raises:
         StoreError: the store failed, or has the record of another one.
@@ -247,3 +278,19 @@ def begin(store: Store, transaction: bytes, author: Owner, tables: tuple[bytes, 
     record = encode(TransactionRecord("pending", author, tables))
     if not swap(store, transaction_key(transaction), None, record):
         raise StoreError("The store has another transaction of the same id: run the transaction again.")
+    return record
+
+
+def take_effect_together(store: SwappingStore, intents: Mapping[bytes, Intent]) -> bool:
+    """Replace the intents of a committed transaction by their heads, by one request if the store can.
+
+    Args:
+        store: store of the metastore.
+        intents: the intents as they were written, by the tables' ids.
+
+    Returns:
+        Whether all were replaced. If not, others have changed some of them, and `take_effect` does the rest.
+    """
+    return store.swap_together(
+        [(head_key(table), encode(each), each.head_after("committed")) for table, each in sorted(intents.items())]
+    )
