@@ -176,8 +176,8 @@ class WarehouseStore:
         the answer is no.
 
         Args:
-            swaps: keys, expected values and new values, in the order of the keys. No row may be an intent for
-                which another value counts.
+            swaps: keys, expected values and new values, in the order of the keys. The expected values are
+                stored ones: of an intent, the intent itself.
         """
         self.ownership.require()
         stored = [

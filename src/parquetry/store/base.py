@@ -18,7 +18,7 @@ from parquetry.store.groups import Groups, Range
 __all__ = ["Clock", "Fields", "KeepsDeletedRows", "Range", "Store", "Swap", "SwapsTogether"]
 
 Swap = tuple[bytes, bytes, bytes]
-"""A compare-and-set of a row that is there: its key, the expected value, and the new one."""
+"""A compare-and-set of a row: its key, the value that it has, and the new one."""
 
 Fields = Callable[[bytes], Sequence[bytes]]
 """Returns the fields of a row from its key, always the same for one key. No field is empty."""

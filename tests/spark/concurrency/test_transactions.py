@@ -56,7 +56,9 @@ def test_a_transfer_is_seen_as_a_whole(spark: SparkSession) -> None:
         )
         assert f'"transaction": "{id}"' in summary
     undone = rows(other, f"CALL lake.system.rollback_transaction('{id}')")
-    assert [table for table, _, _ in undone] == [f"lake.default.transfers_{each}" for each in ("here", "there")]
+    assert [table for table, _, _ in undone] == [
+        f"lake.default.transfers_{each}" for each in ("here", "there")
+    ]
     assert rows(spark, SUM) == [(100, 0)]
     with pytest.raises(Exception, match="has moved on"):
         rows(spark, f"CALL lake.system.rollback_transaction('{id}')")
@@ -118,3 +120,28 @@ def test_statements_that_a_transaction_has_and_refuses(spark: SparkSession) -> N
     assert rows(spark, "SELECT * FROM lake.default.transfers_here") == [(9, 9, 9)]
     assert rows(spark, "SELECT * FROM lake.default.transfers_there") == [(1, 100, "merged")]
     assert not spark.catalog.tableExists("lake.default.transfers_new")
+
+
+@pytest.mark.usefixtures("banks")
+def test_serializable_counts_reads_of_other_tables(spark: SparkSession) -> None:
+    """A partition of another table that an INSERT has read counts; another partition of it does not."""
+    other = spark.newSession()
+    spark.conf.set("parquetry.isolation", "serializable")
+    try:
+        for partition, conflicts in ((2, False), (1, True)):
+            spark.sql("CALL lake.system.begin()")
+            spark.sql(
+                "INSERT INTO lake.default.transfers_there "
+                "SELECT 7, sum(balance) FROM lake.default.transfers_here WHERE p = 1"
+            )
+            other.sql(f"INSERT INTO lake.default.transfers_here VALUES (3, 1, {partition})")
+            if conflicts:
+                with pytest.raises(
+                    Exception, match="partition p=1, which was read for it, was changed by version"
+                ):
+                    spark.sql("CALL lake.system.commit()")
+            else:
+                spark.sql("CALL lake.system.commit()")
+    finally:
+        spark.conf.unset("parquetry.isolation")
+    assert rows(spark, "SELECT count(*) FROM lake.default.transfers_there WHERE id = 7") == [(1,)]

@@ -215,7 +215,7 @@ class Committer:
     Args:
         task: the commit.
         owner: this process, as the author of the commit.
-        taken: the head as it gave the commit its ticket, and the ticket; None: it takes one.
+        taken: the head that has a ticket of the commit, and the ticket, or None to take one.
 
     Raises:
         what `take` raises.

@@ -74,9 +74,7 @@ def swap_head(
     return edit_head(task.store, task.table, change, lambda head: head.is_committed(attempt.ticket))
 
 
-def prepare_intent(
-    task: CommitTask, attempt: Attempt, value: bytes, transaction: bytes, time: int
-) -> Intent:
+def prepare_intent(task: CommitTask, attempt: Attempt, value: bytes, transaction: bytes, time: int) -> Intent:
     """Return the intent that `put_intent` would put in the place of a head.
 
     Args:

@@ -53,24 +53,18 @@ def take(task: CommitTask, owner: Owner, instead_of: int | None = None) -> tuple
         require_format(task.store, task.format)
         return changed
 
-    head = edit_head(
-        task.store, task.table, change, lambda head: bool(tickets_of(head, owner, instead_of))
-    )
+    head = edit_head(task.store, task.table, change, lambda head: bool(tickets_of(head, owner, instead_of)))
     return head, tickets_of(head, owner, instead_of)[0]
 
 
 def with_ticket(task: CommitTask, owner: Owner, head: Head, instead_of: int | None = None) -> Head:
-    """Return a head with a new ticket; see `take`. The caller checks the format, after it has read the head."""
+    """Return a head with a new ticket; see `take`. The caller then checks the format of the store."""
     task.require_open(head)
     if instead_of is None:
         # The rows of the base were read before. If the base is still kept now, none of them was missing.
         require_kept(task.transaction, head, task.base.version)
     now = store_now_ms(task.store)
-    if (
-        task.transaction.requirements.checks
-        and head.cleaner is not None
-        and not head.cleaner.is_dead(now)
-    ):
+    if task.transaction.requirements.checks and head.cleaner is not None and not head.cleaner.is_dead(now):
         raise errors.CommitConflictError(
             f"{describe(task.transaction)} adopts files while a vacuum of the table is deleting some; nothing was "
             "written: run it again after the vacuum."

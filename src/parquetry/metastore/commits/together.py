@@ -32,11 +32,12 @@ from parquetry.errors import (
 from parquetry.metastore.cleanup import retention
 from parquetry.metastore.commits.attempt import write_all
 from parquetry.metastore.commits.committer import Committer, after_commit, task_of
+from parquetry.metastore.commits.conflicts import check_read
 from parquetry.metastore.commits.swap_head import MovedError, prepare_intent, put_intent
 from parquetry.metastore.commits.ticket import find_commit, tickets_of, with_ticket
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.format import TOGETHER, require_format
-from parquetry.metastore.storage.head import Head, decode_head, pause, read_head
+from parquetry.metastore.storage.head import Head, decode_head, live_head, pause, read_head
 from parquetry.metastore.storage.intents import (
     TRANSACTION,
     TRANSACTION_TABLES,
@@ -44,6 +45,8 @@ from parquetry.metastore.storage.intents import (
     SwappingStore,
     begin,
     decide,
+    fate_of,
+    read_intent,
     remove_record,
     take_effect,
     take_effect_together,
@@ -51,9 +54,10 @@ from parquetry.metastore.storage.intents import (
 from parquetry.metastore.storage.keyspace import head_key, prefix_range, removed_files_prefix
 from parquetry.metastore.storage.owner import Owner, active_owner
 from parquetry.metastore.storage.wire import encode
+from parquetry.metastore.transactions.changes import ReadScope
 from parquetry.metastore.transactions.prepared import CommitTask, KnownRows
 from parquetry.metastore.transactions.transaction import Transaction
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.versions.snapshot import TableSnapshot, load
 from parquetry.metastore.versions.visible_rows import newest_of_tables
 from parquetry.store import Swap
 
@@ -75,12 +79,15 @@ class TablePart(NamedTuple):
     summary: Mapping[str, str]
 
 
-def commit_together(parts: Sequence[TablePart], id: str | None = None) -> list[TableSnapshot]:
+def commit_together(
+    parts: Sequence[TablePart], id: str | None = None, reads: Sequence[ReadScope] = ()
+) -> list[TableSnapshot]:
     """Make the changes of several tables visible at once.
 
     Args:
         parts: the changes; each of another table of one metastore.
         id: names the transaction in the tables' history: 16 hexadecimal digits. None: a new one.
+        reads: partitions of other tables on which the changes depend.
 
     Returns:
         The new versions, in the order of the parts. A part without changes has its base.
@@ -104,7 +111,7 @@ def commit_together(parts: Sequence[TablePart], id: str | None = None) -> list[T
         tasks = [replace(task, summary={**task.summary, **note}) for task in tasks]
     tasks.sort(key=lambda task: task.table)
     try:
-        for version in _commit_tasks(tasks):
+        for version in _commit_tasks(tasks, reads):
             versions[version.id] = version
     except CommitConflictError:
         COUNTERS.add(CONFLICTS)
@@ -114,15 +121,15 @@ def commit_together(parts: Sequence[TablePart], id: str | None = None) -> list[T
     return [versions[part.transaction.base.id] for part in parts]
 
 
-def _commit_tasks(tasks: Sequence[CommitTask]) -> list[TableSnapshot]:
+def _commit_tasks(tasks: Sequence[CommitTask], reads: Sequence[ReadScope]) -> list[TableSnapshot]:
     if not tasks:
         return []
     with active_owner() as owner:
-        if len(tasks) == 1:
+        if len(tasks) == 1 and not reads:
             return [Committer(tasks[0], owner).run()]
         for attempt in range(MAX_TRIES):
             with contextlib.suppress(CommitAbortedError):
-                return _Together(tasks, owner).run()
+                return _Together(tasks, owner, reads).run()
             pause(attempt)
     raise CommitConflictError(
         f"Others wanted to change {_names(tasks)} so often that a transaction of these tables could not be "
@@ -139,10 +146,12 @@ class _Together:
     Args:
         tasks: the commits, in the order of their tables' ids.
         owner: this process, as their author.
+        reads: partitions of other tables that must still be as they were.
     """
 
-    def __init__(self, tasks: Sequence[CommitTask], owner: Owner) -> None:
+    def __init__(self, tasks: Sequence[CommitTask], owner: Owner, reads: Sequence[ReadScope]) -> None:
         self._tasks = tasks
+        self._reads = reads
         self._store = cast(SwappingStore, tasks[0].store)
         self._owner = owner
         self._id = os.urandom(8)
@@ -176,6 +185,8 @@ class _Together:
         if len(ready) == len(gathered):
             write_all([each.attempt for each in self._committers], ready)
         self._put_intents(are_written=len(ready) == len(gathered))
+        for read in self._reads:
+            self._check_read(read)
 
     def _take_tickets(self) -> None:
         """Take a ticket of each table."""
@@ -198,7 +209,9 @@ class _Together:
             for task, head, own in zip(self._tasks, taken, tickets, strict=True)
             if head is not None and own
         }
-        self._committers = [Committer(task, self._owner, known[task.table]) for task in self._tasks if task.table in known]
+        self._committers = [
+            Committer(task, self._owner, known[task.table]) for task in self._tasks if task.table in known
+        ]
         for task in self._tasks:
             if task.table not in known:
                 self._committers.append(Committer(task, self._owner))
@@ -219,7 +232,7 @@ class _Together:
         self._heads = [each.work(put) for each in self._committers]
 
     def _put_together(self, values: Sequence[bytes], time: int) -> bool:
-        """Put all intents at once, and return whether they are there."""
+        """Put all intents at once, and return whether this succeeded."""
         intents: dict[bytes, Intent] = {}
         for each, value in zip(self._committers, values, strict=True):
             try:
@@ -235,6 +248,31 @@ class _Together:
         self._intents = intents
         self._heads = [decode_head(intent.head_after("committed")) for intent in intents.values()]
         return True
+
+    def _check_read(self, read: ReadScope) -> None:
+        """Compare partitions of another table with its newest version, after all intents were put.
+
+        Of two transactions that each read what the other changes, the one whose intents come last sees the
+        other's intent, or its version.
+
+        Raises:
+            CommitConflictError: they have changed.
+            CommitAbortedError: a transaction that may change them is being committed.
+            TableNotFoundError: the table was dropped.
+        """
+        version = read.version
+        intent = read_intent(self._store, version.id)
+        if intent is not None and fate_of(self._store, intent.transaction) == "pending":
+            raise self._abort_error()
+        head = live_head(self._store, version.id, f"Table {version.label} was dropped meanwhile.")
+        if head.commit.id != version.commit.id:
+            if head.oldest > version.version:
+                raise CommitConflictError(
+                    f"Table {version.label}: version {version.version}, which was read for a transaction, was vacuumed away "
+                    "meanwhile; nothing was written: run it again."
+                )
+            now = load(self._store, version.id, head)
+            check_read(read, now, "a transaction", version.version)
 
     def _swap(self, swaps: Sequence[Swap]) -> bool:
         """Change rows together, and return whether all surely were changed."""
@@ -284,7 +322,8 @@ class _Together:
         """Let the decision take effect in all heads, and remove the record and journals, as far as possible.
 
         Args:
-            intents: if the transaction is committed: its intents by the tables' ids, as far as they are known.
+            intents: of a committed transaction, by the tables' ids, as far as this process knows them; None
+                for an aborted one.
         """
         try:
             if not (intents and take_effect_together(self._store, intents)):
@@ -328,9 +367,7 @@ def _read_bases(parts: Sequence[TablePart]) -> dict[bytes, KnownRows]:
 
     Tables whose changes have scopes are left out: these select partitions first.
     """
-    wanted = {
-        part.transaction.base.id: part.transaction for part in parts if not part.transaction.scopes
-    }
+    wanted = {part.transaction.base.id: part.transaction for part in parts if not part.transaction.scopes}
     if len(wanted) < 2:
         return {}
     tables = sorted(wanted)
@@ -338,7 +375,8 @@ def _read_bases(parts: Sequence[TablePart]) -> dict[bytes, KnownRows]:
     rows = newest_of_tables(store, [(wanted[table].base.visible, wanted[table].changes) for table in tables])
     prefixes = [removed_files_prefix(table) for table in tables]
     recorded = {
-        key[: len(prefixes[0])] for key, _ in store.scan_ranges([prefix_range(each) for each in prefixes], each=1)
+        key[: len(prefixes[0])]
+        for key, _ in store.scan_ranges([prefix_range(each) for each in prefixes], each=1)
     }
     return {
         table: KnownRows(before, prefix not in recorded)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from parquetry.errors import UnsupportedError
 from parquetry.metastore.commits.together import TablePart, commit_together
@@ -73,7 +74,7 @@ class Draft:
         self._end()
         with self._store.alive:
             parts = [self._part(table, head) for table, head in self._store.changed_heads().items()]
-            versions = commit_together(parts, self.id)
+            versions = commit_together(parts, self.id, self._add_reads(parts))
         return sorted(versions, key=lambda version: version.label)
 
     def rollback(self) -> None:
@@ -90,13 +91,33 @@ class Draft:
             raise UnsupportedError(f"Transaction {self.id} has ended: begin another.")
         self._store.is_over = True
 
-    def _part(self, table: bytes, head: Head) -> TablePart:
-        """Return the changes of one table as one transaction on the version that was read."""
+    def _add_reads(self, parts: Sequence[TablePart]) -> list[changes.ReadScope]:
+        """Let changed tables rely on what statements that write others have read of them.
+
+        Return what they have read of tables without changes, as of the versions for everyone.
+        """
+        changed = {part.transaction.base.id: part.transaction for part in parts}
+        others = []
+        for tasks in self._store.gathered.values():
+            for read in (read for task in tasks for read in task.transaction.requirements.reads_elsewhere):
+                if read.version.id in changed:
+                    made = changed[read.version.id]
+                    made.requirements.rely_on(made.base, read.plan, read.harmless)
+                else:
+                    others.append(replace(read, version=self._base(read.version.id)))
+        return others
+
+    def _base(self, table: bytes) -> TableSnapshot:
+        """Return a table as the transaction has read it, as a version for everyone."""
         before = self._store.heads[table]
         assert before is not None  # a draft makes no tables
         seen = load(self.metastore.store, table, before)  # whose metadata are cached
         about = before.database, before.name, before.commit, seen.metadata, before.newest
-        base = TableSnapshot(self._real.store, table, *about)
+        return TableSnapshot(self._real.store, table, *about)
+
+    def _part(self, table: bytes, head: Head) -> TablePart:
+        """Return the changes of one table as one transaction on the version that was read."""
+        base = self._base(table)
         now = load(self.metastore.store, table, head)
         tasks = self._store.gathered[table]
         operations = list(dict.fromkeys(task.transaction.operation for task in tasks))

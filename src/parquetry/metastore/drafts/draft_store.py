@@ -193,8 +193,9 @@ class DraftStore:
         return heads
 
     def newest_rows(self, table: bytes) -> dict[bytes, PartitionRow]:
-        """Return the newest rows of the partitions that the transaction has written, by their keys in order."""
-        prefix, newest = keyspace.partition_prefix(table), {}
+        """Return the newest rows of the partitions that the transaction has written, in key order."""
+        prefix = keyspace.partition_prefix(table)
+        newest: dict[bytes, PartitionRow] = {}
         for row_key, value in self._own.scan(*keyspace.prefix_range(prefix)):
             row = PartitionRow(keyspace.ticket_of(row_key), value)
             newest.setdefault(row_key[len(prefix) : -keyspace.TICKET_BYTES], row)

@@ -292,5 +292,8 @@ def take_effect_together(store: SwappingStore, intents: Mapping[bytes, Intent]) 
         Whether all were replaced. If not, others have changed some of them, and `take_effect` does the rest.
     """
     return store.swap_together(
-        [(head_key(table), encode(each), each.head_after("committed")) for table, each in sorted(intents.items())]
+        [
+            (head_key(table), encode(each), each.head_after("committed"))
+            for table, each in sorted(intents.items())
+        ]
     )

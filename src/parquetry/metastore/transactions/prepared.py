@@ -58,7 +58,7 @@ class PreparedCommit:
 
 
 class KnownRows(NamedTuple):
-    """Rows of a transaction's base that were read with those of other tables.
+    """Rows of a transaction's base, which were read together with rows of other tables.
 
     Attributes:
         before: the newest rows of the partitions that the transaction changes.
