@@ -246,7 +246,7 @@ def new_change_scan(
 
 def _range_end(versions: TableVersions, given: int | str | datetime) -> RangeEnd:
     if isinstance(given, str):
-        return RangeEnd(version=versions.tagged(given))
+        return RangeEnd(version=versions.find_tagged(given))
     if isinstance(given, bool) or not isinstance(given, int | datetime):
         raise TypeError(f"{given!r} is no version: give its number, its tag, or a datetime with a time zone.")
     if isinstance(given, int):

@@ -6,6 +6,7 @@ In a commit of several tables, the step that prepares it: compare-and-set of the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -43,6 +44,18 @@ class MovedError(Exception):
         self.head = head
 
 
+class CommitMoment(NamedTuple):
+    """A transaction of several tables, and its time.
+
+    Attributes:
+        transaction: its id.
+        time: when it is committed, in milliseconds since the epoch.
+    """
+
+    transaction: bytes
+    time: int
+
+
 Swap = Callable[[CommitTask, Attempt, int, Head, Sequence[int]], Head]
 """Makes a version, or prepares one, as `swap_head` does."""
 
@@ -74,24 +87,23 @@ def swap_head(
     return edit_head(task.store, task.table, change, lambda head: head.is_committed(attempt.ticket))
 
 
-def prepare_intent(task: CommitTask, attempt: Attempt, value: bytes, transaction: bytes, time: int) -> Intent:
+def prepare_intent(task: CommitTask, attempt: Attempt, value: bytes, moment: CommitMoment) -> Intent:
     """Return the intent that `put_intent` would put in the place of a head.
 
     Args:
         task: the commit.
         attempt: the attempt, which has written all its rows on the task's base.
         value: the head, encoded.
-        transaction: id of the transaction.
-        time: when it is committed, in milliseconds since the epoch.
+        moment: of the transaction.
 
     Raises:
         MovedError, CommitAbortedError, CommitConflictError, TableNotFoundError, BatchCommittedError: as
             `swap_head` does.
     """
     head = decode_head(value)
-    after = _change(task, attempt, task.base.version, head, (), time)(head)
+    after = _change(task, attempt, task.base.version, head, (), moment.time)(head)
     task.transaction.may_be_visible = True
-    return Intent(transaction, value, after.commit, after.newest)
+    return Intent(moment.transaction, value, after.commit, after.newest)
 
 
 def put_intent(
@@ -101,8 +113,7 @@ def put_intent(
     head: Head,
     _: Sequence[int],
     *,
-    transaction: bytes,
-    time: int,
+    moment: CommitMoment,
     in_doubt: bool,
 ) -> Head:
     """Put an intent in the place of the head, which makes a version if a transaction is committed.
@@ -112,8 +123,7 @@ def put_intent(
         attempt: the attempt, which has written all its rows.
         version: the version on which these rows were built.
         head: the head of that version.
-        transaction: id of the transaction, whose record is pending.
-        time: when the transaction is committed, in milliseconds since the epoch.
+        moment: of the transaction, whose record is pending.
         in_doubt: whether the intent may be there already.
 
     Returns:
@@ -123,11 +133,11 @@ def put_intent(
         MovedError, CommitAbortedError, CommitConflictError, TableNotFoundError, BatchCommittedError: as
             `swap_head` does.
     """
-    change = _change(task, attempt, version, head, (), time)
+    change = _change(task, attempt, version, head, (), moment.time)
     task.transaction.may_be_visible = True
 
     def form(before: bytes, after: Head) -> bytes:
-        return encode(Intent(transaction, before, after.commit, after.newest))
+        return encode(Intent(moment.transaction, before, after.commit, after.newest))
 
     def is_there(_: Head) -> bool:
         intent = read_intent(task.store, task.table)

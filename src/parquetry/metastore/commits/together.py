@@ -33,7 +33,8 @@ from parquetry.metastore.cleanup import retention
 from parquetry.metastore.commits.attempt import write_all
 from parquetry.metastore.commits.committer import Committer, after_commit, task_of
 from parquetry.metastore.commits.conflicts import check_read
-from parquetry.metastore.commits.swap_head import MovedError, prepare_intent, put_intent
+from parquetry.metastore.commits.read_bases import read_bases
+from parquetry.metastore.commits.swap_head import CommitMoment, MovedError, prepare_intent, put_intent
 from parquetry.metastore.commits.ticket import find_commit, tickets_of, with_ticket
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.format import TOGETHER, require_format
@@ -51,14 +52,13 @@ from parquetry.metastore.storage.intents import (
     take_effect,
     take_effect_together,
 )
-from parquetry.metastore.storage.keyspace import head_key, prefix_range, removed_files_prefix
+from parquetry.metastore.storage.keyspace import head_key
 from parquetry.metastore.storage.owner import Owner, active_owner
 from parquetry.metastore.storage.wire import encode
 from parquetry.metastore.transactions.changes import ReadScope
-from parquetry.metastore.transactions.prepared import CommitTask, KnownRows
+from parquetry.metastore.transactions.prepared import CommitTask
 from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
-from parquetry.metastore.versions.visible_rows import newest_of_tables
 from parquetry.store import Swap
 
 _LOG = logging.getLogger("parquetry")
@@ -100,7 +100,7 @@ def commit_together(
     if len({part.transaction.base.id for part in parts}) < len(parts):
         raise UnsupportedError("A transaction commits the changes of a table once; put them together.")
     versions = {part.transaction.base.id: part.transaction.base for part in parts}
-    known = _read_bases(parts)
+    known = read_bases([part.transaction for part in parts])
     tasks = [
         task
         for part in parts
@@ -226,17 +226,18 @@ class _Together:
         values = self._store.get_many([head_key(task.table) for task in self._tasks])
         heads = [_live(task, value) for task, value in zip(self._tasks, values, strict=True)]
         time = max(store_now_ms(self._store), *(head.commit.committed_at for head in heads))
-        if are_written and self._put_together([value or b"" for value in values], time):
+        moment = CommitMoment(self._id, time)
+        if are_written and self._put_together([value or b"" for value in values], moment):
             return
-        put = partial(put_intent, transaction=self._id, time=time, in_doubt=are_written)
+        put = partial(put_intent, moment=moment, in_doubt=are_written)
         self._heads = [each.work(put) for each in self._committers]
 
-    def _put_together(self, values: Sequence[bytes], time: int) -> bool:
+    def _put_together(self, values: Sequence[bytes], moment: CommitMoment) -> bool:
         """Put all intents at once, and return whether this succeeded."""
         intents: dict[bytes, Intent] = {}
         for each, value in zip(self._committers, values, strict=True):
             try:
-                intents[each.task.table] = prepare_intent(each.task, each.attempt, value, self._id, time)
+                intents[each.task.table] = prepare_intent(each.task, each.attempt, value, moment)
             except MovedError:
                 return False
         swaps = [
@@ -360,28 +361,6 @@ def _live(task: CommitTask, value: bytes | None) -> Head:
     if head is None or head.is_deleted:
         raise TableNotFoundError(f"Table {task.base.label} was dropped meanwhile.")
     return head
-
-
-def _read_bases(parts: Sequence[TablePart]) -> dict[bytes, KnownRows]:
-    """Return the rows of bases that commits look at, read of all tables together, by the tables' ids.
-
-    Tables whose changes have scopes are left out: these select partitions first.
-    """
-    wanted = {part.transaction.base.id: part.transaction for part in parts if not part.transaction.scopes}
-    if len(wanted) < 2:
-        return {}
-    tables = sorted(wanted)
-    store = wanted[tables[0]].base.store
-    rows = newest_of_tables(store, [(wanted[table].base.visible, wanted[table].changes) for table in tables])
-    prefixes = [removed_files_prefix(table) for table in tables]
-    recorded = {
-        key[: len(prefixes[0])]
-        for key, _ in store.scan_ranges([prefix_range(each) for each in prefixes], each=1)
-    }
-    return {
-        table: KnownRows(before, prefix not in recorded)
-        for table, before, prefix in zip(tables, rows, prefixes, strict=True)
-    }
 
 
 def _names(tasks: Sequence[CommitTask]) -> str:

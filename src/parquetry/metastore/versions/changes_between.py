@@ -270,7 +270,7 @@ class TableVersions:
         commit = load_commit(self._store, self._table, self._head, number)
         return None if commit is None else load(self._store, self._table, self._head, commit)
 
-    def tagged(self, name: str) -> int:
+    def find_tagged(self, name: str) -> int:
         """Return the number of the version that has a tag.
 
         Raises:

@@ -208,7 +208,7 @@ class VisibleRows:
         """
         if self._is_whole and not single and (where is None or passes is not None):
             return self.rows(self._find_listed_keys(ranges, passes), examined)
-        absolute = self._ranges_for(start for start, _ in ranges) if single else self._absolute(ranges)
+        absolute = self.row_ranges(start for start, _ in ranges) if single else self._absolute(ranges)
         rows = self._rows(absolute, single, examined, where, passes)
         return (row for row in rows if row[2][0] == 1 or _is_there(row[2]))
 
@@ -338,7 +338,11 @@ class VisibleRows:
         end = successor(prefix)
         return [(prefix + start, end if stop is None else prefix + stop) for start, stop in ranges]
 
-    def _ranges_for(self, keys: Iterable[bytes]) -> list[Range]:
+    def hides(self, age: bytes) -> bool:
+        """Return whether this version does not show rows of an age, although earlier rows may count."""
+        return age in self._groups.without
+
+    def row_ranges(self, keys: Iterable[bytes]) -> list[Range]:
         """Return the ranges of the partitions' rows without the rows of later tickets."""
         starts = (self._prefix + key for key in keys)
         return [(start + self._groups.first, start + _AFTER_TICKETS) for start in starts]
@@ -352,7 +356,7 @@ class VisibleRows:
             keys: keys of the partitions.
             examined: counts the rows read.
         """
-        ranges = self._ranges_for(sorted(keys))
+        ranges = self.row_ranges(sorted(keys))
         return {
             key: PartitionRow(ticket_of(age), value) for key, age, value in self._rows(ranges, True, examined)
         }
@@ -426,30 +430,6 @@ class VisibleRows:
                 ):
                     continue
                 yield key, age, value
-
-
-def newest_of_tables(
-    store: Store, wanted: Sequence[tuple[VisibleRows, Iterable[bytes]]]
-) -> list[dict[bytes, PartitionRow]]:
-    """Return the newest rows of partitions of several tables, as `VisibleRows.newest` does, by one request.
-
-    Args:
-        store: store of the metastore.
-        wanted: versions of different tables in the order of their ids, with keys of partitions.
-    """
-    keys = [sorted(some) for _, some in wanted]
-    ranges = [visible._ranges_for(some) for (visible, _), some in zip(wanted, keys, strict=True)]
-    first: dict[bytes, tuple[bytes, bytes]] = {}
-    for row_key, value in store.scan_ranges([each for some in ranges for each in some], each=1):
-        first.setdefault(row_key[:-TICKET_BYTES], (row_key[-TICKET_BYTES:], value))
-    found = []
-    for (visible, _), some in zip(wanted, keys, strict=True):
-        rows = {key: first[visible._prefix + key] for key in some if visible._prefix + key in first}
-        if any(age in visible._groups.without for age, _ in rows.values()):
-            found.append(visible.newest(some))  # others are writing, and older rows count
-        else:
-            found.append({key: PartitionRow(ticket_of(age), value) for key, (age, value) in rows.items()})
-    return found
 
 
 def _passing(

@@ -57,7 +57,7 @@ def _bound(versions: TableVersions, given: questions.ChangeBound) -> RangeEnd:
     if given.version is None:
         return RangeEnd(time=given.time, included=given.included)
     text = given.version.strip()
-    number = int(text) if text.isascii() and text.isdigit() else versions.tagged(given.version)
+    number = int(text) if text.isascii() and text.isdigit() else versions.find_tagged(given.version)
     return RangeEnd(version=number, included=given.included)
 
 
