@@ -150,7 +150,7 @@ FLOORS = {
                 "rewrites",
                 "suggest_skew",
             ),
-            *("vacuum", "versions"),
+            *("past", "vacuum"),
         },
         {"operation"},
         {"engine"},

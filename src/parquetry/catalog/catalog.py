@@ -59,12 +59,14 @@ class Catalog(CatalogReader):
             raise
         draft.commit()
 
-    def rollback(self, name: str, version: int | None = None, *, timestamp: datetime | None = None) -> Table:
+    def rollback(
+        self, name: str, version: int | str | None = None, *, timestamp: datetime | None = None
+    ) -> Table:
         """Make a table what it was in an earlier version, or at an earlier time, as a new version.
 
         Args:
             name: of the table.
-            version: to go back to; see `history`.
+            version: to go back to, its number or its tag; see `history` and `tags`.
             timestamp: instead of a version, a time with a time zone: the newest version made until then.
 
         Returns:
@@ -83,6 +85,63 @@ class Catalog(CatalogReader):
         target = self._metastore.table(current.database, current.name, version=version, as_of=as_of)
         with self._file_access():
             return table_view(ms.rollback(current, target))
+
+    def rollback_transaction(self, id: str) -> list[Table]:
+        """Undo a transaction in all of its tables, in one commit. Changes of other commits stay.
+
+        Args:
+            id: of the transaction, as the history of its tables has it in `summary`.
+
+        Returns:
+            The tables in their new versions, by name.
+
+        Raises:
+            TableNotFoundError: no table has a version of it, or one of its tables was dropped or vacuumed.
+            CommitConflictError: others have changed the same partitions since; nothing was written.
+            UnsupportedError: it made or replaced a table.
+            FileMissingError: a file that it removed is missing.
+        """
+        with self._file_access():
+            return [table_view(undone.after) for undone in ms.undo_transaction(self._metastore, id)]
+
+    def tag(
+        self,
+        name: str,
+        tag: str,
+        version: int | None = None,
+        *,
+        timestamp: datetime | None = None,
+        replace: bool = False,
+    ) -> ms.TaggedVersion:
+        """Give a version of a table a tag: it is read by this name, and kept by vacuum.
+
+        Args:
+            name: of the table.
+            tag: such as ``end-of-year``.
+            version: its number, or None for the newest.
+            timestamp: instead of a version, a time with a time zone: the newest version made until then.
+            replace: whether the tag may be taken from another version.
+
+        Raises:
+            TableNotFoundError: there is no such table, or no such version.
+            UnsupportedError: no tag can have the name, or another version has it.
+            ValueError: both version and timestamp are given, or a time without a zone.
+        """
+        if version is not None and timestamp is not None:
+            raise ValueError(f"Tag {tag!r} of table {name} has version and timestamp: give one of them.")
+        table = self._snapshot(name)
+        if timestamp is not None:
+            as_of = _milliseconds("timestamp", timestamp)
+            version = self._metastore.table(table.database, table.name, as_of=as_of).version
+        return ms.set_tag(table, tag, table.version if version is None else version, replace=replace)
+
+    def drop_tag(self, name: str, tag: str) -> ms.TaggedVersion:
+        """Drop a tag, and return it as it was. The next vacuum may take its version.
+
+        Raises:
+            TableNotFoundError: there is no such table, or it has no such tag.
+        """
+        return ms.drop_tag(self._snapshot(name), tag)
 
     def vacuum(
         self,

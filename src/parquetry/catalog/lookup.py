@@ -14,7 +14,7 @@ _MAX_SUGGESTED_TABLES = 3
 
 
 def find_table(
-    metastore: ms.Metastore, name: str, *, version: int | None = None, as_of: int | None = None
+    metastore: ms.Metastore, name: str, *, version: int | str | None = None, as_of: int | None = None
 ) -> ms.TableSnapshot:
     """Return a version of a table, by default the newest.
 
@@ -22,13 +22,13 @@ def find_table(
         metastore: that has the table.
         name: ``database.table``, ``table`` in the default database, or ``catalog.database.table`` as in SQL.
             Any name of the catalog means this one.
-        version: number of the version, or None.
+        version: number of the version, or its tag, or None.
         as_of: milliseconds since the epoch, or None. It selects the newest version made until then.
 
     Raises:
         NamespaceNotFoundError: there is no such database.
         TableNotFoundError: there is no such table, or no table can have the name.
-        VersionNotFoundError: the table never had this version, or has it no longer.
+        VersionNotFoundError: the table never had this version, or has it no longer, or has no such tag.
     """
     try:
         parts = parse_name(name)

@@ -210,7 +210,7 @@ class CatalogReader:
         where: str | Predicate | None = None,
         columns: Sequence[str] | None = None,
         *,
-        version: int | None = None,
+        version: int | str | None = None,
         timestamp: datetime | None = None,
         limit: int | None = None,
         time_zone: str | None = None,
@@ -223,7 +223,7 @@ class CatalogReader:
             name: of the table.
             where: a condition on any columns, such as ``day >= DATE '2026-03-01' AND id < 59500``.
             columns: their names, in the order wanted; None for all.
-            version: its number, or None for the newest.
+            version: its number or its tag, or None for the newest.
             timestamp: a time with a time zone: the newest version made until then.
             limit: how many rows at most.
             time_zone: the zone of timestamps without one in `where`; None is UTC. ORC stores timestamps as
@@ -296,8 +296,8 @@ class CatalogReader:
     def changes(
         self,
         name: str,
-        start: int | datetime,
-        end: int | datetime | None = None,
+        start: int | str | datetime,
+        end: int | str | datetime | None = None,
         *,
         keys: str | Sequence[str] = (),
         net: bool = False,
@@ -311,8 +311,8 @@ class CatalogReader:
 
         Args:
             name: of the table.
-            start: the first version whose changes are wanted, or a time with a time zone: the first version
-                made then or later.
+            start: the first version whose changes are wanted, by number or tag, or a time with a time zone:
+                the first version made then or later.
             end: the last such version, or a time: the last version made until then. None is the newest.
             keys: columns that an update of a row does not change, such as ``"id"``. With them an update is
                 a pair of rows, and else a delete and an insert.
@@ -390,6 +390,15 @@ class CatalogReader:
         snapshot = self._snapshot(name)
         commits = islice(map(commit_view, history(snapshot)), limit)
         return Listing(f"versions of {snapshot.database}.{snapshot.name}", commits, commit_row)
+
+    def tags(self, name: str) -> list[ms.TaggedVersion]:
+        """Return the tags of a table's versions, by name.
+
+        Raises:
+            NamespaceNotFoundError: there is no such database.
+            TableNotFoundError: there is no such table.
+        """
+        return ms.tags_of(self._snapshot(name))
 
     def plan(self, name: str, filter: str | Predicate, *, run: bool = False) -> Plan:
         """Return how the partitions of a filter are found.

@@ -53,7 +53,14 @@ class ScanOptions(FilterOptions):
         list[str] | None,
         option("--column", "NAME", "Only this column; may be given several times, or as a,b.", short="-c"),
     ] = None
-    version: Annotated[int | None, option("--version", "N", "Of this version.")] = None
+    version: Annotated[
+        str | None, option("--version", "N", "Of this version, or of the one with this tag.")
+    ] = None
+
+    @property
+    def version_or_tag(self) -> int | str | None:
+        """Return the version's number, or its tag."""
+        return int(self.version) if self.version is not None and self.version.isdigit() else self.version
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +102,9 @@ def head(
     with warehouse.open() as catalog:
         names = None
         if scan.column is not None:
-            names = _split_names(scan.column, catalog.scan(table, version=scan.version).columns)
+            names = _split_names(scan.column, catalog.scan(table, version=scan.version_or_tag).columns)
         first = catalog.scan(
-            table, scan.text(), names, version=scan.version, limit=scan.limit, time_zone=rows.time_zone
+            table, scan.text(), names, version=scan.version_or_tag, limit=scan.limit, time_zone=rows.time_zone
         )
         write_rows(first.to_batches(), rows, as_json=as_json)
 

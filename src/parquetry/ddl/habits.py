@@ -28,8 +28,12 @@ _SORTING = (
     "SET TBLPROPERTIES ('sort-by' = 'zorder(a, b)') sorts them along a curve."
 )
 _BRANCHES = (
-    "tables have versions, and neither branches nor tags: {call}.history({arg}) lists versions, VERSION AS OF 3 reads one, "
-    "{call}.rollback({arg}, version => 3) goes back to it, and CREATE TABLE … AS SELECT * FROM {table} VERSION AS OF 3 keeps it."
+    "tables have versions and tags, and no branches: a transaction publishes several statements at once (begin and "
+    "commit of the namespace system), {call}.rollback({arg}, version => 3) goes back to a version, and {call}.tag({arg}, name => '…') keeps one."
+)
+_TAGS = (
+    "{call}.tag({arg}, name => '…', version => 3) gives a version a tag, VERSION AS OF '…' reads it, {call}.tags({arg}) lists tags, "
+    "and {call}.drop_tag({arg}, name => '…') drops one."
 )
 _CLONE = (
     "a file belongs to one table: CREATE TABLE … AS SELECT * FROM … copies rows, CREATE TABLE … LIKE … copies the definition, and "
@@ -86,7 +90,8 @@ PROCEDURES = _habits(
     (r"rollback_to_timestamp", "a rollback goes to a version: " + _ROLLBACK),
     (r"set_current_(snapshot|version)|rollback.*|restore.*", _ROLLBACK),
     (r"cherry_?pick.*|publish_changes|publish_wap.*", _NONE + "a version that was left is not taken up in part; MERGE INTO or INSERT adds its rows, from {table} VERSION AS OF 3."),
-    (r"fast_forward|.*(branch|tag|savepoint).*", _BRANCHES),
+    (r"fast_forward|.*branch.*", _BRANCHES),
+    (r".*(tag|savepoint).*", _TAGS),
     (r"rewrite_position_delete.*|.*delete_?vectors?.*", _NONE + "DELETE, UPDATE and MERGE write whole files anew, so there are no delete files."),
     (r".*rewrite_manifests?.*|compact_manifest.*|.*merge_manifest.*", "{call}.compact_metadata({arg}) writes the lists of files anew; seldom needed, as appends merge small ones."),
     (r"remove_orphan.*|delete_orphan.*|expire.*|.*clean.*|purge.*|delete_marker|run_ttl|.*obsolete.*", _VACUUM),
@@ -121,7 +126,8 @@ UNPARSED = _habits(
     (_ALTER + r"write distributed by\b", "rows are shuffled by partition before they are written, unless the table property 'distribution' is 'none'. " + _SORTING),
     (_ALTER + r"cluster[_ ]by (?:auto|automatic)\b", "name the columns: " + _SORTING),
     (_ALTER + r"(?:set|drop|add) identifier fields?\b", _NONE + "rows have no identity here; MERGE INTO {table} names its keys in ON."),
-    (_ALTER + r"(?:create (?:or replace )?|replace |drop |rename |fast forward |merge )(?:branch|tag)\b", _BRANCHES),
+    (_ALTER + r"(?:create (?:or replace )?|replace |drop |rename |fast forward |merge )branch\b", _BRANCHES),
+    (_ALTER + r"(?:create (?:or replace )?|replace |drop |rename )tag\b", _TAGS),
     (_ALTER + r"alter column [^ ]+ (?:sync identity|(?:add|set|drop) (?:generated|identity))\b", _IDENTITY),
     (_ALTER + r"alter column [^ ]+ (?:drop|set) expression\b", _GENERATED),
     (_ALTER + r"(?:add|drop) feature\b|upgrade table (?P<other>" + NAME + ")", _NONE + "a table has no features to switch: the metastore has one format for all tables."),

@@ -21,7 +21,7 @@ from parquetry.data_files import physical_name
 from parquetry.exchange import ICEBERG, history_uuid
 from parquetry.iceberg.manifest_names import ManifestNames, file_uri, manifest_folder
 from parquetry.locations import join_location
-from parquetry.metastore import CommitRecord, Metastore, TableMetadata, TableSnapshot, history
+from parquetry.metastore import CommitRecord, Metastore, TableMetadata, TableSnapshot, history, tags_of
 from parquetry.types import type_from_json
 
 FIRST_PARTITION_FIELD_ID = 1000
@@ -36,6 +36,8 @@ class ServedVersions:
     commits: tuple[CommitRecord, ...]
     metadata: dict[int, TableMetadata]
     """By the tickets that the commits name."""
+    tags: dict[str, int]
+    """The tags of these versions."""
 
     @classmethod
     def read(cls, metastore: Metastore, snapshot: TableSnapshot) -> ServedVersions:
@@ -45,7 +47,11 @@ class ServedVersions:
             metastore: of the table.
             snapshot: the newest version.
         """
-        return cls(*_split(_versions(metastore, snapshot)))
+        commits, known = _split(_versions(metastore, snapshot))
+        served = {commit.version for commit in commits}
+        return cls(
+            commits, known, {tag.name: tag.version for tag in tags_of(snapshot) if tag.version in served}
+        )
 
 
 def _versions(metastore: Metastore, snapshot: TableSnapshot) -> Iterator[tuple[CommitRecord, TableMetadata]]:
@@ -118,9 +124,14 @@ def table_metadata(snapshot: TableSnapshot, versions: ServedVersions, names: Man
             {"snapshot-id": each["snapshot-id"], "timestamp-ms": each["timestamp-ms"]} for each in snapshots
         ],
         "metadata-log": [],
-        "refs": {} if newest is None else {"main": {"snapshot-id": newest, "type": "branch"}},
+        "refs": {} if newest is None else _refs(newest, versions.tags),
     }
     return described
+
+
+def _refs(newest: int, tags: Mapping[str, int]) -> dict[str, Any]:
+    named = {tag: {"snapshot-id": version, "type": "tag"} for tag, version in tags.items()}
+    return {"main": {"snapshot-id": newest, "type": "branch"}, **named}
 
 
 def partition_spec(metadata: TableMetadata) -> list[dict[str, Any]]:

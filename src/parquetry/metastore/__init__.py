@@ -120,6 +120,13 @@ if FOR_TYPE_CHECKERS:
         store_time as store_time,
     )
     from parquetry.metastore.operations.relocate import relocate as relocate
+    from parquetry.metastore.operations.tags import (
+        TaggedVersion as TaggedVersion,
+        drop_tag as drop_tag,
+        set_tag as set_tag,
+        tags_of as tags_of,
+    )
+    from parquetry.metastore.operations.undo import undo_transaction as undo_transaction
     from parquetry.metastore.ownership.handover import Claimed as Claimed
     from parquetry.metastore.range_manifests.numbers import (
         PartitionNumbers as PartitionNumbers,

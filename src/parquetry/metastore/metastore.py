@@ -36,7 +36,7 @@ from parquetry.metastore.ownership.handover import Claimed, claim, review_shared
 from parquetry.metastore.ownership.owner import Ownership
 from parquetry.metastore.storage.clock import server_time
 from parquetry.metastore.storage.format import FIRST, check_format, require_format
-from parquetry.metastore.storage.head import Head, Kind, decode_head, edit_head, pause
+from parquetry.metastore.storage.head import Head, Kind, decode_head, edit_head, pause, tagged_version
 from parquetry.metastore.storage.keyspace import head_key
 from parquetry.metastore.storage.model import Database, TableMetadata
 from parquetry.metastore.storage.owner import Owner
@@ -239,7 +239,7 @@ class Metastore:
         database: str,
         name: str,
         *,
-        version: int | None = None,
+        version: int | str | None = None,
         as_of: int | None = None,
         kind: Kind | None = "table",
     ) -> TableSnapshot:
@@ -248,14 +248,14 @@ class Metastore:
         Args:
             database: name of the database, in any case.
             name: name of the table or view, in any case.
-            version: number of the version, or None.
+            version: number of the version, or its tag, or None.
             as_of: milliseconds since the epoch, or None. It selects the newest version made until then.
             kind: kind that it must have, or None for either.
 
         Raises:
             NamespaceNotFoundError: the database does not exist.
             TableNotFoundError: the table or view does not exist.
-            VersionNotFoundError: it never had this version, or has it no longer.
+            VersionNotFoundError: it never had this version, or has it no longer, or has no such tag.
         """
         named = self._find(database, name, kind)
         while True:
@@ -340,8 +340,10 @@ class Metastore:
         tables = {id: self._names.find_by_id(id) for id in ids}
         return {id: (each.head.database, each.head.name) for id, each in tables.items() if each is not None}
 
-    def _load(self, named: NamedTable, version: int | None, as_of: int | None) -> TableSnapshot:
+    def _load(self, named: NamedTable, version: int | str | None, as_of: int | None) -> TableSnapshot:
         head = named.head
+        if isinstance(version, str):
+            version = tagged_version(head, version)
         if version is None and as_of is None:
             return load(self.store, named.id, head)
         if version is not None:

@@ -55,7 +55,7 @@ from parquetry.metastore.storage.checksums import (
 from parquetry.metastore.storage.format import CHECKED, RELATIVE, require_format, version_in
 from parquetry.metastore.storage.intents import TAGS_WITH_INTENTS, is_intent, over_intent, value_that_counts
 from parquetry.metastore.storage.wire import decoder, encode
-from parquetry.store import Condition, Fields, Groups, Range, Store
+from parquetry.store import Condition, Fields, Groups, Range, Store, SwapsTogether
 
 _TAGS_WITH_LOCATIONS = (keyspace.DATABASES, keyspace.METADATA, keyspace.PARTITIONS, keyspace.CHUNKS)
 """The tags of rows that have locations."""
@@ -182,6 +182,25 @@ class WarehouseStore:
             return False
         new = None if wanted.value is None else self._stored_value(key, wanted.value)
         return self.rows.compare_and_set(key, kept, new)
+
+    def swap_together(self, swaps: Sequence[tuple[bytes, bytes, bytes]]) -> bool:
+        """Write rows that this library has read or written, if all now have the expected values.
+
+        A store that cannot change several rows at once changes one after the other. So some may be written if
+        the answer is no.
+
+        Args:
+            swaps: keys, expected values and new values, in the order of the keys. The expected values are
+                stored ones: of an intent, the intent itself.
+        """
+        self.ownership.require()
+        stored = [
+            (key, self._stored_value(key, expected), self._stored_value(key, value))
+            for key, expected, value in swaps
+        ]
+        if isinstance(self.rows, SwapsTogether):
+            return self.rows.swap_together(stored)
+        return all(self.rows.compare_and_set(*swap) for swap in stored)
 
     def _forms(self, key: bytes, expected: bytes | None) -> Sequence[bytes | None]:
         """Return the stored forms of a value: older libraries wrote absolute locations, or no checksum.

@@ -22,16 +22,17 @@ if FOR_TYPE_CHECKERS:
         Operation as Operation,
         Timestamp as Timestamp,
     )
+    from parquetry.operations.past.tags import table_tags as table_tags
+    from parquetry.operations.past.versions import (
+        TableDetail as TableDetail,
+        detail as detail,
+        readable_versions as readable_versions,
+    )
     from parquetry.operations.publish import (
         follow_with_delta_log as follow_with_delta_log,
         follow_with_hive as follow_with_hive,
     )
     from parquetry.operations.registry import OPERATIONS as OPERATIONS
     from parquetry.operations.vacuum import VacuumOptions as VacuumOptions, checked_vacuum as checked_vacuum
-    from parquetry.operations.versions import (
-        TableDetail as TableDetail,
-        detail as detail,
-        readable_versions as readable_versions,
-    )
 
 lazy_exports(__name__)

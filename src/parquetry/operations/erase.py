@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from parquetry import compaction, metastore as ms, publishing, workload
-from parquetry.errors import UnsupportedError, WarehouseError
+from parquetry.errors import CommitConflictError, UnsupportedError, WarehouseError
 from parquetry.locations import storage_path, take_apart
 from parquetry.operations.operation import Context, DryRun, TableName, operation
 
@@ -46,6 +46,11 @@ def erase(
     if not condition.strip():
         raise UnsupportedError(
             f"Erase from table {snapshot.label} needs a condition, such as 'id = 1', and got {condition!r}."
+        )
+    if tags := ms.tags_of(snapshot):
+        raise UnsupportedError(
+            f"Erase from table {snapshot.label} would have to end version {tags[0].version}, which tag {tags[0].name!r} keeps, and "
+            "all later ones: drop the table's tags first (CALL system.drop_tag)."
         )
     grace = ms.grace_of(snapshot, grace_hours)
     if dry_run:
@@ -161,6 +166,10 @@ def vacuum_from(snapshot: ms.TableSnapshot, oldest: int, grace: int, *, planned:
     ended = max(0, oldest - first)
     kept = min(oldest, snapshot.version)  # before a DELETE, the version to keep does not exist
     removed = ms.vacuum(snapshot, keep_from=kept, dry_run=planned, grace=grace, full=True)
+    if not planned and ms.oldest_version(snapshot) < kept:
+        raise CommitConflictError(
+            f"A tag that was made meanwhile keeps versions of table {snapshot.label} with such rows: drop it, and erase once more."
+        )
     detail = f"versions {first} to {oldest - 1}: time travel and rollback to them end" if ended else None
     yield step("versions", ended, detail=detail, planned=planned)
     files = [each for each in removed if each.path is not None]

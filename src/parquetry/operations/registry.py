@@ -7,17 +7,19 @@ from parquetry.operations.checks import doctor, fsck, verify
 from parquetry.operations.erase import erase
 from parquetry.operations.indexes import create_partition_index, drop_partition_index, rebuild_partition_index
 from parquetry.operations.maintenance import maintain, status
+from parquetry.operations.past.tags import drop_tag, tag, tags
+from parquetry.operations.past.versions import detail, history, rollback, rollback_transaction
 from parquetry.operations.publish import claim, publish, sync
 from parquetry.operations.reports import explain, explain_json, last_reports
 from parquetry.operations.rewrites import compact, compact_metadata, rebucket
 from parquetry.operations.suggest_skew import suggest_skew
 from parquetry.operations.vacuum import vacuum
-from parquetry.operations.versions import detail, history, rollback
 
 OPERATIONS = {
     operation.name: operation
     for operation in (
         *(history, detail, doctor, fsck, verify, sync, vacuum, erase, rollback, compact_metadata, publish),
+        *(rollback_transaction, tags, tag, drop_tag),
         *(compact, rebucket, suggest_skew, advise),
         *(create_partition_index, drop_partition_index, rebuild_partition_index),
         *(status, maintain),

@@ -96,7 +96,7 @@ def vacuum(
 ) -> list[ms.Removed]:
     """Delete what only old versions of a table need.
 
-    These are files and records, and files that no version lists.
+    These are files and records, and files that no version lists. A tag keeps its version and all later ones.
     """
     snapshot = context.find(table)
     before = None if older_than is None else older_than // 1000
@@ -177,11 +177,12 @@ def _describe_kept(table: ms.TableSnapshot) -> ms.Removed:
     if not old.count:
         detail = f"version {old.newest} only, of {time_text(old.since)}: there are no old versions"
         return ms.Removed(KEPT_VERSIONS, None, 0, 0, detail)
-    assert old.until is not None  # since there are old versions
-    detail = (
-        f"versions {old.oldest} to {old.newest - 1}, since {time_text(old.since)}; a vacuum takes the first after "
-        f"{time_text(old.until)}"
+    until = (
+        f"tag {old.tag!r} keeps them"
+        if old.until is None
+        else f"a vacuum takes the first after {time_text(old.until)}"
     )
+    detail = f"versions {old.oldest} to {old.newest - 1}, since {time_text(old.since)}; {until}"
     return ms.Removed(KEPT_VERSIONS, None, old.count, old.bytes, detail)
 
 

@@ -1,4 +1,4 @@
-"""`lake.db.t.partitions`, `.files`, `.history` and `.queries`: a table's metadata, to be read as a table.
+"""`lake.db.t.partitions`, `.files`, `.history`, `.refs` and `.queries`: metadata that are read as a table.
 
 The partition columns come first, by name and type, and the facts follow. A fact whose name is also the name
 of a partition column gets an underscore before it. `VERSION AS OF` works here, too. A million rows are read
@@ -21,7 +21,7 @@ from parquetry.identifiers import join_name
 from parquetry.layout import logical_schema
 from parquetry.locations import join_location
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
-from parquetry.operations import OPERATIONS, readable_versions
+from parquetry.operations import OPERATIONS, readable_versions, table_tags
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.signature import Row, wire_rows
 from parquetry.planner.protocol import answers, questions
@@ -36,19 +36,23 @@ from parquetry.types import Value, parse_type
 _PARTITION_COLUMNS = (("location", "string"), ("files", "long"), ("rows", "long"), ("bytes", "long"))
 _FILE_COLUMNS = (("path", "string"), ("rows", "long"), ("bytes", "long"), ("modified", "timestamp"))
 
-_ICEBERG_HISTORIES = ("snapshots", "refs", "branches", "tags", "metadata_log_entries")
+_ICEBERG_HISTORIES = ("snapshots", "metadata_log_entries")
 _ICEBERG_CHANGES = "changes"
 _ICEBERG_FILES = (
     *("data_files", "all_data_files", "all_files", "entries", "all_entries", "manifests", "all_manifests"),
     *("delete_files", "all_delete_files", "position_deletes"),
 )
-_ICEBERG_NAMES = dict.fromkeys(_ICEBERG_HISTORIES, "history") | dict.fromkeys(_ICEBERG_FILES, "files")
+_ICEBERG_NAMES = (
+    dict.fromkeys(_ICEBERG_HISTORIES, "history")
+    | dict.fromkeys(_ICEBERG_FILES, "files")
+    | dict.fromkeys(("branches", "tags"), "refs")
+)
 """Names of Iceberg's metadata tables, and the table here that has the same facts."""
 
 _ICEBERG_SELECTORS = ("branch_", "tag_", "snapshot_id_", "at_timestamp_")
 """Prefixes of a name's last part: with them, Iceberg's users read a branch or a version."""
 
-_OF_WHOLE_TABLES = ("history", "queries")
+_OF_WHOLE_TABLES = ("history", "refs", "queries")
 """Metadata tables whose rows are of no partition."""
 
 ROWS_PER_PAGE = 5_000
@@ -70,8 +74,8 @@ def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
     if len(q.namespace) == 2 and name.startswith(_ICEBERG_SELECTORS):
         table = join_name((lake.name, *q.namespace))
         raise UnsupportedError(
-            f"{table}.{q.name} does not exist here: tables have versions, and neither branches nor tags: {table}.history lists "
-            f"versions, and {table} VERSION AS OF 3, or TIMESTAMP AS OF '…', reads one."
+            f"{table}.{q.name} does not exist here: tables have versions and tags, and no branches: {table}.history and "
+            f"{table}.refs list them, and {table} VERSION AS OF 3 (or 'a tag'), or TIMESTAMP AS OF '…', reads one."
         )
     if len(q.namespace) != 2 or name not in _READERS.keys() | _ICEBERG_NAMES.keys() | {_ICEBERG_CHANGES}:
         full = ".".join([lake.name, *q.namespace, q.name])
@@ -110,7 +114,8 @@ def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
 
 def _columns(snapshot: TableSnapshot, name: str) -> list[tuple[str, str]]:
     if name in _OF_WHOLE_TABLES:
-        return list(OPERATIONS["history"].result.items() if name == "history" else QUERY_COLUMNS)
+        operation = OPERATIONS.get("tags" if name == "refs" else name)
+        return list(QUERY_COLUMNS if operation is None else operation.result.items())
     taken = {column.lower() for column in snapshot.metadata.partition_by}
     columns: tuple[tuple[str, str], ...] = _PARTITION_COLUMNS if name == "partitions" else _FILE_COLUMNS
     while any(column in taken for column, _ in columns):
@@ -150,7 +155,7 @@ class _MetadataScan:
         self.snapshot = snapshot
         metadata = snapshot.metadata
         types = dict(zip(metadata.partition_by, metadata.partition_types, strict=True))
-        columns = {} if kind == "queries" else {_VERSION: _LONG} if kind == "history" else types
+        columns = {_VERSION: _LONG} if kind == "history" else {} if kind in _OF_WHOLE_TABLES else types
         filters = [filter_from_json(tree, SparkColumns(columns, columns)) for tree in trees]
         parts = [(filter, on_partitions(filter, frozenset(columns))) for filter in filters]
         self._filters = [part for _, part in parts if part is not None]
@@ -197,6 +202,11 @@ def _history(wanted: _MetadataScan, after: questions.PageCursor) -> Generator[_P
         yield b"", number, row
 
 
+def _refs(wanted: _MetadataScan, after: questions.PageCursor) -> Generator[_Placed]:
+    for number, row in enumerate(islice(table_tags(wanted.snapshot), after.passed, None), after.passed + 1):
+        yield b"", number, row
+
+
 def _queries(wanted: _MetadataScan, after: questions.PageCursor) -> Generator[_Placed]:
     # a query may have read the table several times, and a page may end between two of its rows
     last, passed = bytes.fromhex(after.partition), after.passed
@@ -216,6 +226,7 @@ _READERS: dict[str, Callable[[_MetadataScan, questions.PageCursor], Generator[_P
     "partitions": _partitions,
     "files": _files,
     "history": _history,
+    "refs": _refs,
     "queries": _queries,
 }
 

@@ -266,8 +266,10 @@ def is_serializable(settings: Settings) -> bool:
     return bool(settings[ISOLATION] == "serializable")
 
 
-def rely_on_reads(lake: Lake, transaction: Transaction, reads: Iterable[questions.Read]) -> None:
+def rely_on_reads(lake: Lake, transaction: Transaction, reads: Sequence[questions.Read]) -> None:
     """Make a transaction conflict with commits that change a partition of its table that the statement read.
+
+    In a transaction of several tables, it conflicts with changes of other tables' partitions, too.
 
     Args:
         lake: the catalog.
@@ -278,6 +280,11 @@ def rely_on_reads(lake: Lake, transaction: Transaction, reads: Iterable[question
         transaction.requirements.rely_on(
             version, partition_plan(version, filters, indexed=False), REWRITING_OPERATIONS
         )
+    if lake.draft is not None:
+        for version, filters in _conditions_read(lake, transaction, reads, elsewhere=True):
+            transaction.requirements.rely_on_other(
+                version, partition_plan(version, filters, indexed=False), REWRITING_OPERATIONS
+            )
 
 
 def rely_on_search(
@@ -314,10 +321,11 @@ def rely_on_search(
 
 
 def _conditions_read(
-    lake: Lake, transaction: Transaction, reads: Iterable[questions.Read]
+    lake: Lake, transaction: Transaction, reads: Iterable[questions.Read], *, elsewhere: bool = False
 ) -> Iterator[tuple[TableSnapshot, list[Filter]]]:
+    """Yield the versions that were read, of the transaction's table or of others, with the conditions."""
     for read in reads:
-        if read.table.id == transaction.base.id.hex():
+        if (read.table.id != transaction.base.id.hex()) is elsewhere:
             version = lake.snapshot(read.table)
             yield version, [_lasting(version, tree) for tree in read.predicates]
 

@@ -12,6 +12,8 @@ if FOR_TYPE_CHECKERS:
         Fields as Fields,
         KeepsDeletedRows as KeepsDeletedRows,
         Store as Store,
+        Swap as Swap,
+        SwapsTogether as SwapsTogether,
     )
     from parquetry.store.batches import in_batches as in_batches
     from parquetry.store.change_mark import ChangeMark as ChangeMark, read_change_mark as read_change_mark

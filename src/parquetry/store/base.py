@@ -15,7 +15,10 @@ from typing import Protocol, runtime_checkable
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups, Range
 
-__all__ = ["Clock", "Fields", "KeepsDeletedRows", "Range", "Store"]
+__all__ = ["Clock", "Fields", "KeepsDeletedRows", "Range", "Store", "Swap", "SwapsTogether"]
+
+Swap = tuple[bytes, bytes, bytes]
+"""A compare-and-set of a row: its key, the value that it has, and the new one."""
 
 Fields = Callable[[bytes], Sequence[bytes]]
 """Returns the fields of a row from its key, always the same for one key. No field is empty."""
@@ -108,6 +111,19 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Close the connections. The store cannot be used afterwards."""
+        ...
+
+
+@runtime_checkable
+class SwapsTogether(Protocol):
+    """A store that changes several rows by one request, and all of them or none."""
+
+    def swap_together(self, swaps: Sequence[Swap]) -> bool:
+        """Write rows if all of them now have the expected values. Return whether they were written.
+
+        Args:
+            swaps: of different rows, in the order of their keys.
+        """
         ...
 
 

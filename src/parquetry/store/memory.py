@@ -183,5 +183,13 @@ class MemoryStore:
                 del self._keys[bisect_left(self._keys, key)]
             return True
 
+    def swap_together(self, swaps: Sequence[tuple[bytes, bytes, bytes]]) -> bool:
+        """Write rows if all of them now have the expected values."""
+        with self._lock:
+            if any(self._values.get(key) != expected for key, expected, _ in swaps):
+                return False
+            self._values.update((key, value) for key, _, value in swaps)
+            return True
+
     def close(self) -> None:
         """Do nothing: the rows live as long as the store."""

@@ -491,6 +491,17 @@ class SQLiteStore:
             lambda connection, layout: sqlite_layout.swap(connection, layout, key, expected, value)
         )
 
+    def swap_together(self, swaps: Sequence[tuple[bytes, bytes, bytes]]) -> bool:
+        """Write rows if all of them now have the expected values."""
+
+        def work(connection: sqlite3.Connection, layout: Layout) -> bool:
+            if any(sqlite_layout.get(connection, layout, key) != expected for key, expected, _ in swaps):
+                return False
+            sqlite_layout.put(connection, layout, [(key, value) for key, _, value in swaps])
+            return True
+
+        return self._write(work)
+
     def scrub(self, *, whole: bool) -> str | None:
         """Empty the write-ahead log, and write the file anew if `whole`; see `KeepsDeletedRows`."""
         try:

@@ -59,6 +59,13 @@ def test_a_transfer_is_seen_as_a_whole(spark: SparkSession) -> None:
             spark, f"SELECT summary FROM lake.default.transfers_{table}.history ORDER BY version DESC LIMIT 1"
         )
         assert f'"transaction": "{id}"' in summary
+    undone = rows(other, f"CALL lake.system.rollback_transaction('{id}')")
+    assert [table for table, _, _ in undone] == [
+        f"lake.default.transfers_{each}" for each in ("here", "there")
+    ]
+    assert rows(spark, SUM) == [(100, 0)]
+    with pytest.raises(Exception, match="has moved on"):
+        rows(spark, f"CALL lake.system.rollback_transaction('{id}')")
 
 
 def _fail_within(spark: SparkSession) -> None:
@@ -237,3 +244,28 @@ def test_a_merge_sees_three_sources_at_one_moment(spark: SparkSession, store: Me
             "WHEN MATCHED THEN UPDATE SET a = raise_error('within')"
         )
     assert rows(spark, "SELECT count(*) FROM lake.default.merged.history") == before
+
+
+@pytest.mark.usefixtures("banks")
+def test_serializable_counts_reads_of_other_tables(spark: SparkSession) -> None:
+    """A partition of another table that an INSERT has read counts; another partition of it does not."""
+    other = spark.newSession()
+    spark.conf.set("parquetry.isolation", "serializable")
+    try:
+        for partition, conflicts in ((2, False), (1, True)):
+            spark.sql("CALL lake.system.begin()")
+            spark.sql(
+                "INSERT INTO lake.default.transfers_there "
+                "SELECT 7, sum(balance) FROM lake.default.transfers_here WHERE p = 1"
+            )
+            other.sql(f"INSERT INTO lake.default.transfers_here VALUES (3, 1, {partition})")
+            if conflicts:
+                with pytest.raises(
+                    Exception, match="partition p=1, which was read for it, was changed by version"
+                ):
+                    spark.sql("CALL lake.system.commit()")
+            else:
+                spark.sql("CALL lake.system.commit()")
+    finally:
+        spark.conf.unset("parquetry.isolation")
+    assert rows(spark, "SELECT count(*) FROM lake.default.transfers_there WHERE id = 7") == [(1,)]

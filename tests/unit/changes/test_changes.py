@@ -206,7 +206,9 @@ def test_what_cannot_be_told(lake: Lake, catalog: Catalog) -> None:
     with pytest.raises(ValueError, match="no time zone"):
         catalog.changes("default.t", datetime(2026, 1, 1))
     with pytest.raises(TypeError, match="no version"):
-        catalog.changes("default.t", "3")  # type: ignore[arg-type]
+        catalog.changes("default.t", 3.5)  # type: ignore[arg-type]
+    with pytest.raises(VersionNotFoundError, match="no version of tag '3'"):
+        catalog.changes("default.t", "3")
 
 
 def test_a_vacuum_takes_changes_away(lake: Lake, catalog: Catalog) -> None:

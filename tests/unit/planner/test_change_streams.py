@@ -152,9 +152,9 @@ def test_a_range_of_versions(lake: BridgeLake) -> None:
 
 
 def test_ranges_that_are_refused(lake: BridgeLake) -> None:
-    """Versions that are no numbers or not there, and columns that are not there, are errors in words."""
+    """Versions and tags that are not there, and columns that are not there, are errors in words."""
     for start, more, message in (
-        ({"version": "x"}, {}, "a table's versions are numbers"),
+        ({"version": "x"}, {}, "has no version of tag 'x'"),
         ({"version": "7"}, {}, "has no version 7: the newest is 0"),
         ({"version": "0"}, {"keys": ["none"]}, "none"),
     ):

@@ -117,6 +117,9 @@ def test_a_store_file_elsewhere(tmp_path: Path) -> None:
 
 CALLS: dict[str, dict[str, Any]] = {
     "rollback": {"version": "0"},
+    "rollback_transaction": {"transaction": "0"},
+    "tag": {"name": "first"},
+    "drop_tag": {"name": "first"},
     "compact": {},
     "rebucket": {},
     "create_partition_index": {"columns": ["d"]},
@@ -175,7 +178,7 @@ def test_every_question_that_changes_is_refused(tmp_path: Path, caplog: pytest.L
     changing = {name for name, operation in OPERATIONS.items() if operation.changes}
     assert changing == CALLS.keys()
     assert {*OPERATIONS} - changing == {
-        "history", "detail", "verify", "publish", "suggest_skew", "advise", "explain", "explain_json", "last_reports", "doctor", "claim", "status",
+        "history", "tags", "detail", "verify", "publish", "suggest_skew", "advise", "explain", "explain_json", "last_reports", "doctor", "claim", "status",
     }  # fmt: skip
     where = {"current_catalog": "lake", "current_namespace": ["default"]}
     for name, arguments in CALLS.items():
@@ -183,7 +186,9 @@ def test_every_question_that_changes_is_refused(tmp_path: Path, caplog: pytest.L
             ask(
                 "call",
                 name=name,
-                arguments=arguments if name == "maintain" else {"table": "default.t", **arguments},
+                arguments=arguments
+                if name in ("maintain", "rollback_transaction")
+                else {"table": "default.t", **arguments},
                 **where,
             )
         )

@@ -169,7 +169,7 @@ def _may_match(
 def new_change_scan(
     newest: ms.TableSnapshot,
     file_systems: FileSystems,
-    span: tuple[int | datetime, int | datetime | None],
+    span: tuple[int | str | datetime, int | str | datetime | None],
     *,
     net: bool,
     keys: str | Sequence[str],
@@ -180,7 +180,7 @@ def new_change_scan(
     versions = TableVersions.read(newest.store, newest.id)
     if versions is None:
         raise TableNotFoundError(f"Table {newest.label} was dropped just now.")
-    start, end = (None if each is None else _range_end(each) for each in span)
+    start, end = (None if each is None else _range_end(versions, each) for each in span)
     assert start is not None
     first, last = changed_versions(versions, newest.label, start, end)
     asked = versions.version(max(last, versions.oldest))
@@ -201,9 +201,11 @@ def new_change_scan(
     )
 
 
-def _range_end(given: int | datetime) -> RangeEnd:
+def _range_end(versions: TableVersions, given: int | str | datetime) -> RangeEnd:
+    if isinstance(given, str):
+        return RangeEnd(version=versions.find_tagged(given))
     if isinstance(given, bool) or not isinstance(given, int | datetime):
-        raise TypeError(f"{given!r} is no version: give its number, or a datetime with a time zone.")
+        raise TypeError(f"{given!r} is no version: give its number, its tag, or a datetime with a time zone.")
     if isinstance(given, int):
         if given < 0:
             raise ValueError(f"Version {given} is negative: the first version of a table is 0.")

@@ -272,7 +272,7 @@ class _Check:
             text = f"of ticket {ticket}, whose commit has ended"
             yield Finding("journal", None, None, text, repair)
         if repair:
-            retention.sweep(self._store, self._id, head)
+            retention.sweep(self._store, {self._id: head})
         if self._chunks_needed is None:
             return  # not all rows were read
         # By the head before the pass over the rows: rows that came later refer to later chunks, or to these.

@@ -13,7 +13,7 @@ Rows of aborted commits and of dropped tables are removed here, too.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -78,6 +78,8 @@ class StoredRow(NamedTuple):
 def oldest_needed_commit(store: Store, table: bytes, head: Head, time: int) -> CommitRecord:
     """Return the oldest version that is needed to read the table as of a time, or of any later time.
 
+    No version is later than the first one with a tag.
+
     Args:
         store: store of the metastore.
         table: id of the table.
@@ -87,7 +89,23 @@ def oldest_needed_commit(store: Store, table: bytes, head: Head, time: int) -> C
     Raises:
         TableNotFoundError: the table was dropped, or another process vacuumed it meanwhile.
     """
-    return commit_as_of(store, table, head, time) or oldest_commit(store, table, head)
+    needed = commit_as_of(store, table, head, time) or oldest_commit(store, table, head)
+    return up_to_tag(store, table, head, needed)
+
+
+def up_to_tag(store: Store, table: bytes, head: Head, commit: CommitRecord) -> CommitRecord:
+    """Return a version, or the first one with a tag if that is older.
+
+    Args:
+        store: store of the metastore.
+        table: id of the table.
+        head: the table's head.
+        commit: the version.
+    """
+    tagged = head.first_tagged
+    if tagged is None or tagged >= commit.version:
+        return commit
+    return load_commit(store, table, head, tagged) or oldest_commit(store, table, head)
 
 
 def oldest_commit(store: Store, table: bytes, head: Head) -> CommitRecord:
@@ -108,7 +126,8 @@ def retire(store: Store, table: bytes, oldest: int) -> Head:
     """Make the versions before `oldest` unreadable for good, and abort the commits of dead authors.
 
     Returns:
-        the new head. Another process may have retired more versions.
+        the new head. Another process may have retired more versions. Fewer are retired if an older version
+        has a tag.
 
     Raises:
         TableNotFoundError: the table was dropped.
@@ -118,11 +137,13 @@ def retire(store: Store, table: bytes, oldest: int) -> Head:
         require_format(store, FIRST)  # a restore elsewhere may have retired the metastore
         now = store_now_ms(store)
         dead = [ticket for ticket, owner in head.pending.items() if owner.is_dead(now)]
-        if head.oldest >= oldest and not dead:
+        tagged = head.first_tagged
+        kept = max(head.oldest, oldest if tagged is None else min(oldest, tagged))
+        if head.oldest >= kept and not dead:
             return head
         return msgspec.structs.replace(
             head,
-            oldest=max(head.oldest, oldest),
+            oldest=kept,
             pending={ticket: owner for ticket, owner in head.pending.items() if ticket not in dead},
             aborted=merge(head.aborted, ((ticket, ticket) for ticket in dead)),
         )
@@ -241,17 +262,22 @@ def unneeded_chunks(
                 yield key, value
 
 
-def sweep(store: Store, table: bytes, head: Head) -> None:
+def sweep(store: Store, heads: Mapping[bytes, Head]) -> None:
     """Remove the journals of commits that have ended, and the rows of aborted commits.
 
     Args:
         store: store of the metastore.
-        table: id of the table.
-        head: the table's head, now or a short time ago. Its pending tickets and later tickets are left alone.
+        heads: heads of tables, by their ids, now or a short time ago. Their pending tickets and later tickets
+            are left alone.
     """
-    indexes = load_metadata(store, table, head.commit).indexes
-    journal = list(store.scan(*keyspace.prefix_range(keyspace.JOURNAL + table)))
-    for ticket, rows in itertools.groupby(journal, key=lambda row: keyspace.journal_ticket(row[0])):
+    tables = sorted(heads)
+    ranges = [keyspace.prefix_range(keyspace.JOURNAL + table) for table in tables]
+    journal = list(store.scan_ranges(ranges) if len(ranges) > 1 else store.scan(*ranges[0]))
+    ended: list[bytes] = []
+    for (table, ticket), rows in itertools.groupby(
+        journal, key=lambda row: (keyspace.journal_table(row[0]), keyspace.journal_ticket(row[0]))
+    ):
+        head = heads[table]
         if ticket >= head.next_ticket or ticket in head.pending:
             continue
         if head.is_aborted(ticket):
@@ -264,9 +290,12 @@ def sweep(store: Store, table: bytes, head: Head) -> None:
                     else partitions
                 )
                 keys += decoder(list[bytes]).decode(value)
+            indexes = load_metadata(store, table, head.commit).indexes
             delete_rows(store, table, ticket, partitions, indexes, files)
         else:
-            store.delete_many([row[0] for row in rows])
+            ended += (row[0] for row in rows)
+    if ended:
+        store.delete_many(ended)
 
 
 def delete_rows(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import msgspec
 
@@ -30,6 +31,7 @@ from parquetry.metastore.transactions.prepared import CommitTask, PreparedCommit
 from parquetry.metastore.versions.indexes import entry_rows
 from parquetry.metastore.versions.snapshot import load_metadata
 from parquetry.metastore.versions.visible_rows import PartitionRow, entry_of
+from parquetry.store import Store
 
 
 class Merge:
@@ -137,6 +139,21 @@ ROWS_PER_WRITE = 5000
 """Rows of one call of `Store.put_many`."""
 
 
+Row = tuple[bytes, bytes]
+
+
+class AttemptRows(NamedTuple):
+    """Rows to be written.
+
+    Attributes:
+        journal: the journal, which is written first.
+        rows: the other rows.
+    """
+
+    journal: list[Row]
+    rows: list[Row]
+
+
 class Attempt:
     """The rows written under one ticket.
 
@@ -190,14 +207,24 @@ class Attempt:
             head: the head of the version to build on.
             latest: the rows of the partitions to change in that version.
         """
+        write_all([self], [self.gather(head, latest)])
+
+    def gather(self, head: Head, latest: Mapping[bytes, PartitionRow]) -> AttemptRows:
+        """Return the rows that have not been written yet, and are to be written next.
+
+        Args:
+            head: the head of the version to build on.
+            latest: the rows of the partitions to change in that version.
+        """
         table, metadata = self._task.table, self._task.prepared.metadata
         self.metadata = metadata or load_metadata(self._task.store, table, head.commit)
         age = keyspace.complement(self.ticket)
         # The newest commit is only in the head. It must be in the log before this commit takes its place.
         rows = [(keyspace.commit_key(table, head.commit.version), encode(head.commit))]
         rows += self._partition_rows(latest, self._index_again())
+        journal: list[Row] = []
         if not self._wrote_journal:
-            self._write_journal()
+            journal = self._journal_rows()
             if metadata is not None:
                 rows.append((keyspace.metadata_key(table, self.ticket), encode(metadata)))
             files = keyspace.removed_files_prefix(table)
@@ -205,12 +232,7 @@ class Attempt:
         chunk_rows = self._merge.take_chunk_rows()
         if chunk_rows:
             require_format(self._task.store, IN_COLUMNS)
-        rows = [*chunk_rows, *rows]  # chunks come before the rows that refer to them
-        for start in range(0, len(rows), ROWS_PER_WRITE):
-            self._require_pending()
-            self.in_doubt |= self._task.store.put_many(
-                rows[start : start + ROWS_PER_WRITE], keyspace.fields_of
-            )
+        return AttemptRows(journal, [*chunk_rows, *rows])  # chunks come before the rows that refer to them
 
     def _index_again(self) -> list[bytes]:
         """Return the keys of written rows that need entries again: the table has got another index."""
@@ -242,7 +264,7 @@ class Attempt:
         leads = ((key, age, TOMBSTONE if isinstance(self._changes[key], Drop) else b"") for key in indexed)
         return [*rows, *entry_rows(self._task.table, self._indexes, leads)]
 
-    def _require_pending(self) -> None:
+    def require_pending(self) -> None:
         """Make sure that the ticket is not aborted, if some minutes have passed since the last look.
 
         Raises:
@@ -258,14 +280,18 @@ class Attempt:
             raise abort_error(self._task.transaction)
         self._seen = now
 
-    def _write_journal(self) -> None:
-        self._require_pending()
+    @property
+    def store(self) -> Store:
+        """Return the metastore's store."""
+        return self._task.store
+
+    def _journal_rows(self) -> list[Row]:
         parts = [*enumerate(_parts(self._changes) or [[]])]
         parts += enumerate(_parts(self._task.removed_rows), keyspace.FIRST_PART_OF_REMOVED_FILES)
-        self._task.store.put_many(
-            (keyspace.journal_key(self._task.table, self.ticket, part), encode(some)) for part, some in parts
-        )
         self._wrote_journal = True
+        return [
+            (keyspace.journal_key(self._task.table, self.ticket, part), encode(some)) for part, some in parts
+        ]
 
     def delete_rows(self) -> None:
         """Remove all rows of the attempt, whose ticket is aborted."""
@@ -273,6 +299,32 @@ class Attempt:
         retention.delete_rows(
             task.store, task.table, self.ticket, self._changes, self._indexes, task.removed_rows
         )
+
+
+def write_all(attempts: Sequence[Attempt], gathered: Sequence[AttemptRows]) -> None:
+    """Write the rows of attempts that begin together: all journals, and then the other rows.
+
+    Args:
+        attempts: of tables in one store.
+        gathered: their rows.
+
+    Raises:
+        CommitAbortedError, TableNotFoundError: as `Attempt.require_pending` does.
+    """
+    store = attempts[0].store
+
+    def put(rows: Sequence[Row]) -> bool:
+        for attempt in attempts:
+            attempt.require_pending()
+        return store.put_many(rows, keyspace.fields_of)
+
+    if journals := [row for each in gathered for row in each.journal]:
+        put(journals)
+    rows = [row for each in gathered for row in each.rows]
+    for start in range(0, len(rows), ROWS_PER_WRITE):
+        in_doubt = put(rows[start : start + ROWS_PER_WRITE])
+        for attempt in attempts:
+            attempt.in_doubt |= in_doubt
 
 
 def _parts(keys: Iterable[bytes]) -> list[list[bytes]]:

@@ -50,7 +50,7 @@ from collections.abc import Callable, Mapping
 from parquetry.counters import COMMITS, CONFLICTS, COUNTERS
 from parquetry.errors import CommitConflictError, CommitUnknownError, ParquetryError, TableNotFoundError
 from parquetry.metastore.cleanup import retention
-from parquetry.metastore.commits.attempt import Attempt
+from parquetry.metastore.commits.attempt import Attempt, AttemptRows
 from parquetry.metastore.commits.conflicts import Conflicts
 from parquetry.metastore.commits.removed_files import records_of
 from parquetry.metastore.commits.swap_head import MovedError, Swap, swap_head
@@ -64,6 +64,7 @@ from parquetry.metastore.storage.owner import Owner, active_owner, uptime_s
 from parquetry.metastore.transactions.gathering import draft_of
 from parquetry.metastore.transactions.prepared import (
     CommitTask,
+    KnownRows,
     prepare,
     require_kept,
     require_not_shared,
@@ -152,15 +153,22 @@ def commit(transaction: Transaction, summary: Mapping[str, str] | None = None) -
     return version
 
 
-def task_of(transaction: Transaction, summary: Mapping[str, str]) -> CommitTask | None:
+def task_of(
+    transaction: Transaction, summary: Mapping[str, str], known: KnownRows | None = None
+) -> CommitTask | None:
     """End a transaction, and return what is to be committed, or None if it changes nothing.
+
+    Args:
+        transaction: what to change.
+        summary: texts for the history.
+        known: rows of the base that were read before, or None.
 
     Raises:
         the errors of `commit` that need no look at what others commit.
     """
     transaction.end()
     try:
-        prepared = prepare(transaction)
+        prepared = prepare(transaction, known)
         require_not_shared(prepared)
         arranged = require_possible(prepared)
         removed_rows = records_of(prepared)
@@ -217,19 +225,34 @@ class Committer:
     Args:
         task: the commit.
         owner: this process, as the author of the commit.
+        taken: the head that has a ticket of the commit, and the ticket, or None to take one.
 
     Raises:
         what `take` raises.
     """
 
-    def __init__(self, task: CommitTask, owner: Owner) -> None:
+    def __init__(self, task: CommitTask, owner: Owner, taken: tuple[Head, int] | None = None) -> None:
         seen = uptime_s()
         self.task = task
         self._owner = owner
         self._conflicts = Conflicts(task.prepared)
         self._forgettable: list[int] = []
-        self._head, ticket = take(task, owner)
+        self._head, ticket = taken or take(task, owner)
         self._attempt = Attempt(task, ticket, seen)
+
+    @property
+    def attempt(self) -> Attempt:
+        """Return the present attempt."""
+        return self._attempt
+
+    def gather(self) -> AttemptRows | None:
+        """Return the rows to write, or None if others have committed since the base, and `work` is needed."""
+        base, before = self.task.base, self.task.prepared.before
+        if self._head.commit.id != base.commit.id or self._attempt.is_late(before, {}):
+            return None
+        if any(read.version.version < base.version for read in self.task.transaction.requirements.reads):
+            return None
+        return self._attempt.gather(self._head, before)
 
     def run(self) -> TableSnapshot:
         """Commit; see `committer`."""
@@ -247,17 +270,18 @@ class Committer:
         """Make sure that the commit never becomes visible; see `ticket.give_up`."""
         return give_up(self.task, self._attempt, self._forgettable, error)
 
-    def result(self, done: Head) -> TableSnapshot:
+    def result(self, done: Head, *, swept: bool = False) -> TableSnapshot:
         """Return the version that was committed.
 
         Args:
             done: a head that shows it, or a later version.
+            swept: whether the caller removes what ended commits have left.
 
         Raises:
             CommitUnknownError: it cannot be found.
         """
         try:
-            return self._result(done)
+            return self._result(done, swept)
         except CommitUnknownError:
             raise
         except BaseException as error:
@@ -312,14 +336,15 @@ class Committer:
         if not old.in_doubt:
             self._forgettable.append(old.ticket)
 
-    def _result(self, head: Head) -> TableSnapshot:
+    def _result(self, head: Head, swept: bool) -> TableSnapshot:
         task = self.task
         commit = own_commit(task, head)
         with contextlib.suppress(ParquetryError):  # the next writer finds what remains
             load_metadata(
                 task.store, task.table, head.commit, self._head.commit
             )  # so that no one reads them again
-            retention.sweep(task.store, task.table, head)
+            if not swept:
+                retention.sweep(task.store, {task.table: head})
         try:
             return load(task.store, task.table, head, commit)
         except TableNotFoundError:  # dropped right after this commit

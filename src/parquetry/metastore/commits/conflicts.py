@@ -136,30 +136,64 @@ class Conflicts:
             self._check_read(read, now)
 
     def _check_read(self, read: ReadScope, now: TableSnapshot) -> None:
-        since = now.history(read.version.version + 1)
-        if all(commit.operation in read.harmless for commit in since):
-            return
-        was = {partition.key: partition.ticket for partition in read.version.partitions(read.plan)}
-        here = {partition.key: partition.ticket for partition in now.partitions(read.plan)}
-        for key in sorted(here.keys() | was.keys()):
-            if here.get(key) != was.get(key):
-                what = f"partition {self._base.describe(key)}, which was read for it,"
-                raise self._conflict(what, now, here.get(key), read.version.version)
+        check_read(read, now, f"{self._transaction.operation!r}", self._base.version)
 
-    def _conflict(
-        self, what: str, now: TableSnapshot, ticket: int | None = None, since: int | None = None
-    ) -> CommitConflictError:
-        since = self._base.version if since is None else since
-        by = f"between versions {since} and {now.version}"
-        for commit in now.history() if ticket is not None else ():
-            if commit.version <= since:
-                break
-            if commit.ticket == ticket:
-                by = f"by version {commit.version} ({commit.operation})"
-        return CommitConflictError(
-            f"Table {self._base.label}: {what} was changed {by}, while {self._transaction.operation!r} "
-            f"was being prepared on version {self._base.version}; nothing was written: run it again."
-        )
+    def _conflict(self, what: str, now: TableSnapshot, ticket: int | None = None) -> CommitConflictError:
+        return _conflict_of(what, f"{self._transaction.operation!r}", now, ticket, self._base.version)
+
+
+def check_read(read: ReadScope, now: TableSnapshot, operation: str, prepared_on: int) -> None:
+    """Compare partitions that were read with a later version of their table.
+
+    Args:
+        read: the partitions.
+        now: the version.
+        operation: for the message: what they were read for.
+        prepared_on: for the message: the version of the table on which this was prepared.
+
+    Raises:
+        CommitConflictError: one of them has changed.
+    """
+    since = now.history(read.version.version + 1)
+    if all(commit.operation in read.harmless for commit in since):
+        return
+    was = {partition.key: partition.ticket for partition in read.version.partitions(read.plan)}
+    here = {partition.key: partition.ticket for partition in now.partitions(read.plan)}
+    for key in sorted(here.keys() | was.keys()):
+        if here.get(key) != was.get(key):
+            what = f"partition {read.version.describe(key)}, which was read for it,"
+            raise _conflict_of(what, operation, now, here.get(key), prepared_on, read.version.version)
+
+
+def _conflict_of(
+    what: str,
+    operation: str,
+    now: TableSnapshot,
+    ticket: int | None,
+    prepared_on: int,
+    since: int | None = None,
+) -> CommitConflictError:
+    """Return the error for a change by others.
+
+    Args:
+        what: that was changed.
+        operation: that is refused.
+        now: the newest version.
+        ticket: ticket of the commit that changed it, or None if it is not known.
+        prepared_on: the version on which the operation was prepared.
+        since: the version that was read, or None for `prepared_on`.
+    """
+    since = prepared_on if since is None else since
+    by = f"between versions {since} and {now.version}"
+    for commit in now.history() if ticket is not None else ():
+        if commit.version <= since:
+            break
+        if commit.ticket == ticket:
+            by = f"by version {commit.version} ({commit.operation})"
+    return CommitConflictError(
+        f"Table {now.label}: {what} was changed {by}, while {operation} "
+        f"was being prepared on version {prepared_on}; nothing was written: run it again."
+    )
 
 
 def _placement(metadata: TableMetadata) -> tuple[Any, ...]:

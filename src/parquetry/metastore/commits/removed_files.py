@@ -84,13 +84,17 @@ def records_of(prepared: PreparedCommit) -> dict[bytes, bytes]:
             continue
         for path, file in _foreign(base.id, base.placement, key, there.location, _readable(base, there)):
             rows[path] = RemovedFileRecord(file.bytes, file.modified)
-    if rows or base.visible.removed_file_records().keys([(b"", None)], 1)[0]:
+    if rows or not (prepared.no_records or _has_no_records(base)):
         incoming = _incoming(prepared)
         for path in incoming:
             rows.pop(path, None)
         rows.update(dict.fromkeys(_recorded_paths(base, incoming)))
     rows.update(transaction.removed_files)
     return {p.encode(): TOMBSTONE if r is None else encode_removed(r) for p, r in rows.items()}
+
+
+def _has_no_records(base: TableSnapshot) -> bool:
+    return not base.visible.removed_file_records().keys([(b"", None)], 1)[0]
 
 
 def _base_entry(prepared: PreparedCommit, key: bytes) -> PartitionEntry | None:

@@ -6,6 +6,7 @@ In a commit of several tables, the step that prepares it: compare-and-set of the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,7 +15,7 @@ from parquetry.metastore.commits.attempt import Attempt
 from parquetry.metastore.commits.change_counts import count_removed
 from parquetry.metastore.range_manifests.records import mark_stale
 from parquetry.metastore.storage.clock import store_now_ms, warn_of_future
-from parquetry.metastore.storage.head import Head, edit_head, read_head, remove
+from parquetry.metastore.storage.head import Head, decode_head, edit_head, read_head, remove
 from parquetry.metastore.storage.intents import HeadName, Intent, read_intent
 from parquetry.metastore.storage.keyspace import head_key
 from parquetry.metastore.storage.model import CommitRecord, Totals
@@ -43,6 +44,18 @@ class MovedError(Exception):
     def __init__(self, head: Head) -> None:
         super().__init__()
         self.head = head
+
+
+class CommitMoment(NamedTuple):
+    """A transaction of several tables, and its time.
+
+    Attributes:
+        transaction: its id.
+        time: when it is committed, in milliseconds since the epoch.
+    """
+
+    transaction: bytes
+    time: int
 
 
 Swap = Callable[[CommitTask, Attempt, int, Head, Sequence[int]], Head]
@@ -76,6 +89,28 @@ def swap_head(
     return edit_head(task.store, task.table, change, lambda head: head.is_committed(attempt.ticket))
 
 
+def prepare_intent(
+    task: CommitTask, attempt: Attempt, value: bytes, moment: CommitMoment, name: HeadName | None
+) -> Intent:
+    """Return the intent that `put_intent` would put in the place of a head.
+
+    Args:
+        task: the commit.
+        attempt: the attempt, which has written all its rows on the task's base.
+        value: the head, encoded.
+        moment: of the transaction.
+        name: the table's name after it, or None if it stays.
+
+    Raises:
+        MovedError, CommitAbortedError, CommitConflictError, TableNotFoundError, BatchCommittedError: as
+            `swap_head` does.
+    """
+    head = decode_head(value)
+    after = _change(task, attempt, task.base.version, head, (), moment.time)(head)
+    task.transaction.may_be_visible = True
+    return Intent(moment.transaction, value, after.commit, after.newest, name)
+
+
 def put_intent(
     task: CommitTask,
     attempt: Attempt,
@@ -83,8 +118,8 @@ def put_intent(
     head: Head,
     _: Sequence[int],
     *,
-    transaction: bytes,
-    time: int,
+    moment: CommitMoment,
+    in_doubt: bool,
     name: HeadName | None = None,
 ) -> Head:
     """Put an intent in the place of the head, which makes a version if a transaction is committed.
@@ -94,8 +129,8 @@ def put_intent(
         attempt: the attempt, which has written all its rows.
         version: the version on which these rows were built.
         head: the head of that version.
-        transaction: id of the transaction, whose record is pending.
-        time: when the transaction is committed, in milliseconds since the epoch.
+        moment: of the transaction, whose record is pending.
+        in_doubt: whether the intent may be there already.
         name: the table's name after it, or None if it stays.
 
     Returns:
@@ -105,15 +140,21 @@ def put_intent(
         MovedError, CommitAbortedError, CommitConflictError, TableNotFoundError, BatchCommittedError: as
             `swap_head` does.
     """
-    change = _change(task, attempt, version, head, (), time)
+    change = _change(task, attempt, version, head, (), moment.time)
     task.transaction.may_be_visible = True
 
     def form(before: bytes, after: Head) -> bytes:
-        return encode(Intent(transaction, before, after.commit, after.newest, name))
+        return encode(Intent(moment.transaction, before, after.commit, after.newest, name))
 
-    return edit_head(
-        task.store, task.table, change, lambda _: has_intent(task.store, task.table, transaction), form
-    )
+    def is_there(_: Head) -> bool:
+        return has_intent(task.store, task.table, moment.transaction)
+
+    after = edit_head(task.store, task.table, change, is_there, form, in_doubt)
+    if after.commit.id != task.id:  # an earlier try took place, and the head is still what it was
+        intent = read_intent(task.store, head_key(task.table))
+        if isinstance(intent, Intent) and intent.transaction == moment.transaction:
+            return intent.committed_head()
+    return after
 
 
 def put_name_intent(

@@ -22,6 +22,15 @@ from parquetry.metastore.transactions.prepared import CommitTask, describe, requ
 from parquetry.metastore.versions.snapshot import load
 
 
+def tickets_of(head: Head, owner: Owner, except_for: int | None = None) -> list[int]:
+    """Return the tickets of a process among the pending ones of a head."""
+    return [
+        ticket
+        for ticket, other in head.pending.items()
+        if other.nonce == owner.nonce and ticket != except_for
+    ]
+
+
 def take(task: CommitTask, owner: Owner, instead_of: int | None = None) -> tuple[Head, int]:
     """Take a ticket, and abort the tickets of dead authors in the same step.
 
@@ -39,44 +48,39 @@ def take(task: CommitTask, owner: Owner, instead_of: int | None = None) -> tuple
             files that the commit adopts.
     """
 
-    def mine(head: Head) -> list[int]:
-        return [
-            ticket
-            for ticket, other in head.pending.items()
-            if other.nonce == owner.nonce and ticket != instead_of
-        ]
-
     def change(head: Head) -> Head:
-        task.require_open(head)
+        changed = with_ticket(task, owner, head, instead_of)
         require_format(task.store, task.format)
-        if instead_of is None:
-            # The rows of the base were read before. If the base is still kept now, none of them was missing.
-            require_kept(task.transaction, head, task.base.version)
-        now = store_now_ms(task.store)
-        if (
-            task.transaction.requirements.checks
-            and head.cleaner is not None
-            and not head.cleaner.is_dead(now)
-        ):
-            raise errors.CommitConflictError(
-                f"{describe(task.transaction)} adopts files while a vacuum of the table is deleting some; nothing was "
-                "written: run it again after the vacuum."
-            )
-        dead = [t for t, other in head.pending.items() if t == instead_of or other.is_dead(now)]
-        alive = {t: other for t, other in head.pending.items() if t not in dead}
-        cleaner = head.cleaner
-        if cleaner is not None and cleaner.host and cleaner.is_dead(now):
-            cleaner = ended_cleaner(head.next_ticket)
-        return msgspec.structs.replace(
-            head,
-            cleaner=cleaner,
-            next_ticket=head.next_ticket + 1,
-            pending={**alive, head.next_ticket: msgspec.structs.replace(owner, started_at=now)},
-            aborted=merge(head.aborted, ((t, t) for t in dead)),
-        )
+        return changed
 
-    head = edit_head(task.store, task.table, change, lambda head: bool(mine(head)))
-    return head, mine(head)[0]
+    head = edit_head(task.store, task.table, change, lambda head: bool(tickets_of(head, owner, instead_of)))
+    return head, tickets_of(head, owner, instead_of)[0]
+
+
+def with_ticket(task: CommitTask, owner: Owner, head: Head, instead_of: int | None = None) -> Head:
+    """Return a head with a new ticket; see `take`. The caller then checks the format of the store."""
+    task.require_open(head)
+    if instead_of is None:
+        # The rows of the base were read before. If the base is still kept now, none of them was missing.
+        require_kept(task.transaction, head, task.base.version)
+    now = store_now_ms(task.store)
+    if task.transaction.requirements.checks and head.cleaner is not None and not head.cleaner.is_dead(now):
+        raise errors.CommitConflictError(
+            f"{describe(task.transaction)} adopts files while a vacuum of the table is deleting some; nothing was "
+            "written: run it again after the vacuum."
+        )
+    dead = [t for t, other in head.pending.items() if t == instead_of or other.is_dead(now)]
+    alive = {t: other for t, other in head.pending.items() if t not in dead}
+    cleaner = head.cleaner
+    if cleaner is not None and cleaner.host and cleaner.is_dead(now):
+        cleaner = ended_cleaner(head.next_ticket)
+    return msgspec.structs.replace(
+        head,
+        cleaner=cleaner,
+        next_ticket=head.next_ticket + 1,
+        pending={**alive, head.next_ticket: msgspec.structs.replace(owner, started_at=now)},
+        aborted=merge(head.aborted, ((t, t) for t in dead)),
+    )
 
 
 def abort(task: CommitTask, ticket: int) -> Head:

@@ -18,8 +18,9 @@ import contextlib
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, cast
 
 from parquetry.counters import CONFLICTS, COUNTERS
 from parquetry.errors import (
@@ -28,28 +29,47 @@ from parquetry.errors import (
     CommitUnknownError,
     ParquetryError,
     StoreError,
+    TableNotFoundError,
     UnsupportedError,
 )
+from parquetry.metastore.cleanup import retention
+from parquetry.metastore.commits.attempt import write_all
 from parquetry.metastore.commits.committer import Committer, after_commit, task_of
-from parquetry.metastore.commits.swap_head import put_intent, put_name_intent
-from parquetry.metastore.commits.ticket import find_commit
+from parquetry.metastore.commits.conflicts import check_read
+from parquetry.metastore.commits.read_bases import read_bases
+from parquetry.metastore.commits.swap_head import (
+    CommitMoment,
+    MovedError,
+    prepare_intent,
+    put_intent,
+    put_name_intent,
+)
+from parquetry.metastore.commits.ticket import find_commit, tickets_of, with_ticket
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.format import TOGETHER, require_format
-from parquetry.metastore.storage.head import Head, live_head, pause, read_head
+from parquetry.metastore.storage.head import Head, decode_head, live_head, pause, read_head
 from parquetry.metastore.storage.intents import (
     TRANSACTION,
+    TRANSACTION_TABLES,
     HeadName,
+    Intent,
+    SwappingStore,
     begin,
     decide,
+    fate_of,
+    read_intent,
     remove_record,
     take_effect,
+    take_effect_together,
 )
 from parquetry.metastore.storage.keyspace import head_key
 from parquetry.metastore.storage.owner import Owner, active_owner
+from parquetry.metastore.storage.wire import encode
+from parquetry.metastore.transactions.changes import ReadScope
 from parquetry.metastore.transactions.prepared import CommitTask
 from parquetry.metastore.transactions.transaction import Transaction
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.store import Store
+from parquetry.metastore.versions.snapshot import TableSnapshot, load
+from parquetry.store import Store, Swap
 
 _LOG = logging.getLogger("parquetry")
 
@@ -108,13 +128,17 @@ class NameChanges(Protocol):
 
 
 def commit_together(
-    parts: Sequence[TablePart], id: str | None = None, naming: NameChanges | None = None
+    parts: Sequence[TablePart],
+    id: str | None = None,
+    reads: Sequence[ReadScope] = (),
+    naming: NameChanges | None = None,
 ) -> list[TableSnapshot]:
     """Make the changes of several tables visible at once.
 
     Args:
         parts: the changes; each of another table of one metastore.
         id: names the transaction in the tables' history: 16 hexadecimal digits. None: a new one.
+        reads: partitions of other tables on which the changes depend.
         naming: the changes of names, or None.
 
     Returns:
@@ -127,12 +151,19 @@ def commit_together(
     """
     if len({part.transaction.base.id for part in parts}) < len(parts):
         raise UnsupportedError("A transaction commits the changes of a table once; put them together.")
-    note = {TRANSACTION: id or os.urandom(8).hex()} if id or len(parts) > 1 else {}
     versions = {part.transaction.base.id: part.transaction.base for part in parts}
-    tasks = [task for part in parts if (task := task_of(part.transaction, {**part.summary, **note}))]
+    known = read_bases([part.transaction for part in parts])
+    tasks = [
+        task
+        for part in parts
+        if (task := task_of(part.transaction, part.summary, known.get(part.transaction.base.id)))
+    ]
+    if id or len(parts) > 1:
+        note = {TRANSACTION: id or os.urandom(8).hex(), TRANSACTION_TABLES: str(len(tasks))}
+        tasks = [replace(task, summary={**task.summary, **note}) for task in tasks]
     tasks.sort(key=lambda task: task.table)
     try:
-        for version in _commit_tasks(tasks, naming):
+        for version in _commit_tasks(tasks, reads, naming):
             versions[version.id] = version
     except CommitConflictError:
         COUNTERS.add(CONFLICTS)
@@ -142,14 +173,16 @@ def commit_together(
     return [versions[part.transaction.base.id] for part in parts]
 
 
-def _commit_tasks(tasks: Sequence[CommitTask], naming: NameChanges | None) -> list[TableSnapshot]:
+def _commit_tasks(
+    tasks: Sequence[CommitTask], reads: Sequence[ReadScope], naming: NameChanges | None
+) -> list[TableSnapshot]:
     if not tasks and naming is None:
         return []
     with active_owner() as owner:
-        if len(tasks) == 1 and naming is None:
+        if len(tasks) == 1 and not reads and naming is None:
             return [Committer(tasks[0], owner).run()]
         for attempt in range(MAX_TRIES):
-            together = _Together(tasks, owner, naming)
+            together = _Together(tasks, owner, reads, naming)
             with contextlib.suppress(CommitAbortedError):
                 return together.run()
             pause(attempt)
@@ -162,30 +195,43 @@ def _commit_tasks(tasks: Sequence[CommitTask], naming: NameChanges | None) -> li
 class _Together:
     """One try of the protocol above.
 
+    Each step of all tables is one request, if the store can change several rows together and no one else has
+    changed the tables meanwhile. Otherwise the step is done table by table, from where it is.
+
     Args:
         tasks: the commits, in the order of their tables' ids.
         owner: this process, as their author.
+        reads: partitions of other tables that must still be as they were.
         naming: the changes of names, or None.
 
     Attributes:
         label: the tables' names, for messages.
     """
 
-    def __init__(self, tasks: Sequence[CommitTask], owner: Owner, naming: NameChanges | None) -> None:
+    def __init__(
+        self,
+        tasks: Sequence[CommitTask],
+        owner: Owner,
+        reads: Sequence[ReadScope],
+        naming: NameChanges | None,
+    ) -> None:
         self._tasks = tasks
+        self._reads = reads
         self._naming = naming
-        self._store = tasks[0].store if naming is None else naming.store
+        self._store = cast(SwappingStore, tasks[0].store if naming is None else naming.store)
         self.label = " and ".join(
             dict.fromkeys([*(task.base.label for task in tasks), *(naming.labels if naming else ())])
         )
-        names = naming.names if naming else {}
-        self._tables = tuple(sorted({*names, *(task.table for task in tasks)}))
-        self._names = tuple(naming.keys) if naming else ()
+        self._new_names = naming.names if naming else {}
+        self._tables = tuple(sorted({*self._new_names, *(task.table for task in tasks)}))
+        self._name_rows = tuple(naming.keys) if naming else ()
         self._ready = False
         self._owner = owner
         self._id = os.urandom(8)
+        self._record: bytes | None = None
         self._committers: list[Committer] = []
         self._heads: list[Head] = []
+        self._intents: dict[bytes, Intent] = {}
 
     def run(self) -> list[TableSnapshot]:
         """Commit, and return the versions."""
@@ -196,30 +242,130 @@ class _Together:
         except BaseException as error:
             if not self._is_committed_after(error) or not isinstance(error, Exception):
                 raise
-        self._end()
-        return [each.result(head) for each, head in zip(self._committers, self._heads, strict=True)]
+        self._end(self._intents)
+        return [
+            each.result(head, swept=True) for each, head in zip(self._committers, self._heads, strict=True)
+        ]
 
     def _prepare(self) -> None:
         """Write all rows, and put an intent into the place of each head, and of each name."""
-        require_format(self._store, TOGETHER)
-        for task in self._tasks:
-            self._committers.append(Committer(task, self._owner))
+        self._take_tickets()
         for each in self._committers:
             each.check_files()
-        begin(self._store, self._id, self._owner, self._tables, self._names)
-        heads = [self._head_of(each) for each in self._committers]
+        self._record = begin(self._store, self._id, self._owner, self._tables, self._name_rows)
+        gathered = [(each.attempt, rows) for each in self._committers if (rows := each.gather()) is not None]
+        if gathered:  # the other attempts write theirs when they look at what others have committed
+            write_all([attempt for attempt, _ in gathered], [rows for _, rows in gathered])
+        are_written = len(gathered) == len(self._committers) > 0
+        self._put_intents(are_written=are_written)
+        if self._naming:
+            self._naming.put_rows(self._id)
+        for read in self._reads:
+            self._check_read(read)
+        self._ready = True
+
+    def _take_tickets(self) -> None:
+        """Take a ticket of each table."""
+        values = self._store.get_many([head_key(task.table) for task in self._tasks])
+        heads = [None if value is None else decode_head(value) for value in values]
+        require_format(self._store, max([TOGETHER, *(task.format for task in self._tasks)]))
+        swaps, changed = [], []
+        for task, value, head in zip(self._tasks, values, heads, strict=True):
+            if value is None or head is None:
+                break  # and the error comes below
+            changed.append(with_ticket(task, self._owner, head))
+            swaps.append((head_key(task.table), value, encode(changed[-1])))
+        if len(swaps) == len(self._tasks) and self._swap(swaps):
+            taken: list[Head | None] = [*changed]
+        else:
+            taken = [read_head(self._store, task.table) for task in self._tasks]
+        tickets = [[] if head is None else tickets_of(head, self._owner) for head in taken]
+        known = {
+            task.table: (head, own[0])
+            for task, head, own in zip(self._tasks, taken, tickets, strict=True)
+            if head is not None and own
+        }
+        self._committers = [
+            Committer(task, self._owner, known[task.table]) for task in self._tasks if task.table in known
+        ]
+        for task in self._tasks:
+            if task.table not in known:
+                self._committers.append(Committer(task, self._owner))
+        self._committers.sort(key=lambda each: each.task.table)
+
+    def _put_intents(self, *, are_written: bool) -> None:
+        """Put an intent into the place of each head.
+
+        Args:
+            are_written: whether the rows of all tables were written, on their bases.
+        """
+        values = self._store.get_many([head_key(task.table) for task in self._tasks])
+        heads = [_live(task, value) for task, value in zip(self._tasks, values, strict=True)]
         time = max([store_now_ms(self._store), *(head.commit.committed_at for head in heads)])
+        moment = CommitMoment(self._id, time)
+        together = are_written and len(self._tasks) == len(self._tables)
+        if together and self._put_together([value or b"" for value in values], moment):
+            return
         committers = {each.task.table: each for each in self._committers}
         for table in self._tables:
-            name = self._naming.names.get(table) if self._naming else None
+            name = self._new_names.get(table)
             if (committer := committers.get(table)) is not None:
-                put = partial(put_intent, transaction=self._id, time=time, name=name)
+                put = partial(put_intent, moment=moment, in_doubt=together, name=name)
                 self._heads.append(committer.work(put))
             elif self._naming and name:
                 put_name_intent(self._store, table, self._id, name, partial(self._naming.require, table))
-        if self._naming:
-            self._naming.put_rows(self._id)
-        self._ready = True
+
+    def _put_together(self, values: Sequence[bytes], moment: CommitMoment) -> bool:
+        """Put all intents at once, and return whether this succeeded."""
+        intents: dict[bytes, Intent] = {}
+        for each, value in zip(self._committers, values, strict=True):
+            try:
+                intents[each.task.table] = prepare_intent(
+                    each.task, each.attempt, value, moment, self._new_names.get(each.task.table)
+                )
+            except MovedError:
+                return False
+        swaps = [
+            (head_key(table), value, encode(intent))
+            for (table, intent), value in zip(intents.items(), values, strict=True)
+        ]
+        if not self._swap(swaps):
+            return False
+        self._intents = intents
+        self._heads = [intent.committed_head() for intent in intents.values()]
+        return True
+
+    def _check_read(self, read: ReadScope) -> None:
+        """Compare partitions of another table with its newest version, after all intents were put.
+
+        Of two transactions that each read what the other changes, the one whose intents come last sees the
+        other's intent, or its version.
+
+        Raises:
+            CommitConflictError: they have changed.
+            CommitAbortedError: a transaction that may change them is being committed.
+            TableNotFoundError: the table was dropped.
+        """
+        version = read.version
+        intent = read_intent(self._store, head_key(version.id))
+        if intent is not None and fate_of(self._store, intent.transaction) == "pending":
+            raise self._abort_error()
+        head = live_head(self._store, version.id, f"Table {version.label} was dropped meanwhile.")
+        if head.commit.id != version.commit.id:
+            if head.oldest > version.version:
+                raise CommitConflictError(
+                    f"Table {version.label}: version {version.version}, which was read for a transaction, was vacuumed away "
+                    "meanwhile; nothing was written: run it again."
+                )
+            now = load(self._store, version.id, head)
+            check_read(read, now, "a transaction", version.version)
+
+    def _swap(self, swaps: Sequence[Swap]) -> bool:
+        """Change rows together, and return whether all surely were changed."""
+        try:
+            return self._store.swap_together(swaps)
+        except StoreError:
+            return False  # some may have been changed: the caller looks
 
     def _is_committed_after(self, error: BaseException) -> bool:
         """Return whether the transaction took place before an error came; else make sure that it never does.
@@ -246,7 +392,7 @@ class _Together:
             CommitUnknownError: others have ended it, and its tables have no history any more.
             StoreError: the store failed.
         """
-        decided = decide(self._store, self._id, fate)
+        decided = decide(self._store, self._id, fate, self._record)
         if decided is not None or not self._ready:
             return decided == "committed"
         for task in self._tasks:
@@ -261,18 +407,25 @@ class _Together:
             return took_place
         raise self._unknown("others have ended it, and vacuums have shortened the tables' history")
 
-    def _end(self) -> None:
-        """Let the decision take effect in all heads, and remove the record, as far as possible."""
+    def _end(self, intents: Mapping[bytes, Intent] | None = None) -> None:
+        """Let the decision take effect in all heads, and remove the record and journals, as far as possible.
+
+        Args:
+            intents: of a committed transaction, by the tables' ids, as far as this process knows them; None
+                for an aborted one.
+        """
         try:
-            for key in (*map(head_key, self._tables), *self._names):
+            if not (intents and take_effect_together(self._store, intents)):
+                for table in self._tables:
+                    take_effect(self._store, head_key(table), self._id)
+            for key in self._name_rows:
                 take_effect(self._store, key, self._id)
-            remove_record(self._store, self._id)
+            remove_record(self._store, self._id, self._record if intents else None)
+            if intents is not None:
+                heads = zip(self._tasks, self._heads, strict=True)
+                retention.sweep(self._store, {task.table: head for task, head in heads})
         except Exception as error:  # noqa: BLE001  # whatever it is, the transaction is decided
             _LOG.info("A transaction of %s is left to others to finish: %s", self.label, error)
-
-    def _head_of(self, committer: Committer) -> Head:
-        base = committer.task.base
-        return live_head(self._store, base.id, f"Table {base.label} was dropped meanwhile.")
 
     def _abort_error(self) -> CommitAbortedError:
         return CommitAbortedError(
@@ -286,3 +439,15 @@ class _Together:
             f"Whether a transaction of {self.label} took place is not known, because {why}; "
             f"look for {about} in the tables' history before running it again."
         )
+
+
+def _live(task: CommitTask, value: bytes | None) -> Head:
+    """Return the head in a row's value.
+
+    Raises:
+        TableNotFoundError: the table was dropped or replaced.
+    """
+    head = None if value is None else decode_head(value)
+    if head is None or head.is_deleted:
+        raise TableNotFoundError(f"Table {task.base.label} was dropped meanwhile.")
+    return head

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from parquetry.errors import CommitUnknownError, StoreError, UnsupportedError, WarehouseError
 from parquetry.metastore.cleanup.retention import delete_table
@@ -23,7 +24,7 @@ from parquetry.metastore.transactions import changes
 from parquetry.metastore.transactions.prepared import CommitTask
 from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
-from parquetry.metastore.versions.visible_rows import entry_of
+from parquetry.metastore.versions.visible_rows import PartitionRow, entry_of
 
 _LOG = logging.getLogger("parquetry")
 
@@ -94,7 +95,8 @@ class Draft:
             try:
                 parts = [self._part(table, head) for table, head in store.changed_heads().items()]
                 naming = self._naming(author)
-                versions = {version.id: version for version in commit_together(parts, self.id, naming)}
+                made = commit_together(parts, self.id, self._add_reads(parts), naming)
+                versions = {version.id: version for version in made}
             except (CommitUnknownError, StoreError):
                 store.made.leave()  # they may have their names now
                 raise
@@ -163,13 +165,35 @@ class Draft:
             raise UnsupportedError(f"Transaction {self.id} has ended: begin another.")
         self._store.is_over = True
 
+    def _add_reads(self, parts: Sequence[TablePart]) -> list[changes.ReadScope]:
+        """Let changed tables rely on what statements that write others have read of them.
+
+        Return what they have read of tables without changes, as of the versions for everyone.
+        """
+        changed = {part.transaction.base.id: part.transaction for part in parts}
+        others = []
+        for tasks in self._store.gathered.values():
+            for read in (read for task in tasks for read in task.transaction.requirements.reads_elsewhere):
+                if read.version.id in changed:
+                    made = changed[read.version.id]
+                    made.requirements.rely_on(made.base, read.plan, read.harmless)
+                elif read.version.id not in self._store.made:
+                    others.append(replace(read, version=self._base(read.version.id)))
+        return others
+
+    def _base(self, table: bytes) -> TableSnapshot:
+        """Return a table as the transaction has read it, as a version for everyone."""
+        before = self._store.heads[table]
+        assert before is not None  # tables that a draft makes have no version for everyone
+        seen = load(self.metastore.store, table, before)  # whose metadata are cached
+        about = before.database, before.name, before.commit, seen.metadata, before.newest
+        return TableSnapshot(self._real.store, table, *about)
+
     def _part(self, table: bytes, head: Head) -> TablePart:
         """Return the changes of one table as one transaction on the version that was read."""
-        before = self._store.heads[table]
-        assert before is not None  # tables that a draft makes are no parts
+        base = self._base(table)
         tasks = self._store.gathered[table]
         is_replaced = any(task.transaction.successor is not None for task in tasks)
-        base = load(self._real.store, table, before)
         now = load(self.metastore.store, table, head)
         operations = list(dict.fromkeys(task.transaction.operation for task in tasks))
         made = Transaction(base, operations[0] if len(operations) == 1 else "transaction")
@@ -178,7 +202,7 @@ class Draft:
         else:
             if now.metadata != base.metadata:
                 made.set_metadata(now.metadata)
-            for key, change in _changes(base, now, tasks, sorted(self._store.changed_partitions(table))):
+            for key, change in _changes(base, now, tasks, self._store.newest_rows(table)):
                 made.changes[key] = change
         made.requirements.keeps_name = is_replaced or table in self._store.changed_names()
         for task in tasks:
@@ -209,20 +233,28 @@ def _take_over(made: Transaction, statement: Transaction) -> None:
 
 
 def _changes(
-    base: TableSnapshot, now: TableSnapshot, tasks: Sequence[CommitTask], keys: Sequence[bytes]
+    base: TableSnapshot, now: TableSnapshot, tasks: Sequence[CommitTask], after: Mapping[bytes, PartitionRow]
 ) -> Iterator[tuple[bytes, changes.Change]]:
     """Yield the changes of partitions that make a draft's version of its base.
 
     Only appended files are appended, so that others' appends are merged with them.
+
+    Args:
+        base: the version that the transaction has read.
+        now: the version in the draft.
+        tasks: the commits to the draft.
+        after: the newest rows of the partitions that the draft has written, by their keys in order.
     """
-    before, after = base.visible.newest(keys), now.visible.newest(keys)
+    before: dict[bytes, PartitionRow | None] = {}
+    for task in reversed(tasks):  # the first commit to a partition has read the base's row
+        before.update((key, task.prepared.before.get(key)) for key in task.prepared.changes)
     whole = any(task.transaction.scopes for task in tasks)
-    for key in keys:
+    for key, row in after.items():
         appended = None if whole else _merge_appends([task.prepared.changes.get(key) for task in tasks])
         if appended is not None:
             yield key, appended
             continue
-        entry = entry_of(after.get(key))
+        entry = entry_of(row)
         if entry is None:
             if entry_of(before.get(key)) is not None:
                 yield key, changes.Drop()

@@ -42,6 +42,7 @@ from parquetry.metastore.storage.wire import decoder, encode
 from parquetry.metastore.transactions.gathering import require_no_draft
 from parquetry.metastore.transactions.prepared import CommitTask
 from parquetry.metastore.transactions.transaction import Transaction
+from parquetry.metastore.versions.visible_rows import PartitionRow
 from parquetry.metastore.warehouse_store import WarehouseStore
 from parquetry.store import Clock, Condition, Fields, Groups, MemoryStore, Range
 
@@ -283,11 +284,14 @@ class DraftStore:
                 heads[table] = head
         return heads
 
-    def changed_partitions(self, table: bytes) -> set[bytes]:
-        """Return the keys of the partitions of a table that the transaction has written rows of."""
+    def newest_rows(self, table: bytes) -> dict[bytes, PartitionRow]:
+        """Return the newest rows of the partitions that the transaction has written, in key order."""
         prefix = keyspace.partition_prefix(table)
-        rows = self._own.scan(*keyspace.prefix_range(prefix))
-        return {key[len(prefix) : -keyspace.TICKET_BYTES] for key, _ in rows}
+        newest: dict[bytes, PartitionRow] = {}
+        for row_key, value in self._own.scan(*keyspace.prefix_range(prefix)):
+            row = PartitionRow(keyspace.ticket_of(row_key), value)
+            newest.setdefault(row_key[len(prefix) : -keyspace.TICKET_BYTES], row)
+        return newest
 
     def _head(self, key: bytes) -> bytes | None:
         """Return the head of a table at the transaction's moment, with its changes, and keep it."""

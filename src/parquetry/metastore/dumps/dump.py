@@ -235,7 +235,8 @@ def _lines(store: WarehouseStore, snapshot: TableSnapshot) -> Iterator[bytes]:
         raise TableNotFoundError("The table was dropped.")
     oldest = oldest_commit(store, table, head)
     hidden = head.invisible()
-    yield _line("table", id=table.hex(), oldest=head.oldest, next_ticket=head.next_ticket, hidden=hidden)
+    about = {"oldest": head.oldest, "next_ticket": head.next_ticket, "hidden": hidden}
+    yield _line("table", id=table.hex(), **about, **({"tags": head.tags} if head.tags else {}))
     commits = [c for _, c in commit_rows(store, table) if oldest.version <= c.version < head.commit.version]
     commits.append(head.commit)
     for commit in commits:

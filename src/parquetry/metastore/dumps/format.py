@@ -1,6 +1,6 @@
 """The format of a dump: a directory of JSON lines with all that a metastore holds, for any store.
 
-    manifest.json      {"format": "parquetry dump", "version": 5, "written_by", "warehouse", …}
+    manifest.json      {"format": "parquetry dump", "version": 6, "written_by", "warehouse", …}
     tables/<id>.jsonl  one table each
 
 The manifest's `databases` are `{"name", "properties"}`, and its `tables` are `{"id", "database", "name",
@@ -11,7 +11,8 @@ hash. The lines of a table are objects with one key, in this order:
 
 | key       | value                                                                                 |
 |-----------|---------------------------------------------------------------------------------------|
-| table     | `id`, `oldest` (version), `next_ticket`, `hidden` (ranges of tickets that do not count) |
+| table     | `id`, `oldest` (version), `next_ticket`, `hidden` (ranges of tickets that do not count), |
+|           | `tags` (by name: version, and time in milliseconds), which may be missing             |
 | commit    | a version: `metastore.storage.model.Commit`; oldest first                             |
 | metadata  | `ticket`, and `value`: `metastore.storage.model.TableMetadata`                        |
 | files     | `ticket`, `number`, and `value`: part of a long list of files                         |
@@ -34,6 +35,7 @@ Older versions can be read, too; later versions are refused:
 - Version 3 has no constraints, and all locations are absolute. Since version 4, locations below the warehouse
   are relative to it (`locations.warehouse_relative`), so that a restore puts them below its own warehouse.
 - Version 4 has no hash in the manifest, and no `rest_of`.
+- Version 5 has no tags.
 """
 
 from __future__ import annotations
@@ -57,7 +59,7 @@ FORMAT = "parquetry dump"
 FIRST = 1
 HASHED = 5
 """The first version whose manifest has a hash of its own."""
-VERSION = 5
+VERSION = 6
 """The version of new dumps. All dumps have the newest version, even if an older one would do."""
 MANIFEST = "manifest.json"
 TABLES = "tables"

@@ -41,8 +41,8 @@ from parquetry.metastore.manifest.chunks import chunk_rows
 from parquetry.metastore.manifest.entries import TOMBSTONE, encode_entry
 from parquetry.metastore.metastore import Metastore
 from parquetry.metastore.ownership.handover import Source, receive
-from parquetry.metastore.storage.format import FORMAT_VERSION, require_format
-from parquetry.metastore.storage.head import Head, Kind, swap
+from parquetry.metastore.storage.format import FORMAT_VERSION, TAGGED, require_format
+from parquetry.metastore.storage.head import Head, Kind, Tag, swap
 from parquetry.metastore.storage.keyspace import (
     DATABASES,
     NAMES,
@@ -171,6 +171,8 @@ def _write(
     for done, table in enumerate(manifest.tables):
         progress(f"{table.database}.{table.name}", done, len(manifest.tables))
         heads.append(_restore_table(store, source, table))
+    if any(head.tags for head in heads):
+        require_format(store, TAGGED)
     names = []
     for table, head in zip(manifest.tables, heads, strict=True):
         id = bytes.fromhex(table.id)
@@ -396,4 +398,5 @@ class _TableLines:
             commit=self._last,
             oldest=self._first["oldest"],
             kind=self._kind,
+            tags=msgspec.convert(self._first.get("tags", {}), dict[str, Tag]),
         )

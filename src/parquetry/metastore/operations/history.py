@@ -41,7 +41,7 @@ def rollback(current: TableSnapshot, target: TableSnapshot) -> TableSnapshot:
     """
     transaction = Transaction(current, "rollback")
     transaction.leave_records()
-    transaction.record_removed_files(_differing(current, target))
+    transaction.record_removed_files(differing_records(current, target))
     tickets = {partition.key: partition.ticket for partition in current.partitions()}
     restored: list[PartitionSnapshot] = []
     for partition in target.partitions():
@@ -50,8 +50,8 @@ def rollback(current: TableSnapshot, target: TableSnapshot) -> TableSnapshot:
             transaction.restore(target, partition)
     for key in tickets:
         transaction.drop(current.placement.values_of(key))
-    _require_files(target, restored)
-    metadata = msgspec.structs.replace(target.metadata, indexes=_indexes(current, target))
+    require_files(target, restored)
+    metadata = msgspec.structs.replace(target.metadata, indexes=present_indexes(current, target))
     if target.metadata.replacement != current.metadata.replacement:
         transaction.come_back(target, metadata)
     elif metadata != current.metadata:
@@ -59,7 +59,7 @@ def rollback(current: TableSnapshot, target: TableSnapshot) -> TableSnapshot:
     return commit(transaction, {"to_version": str(target.version)})
 
 
-def _indexes(current: TableSnapshot, target: TableSnapshot) -> tuple[PartitionIndex, ...]:
+def present_indexes(current: TableSnapshot, target: TableSnapshot) -> tuple[PartitionIndex, ...]:
     """Return the indexes of the new version: the present ones, since a dropped index has no entries any more.
 
     Before a REPLACE TABLE the table may have had other partition columns, and so other indexes. Then these
@@ -70,14 +70,23 @@ def _indexes(current: TableSnapshot, target: TableSnapshot) -> tuple[PartitionIn
     return renew_indexes(index for index in target.metadata.indexes if index.ready)
 
 
-def _differing(current: TableSnapshot, target: TableSnapshot) -> dict[str, RemovedFileRecord | None]:
+def differing_records(current: TableSnapshot, target: TableSnapshot) -> dict[str, RemovedFileRecord | None]:
     """Return the target's differing records of removed files, with None for files that it does not record."""
     now = {file.path: file.record for file in files_removed(current)}
     then = {file.path: file.record for file in files_removed(target)}
     return {path: then.get(path) for path in now.keys() | then.keys() if now.get(path) != then.get(path)}
 
 
-def _require_files(target: TableSnapshot, restored: list[PartitionSnapshot]) -> None:
+def require_files(target: TableSnapshot, restored: list[PartitionSnapshot]) -> None:
+    """Make sure that the files of partitions exist that a commit restores.
+
+    Args:
+        target: the version that has the partitions.
+        restored: the partitions.
+
+    Raises:
+        FileMissingError: a file is gone.
+    """
     locations = (join_location(p.location, file.path) for p in restored for file in p.files)
     missing = FileAccess().missing(locations, target.metadata.location)
     if missing:

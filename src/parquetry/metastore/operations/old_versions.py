@@ -28,9 +28,11 @@ class OldVersions:
         expired: number of versions that a vacuum with the default time takes now.
         expired_bytes: size of the files that it deletes with them.
         since: when the oldest readable version was made, in milliseconds since the epoch.
-        until: when a vacuum with the default time takes the oldest, or None if there are no old versions.
+        until: when a vacuum with the default time takes the oldest, or None if there are no old versions, or
+            if a tag keeps it.
         is_exact: whether the sizes are exact. Versions of older libraries do not record what they removed.
         vacuumed_at: when the last vacuum ended, in milliseconds since the epoch, or None if it is not known.
+        tag: the tag of the oldest version that has one, or None.
     """
 
     count: int
@@ -43,6 +45,7 @@ class OldVersions:
     until: int | None
     is_exact: bool
     vacuumed_at: int | None
+    tag: str | None = None
 
 
 def old_versions(table: TableSnapshot) -> OldVersions:
@@ -59,13 +62,15 @@ def old_versions(table: TableSnapshot) -> OldVersions:
     held = expired_bytes = expired = 0
     is_exact = True
     later, until = head.commit, None
+    tag = min(head.tags, key=lambda name: (head.tags[name].version, name), default=None)
     for commit in table.history(head.oldest):
         if commit.version != later.version:
             removed, known = _bytes_released(commit, later)
             is_exact &= known
             held += removed
-            until = later.committed_at + _KEPT_MS
-            if later.committed_at <= limit:
+            is_tagged = tag is not None and head.tags[tag].version <= commit.version
+            until = None if is_tagged else later.committed_at + _KEPT_MS
+            if later.committed_at <= limit and not is_tagged:
                 expired += 1
                 expired_bytes += removed
         later = commit
@@ -80,6 +85,7 @@ def old_versions(table: TableSnapshot) -> OldVersions:
         until=until,
         is_exact=is_exact,
         vacuumed_at=read_record(table.store, table.id).vacuumed_at or None,
+        tag=tag,
     )
 
 

@@ -19,6 +19,7 @@ rows have not changed, which does no harm.
 | 5       | REPLACE TABLE as a commit: a table's versions may have different partition columns |
 |         | checksums of rows (`checksums`); a raised store also has rows without             |
 | 7       | commits of several tables: intents in the places of heads (`intents`)             |
+| 8       | tags of versions, in heads                                                        |
 | 6       | a retired metastore, which another one has taken the warehouse from: only it has  |
 |         | this version, so that libraries that do not know of this refuse it                |
 
@@ -73,7 +74,9 @@ FORMAT_VERSION = 5
 """The version of new metastores."""
 TOGETHER = 7
 """The version with commits of several tables. The first such commit raises the store."""
-NEWEST = TOGETHER
+TAGGED = 8
+"""The version with tags. A library that does not know them would drop them, and retire their versions."""
+NEWEST = TAGGED
 """The last version that this library reads."""
 OWN_FOLDER = "the warehouse's own folder"
 """Begins the name of the store inside the warehouse, in messages and in `FormatRow.retired_for`."""

@@ -17,7 +17,7 @@ from typing import Literal
 
 import msgspec
 
-from parquetry.errors import StoreError, TableNotFoundError
+from parquetry.errors import StoreError, TableNotFoundError, VersionNotFoundError
 from parquetry.metastore.storage.keyspace import head_key
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.storage.owner import Owner
@@ -27,12 +27,26 @@ from parquetry.store import Store
 MAX_FAILURES = 5
 """Failures of the store after which `edit_head` gives up."""
 MAX_PAUSE_SECONDS = 0.05
+_NAMED_TAGS = 5
+"""Tags that a message lists."""
 
 State = Literal["staged", "live", "replaced", "dropped"]
 Kind = Literal["table", "view"]
 
 Tickets = tuple[tuple[int, int], ...]
 """Ranges of tickets, both ends included, in order."""
+
+
+class Tag(msgspec.Struct, frozen=True, array_like=True):
+    """A name for a version, which keeps that version and all later ones.
+
+    Attributes:
+        version: number of the version.
+        created_at: when the tag was made, in milliseconds since the epoch.
+    """
+
+    version: int
+    created_at: int
 
 
 class Head(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -60,6 +74,7 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
             process that deletes the files before the rows. If it dies, a vacuum deletes both.
         newest: the newest row of each partition, if partitions have many rows; see `versions.newest_rows`.
         kind: whether it is a table or a view, as its metadata say in all versions.
+        tags: the tags of versions, by name. No version from the oldest of them on is retired.
     """
 
     state: State
@@ -101,6 +116,12 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     cleaner: Owner | None = None
     newest: bytes = b""
     kind: Kind = "table"
+    tags: dict[str, Tag] = msgspec.field(default_factory=dict)
+
+    @property
+    def first_tagged(self) -> int | None:
+        """Return the oldest version that has a tag, or None if there are no tags."""
+        return min((tag.version for tag in self.tags.values()), default=None)
 
     def invisible(self) -> Tickets:
         """Return the tickets below `next_ticket` that no version shows."""
@@ -186,6 +207,24 @@ def live_head(store: Store, table: bytes, message: str) -> Head:
     return head
 
 
+def tagged_version(head: Head, name: str) -> int:
+    """Return the number of the version that has a tag.
+
+    Raises:
+        VersionNotFoundError: no version has it.
+    """
+    tag = head.tags.get(name)
+    if tag is None:
+        some = sorted(head.tags)[:_NAMED_TAGS]
+        known = f"its tags are {', '.join(map(repr, some))}" if some else "it has no tags"
+        more = ", …" if len(some) < len(head.tags) else ""
+        raise VersionNotFoundError(
+            f"Table {head.database}.{head.name} has no version of tag {name!r}; {known}{more}. CALL system.tags lists "
+            "them, and CALL system.history the versions."
+        )
+    return tag.version
+
+
 def decode_head(value: bytes) -> Head:
     """Return a head from its row's value."""
     head: Head = decoder(Head).decode(value)
@@ -198,6 +237,7 @@ def edit_head(
     change: Callable[[Head], Head],
     applied: Callable[[Head], bool],
     form: Callable[[bytes, Head], bytes] = lambda _, changed: encode(changed),
+    in_doubt: bool = False,
 ) -> Head:
     """Change a head by compare-and-set, and try again until it succeeds.
 
@@ -208,6 +248,7 @@ def edit_head(
         applied: returns whether a head shows that an earlier try took place, although its answer was lost or
             wrong.
         form: returns the value to write, for the value that was read and the new head.
+        in_doubt: whether a try before this call may have taken place.
 
     Returns:
         the head as written, or as it was.
@@ -217,7 +258,6 @@ def edit_head(
         StoreError: the store failed. A try may have taken place.
     """
     failures = attempt = 0
-    in_doubt = False
     while True:
         value = store.get(head_key(table))
         if value is None:

@@ -32,7 +32,7 @@ changes a name has no ticket: if it comes back late, it counts as aborted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol, cast
 
 import msgspec
@@ -40,11 +40,18 @@ import msgspec
 from parquetry.errors import StoreError
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Head, State, decode_head, merge, pause, swap
-from parquetry.metastore.storage.keyspace import HEADS, NAMES, TRANSACTIONS, prefix_range, transaction_key
+from parquetry.metastore.storage.keyspace import (
+    HEADS,
+    NAMES,
+    TRANSACTIONS,
+    head_key,
+    prefix_range,
+    transaction_key,
+)
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.storage.owner import Owner
 from parquetry.metastore.storage.wire import decoder, encode
-from parquetry.store import Store
+from parquetry.store import Store, Swap
 
 PATIENCE = 100
 """How often a writer looks whether another's transaction has ended, with a pause between, before it aborts
@@ -52,6 +59,8 @@ it: some seconds."""
 
 TRANSACTION = "transaction"
 """The text in a commit's summary that has the id of its transaction of several tables."""
+TRANSACTION_TABLES = "transaction_tables"
+"""The text in it that has the number of the tables that the transaction changed."""
 Fate = Literal["pending", "committed", "aborted"]
 
 
@@ -122,6 +131,10 @@ class Intent(msgspec.Struct, frozen=True):
         if self.name is not None and fate == "committed":
             after |= {**msgspec.structs.asdict(self.name), "renaming": None}
         return encode(msgspec.structs.replace(head, **after))
+
+    def committed_head(self) -> Head:
+        """Return the head with the commit, and with its name as it is."""
+        return decode_head(msgspec.structs.replace(self, name=None).value_after("committed"))
 
     def allows(self, changed: Head) -> bool:
         """Return whether the commit and the name can still follow if the head is changed so."""
@@ -211,28 +224,50 @@ def fate_of(store: Store, transaction: bytes) -> Fate:
     return "aborted" if record is None else record.fate
 
 
-def decide(store: Store, transaction: bytes, fate: Literal["committed", "aborted"]) -> Fate | None:
+def decide(
+    store: Store, transaction: bytes, fate: Literal["committed", "aborted"], known: bytes | None = None
+) -> Fate | None:
     """Commit or abort a transaction, unless it is decided already.
 
     Return what counts, or None if there is no record: then it was decided, has taken effect, and others have
     removed its record.
 
+    Args:
+        store: store of the metastore.
+        transaction: id of the transaction.
+        fate: the decision.
+        known: the record as `begin` has written it, or None to read it.
+
     Raises:
         StoreError: the store failed. The transaction may be decided.
     """
     key = transaction_key(transaction)
+    if known is not None and swap(store, key, known, _with_fate(known, fate)):
+        return fate
     while (value := store.get(key)) is not None:
         record = _decode(value)
         if record.fate != "pending":
             return record.fate
-        if swap(store, key, value, encode(msgspec.structs.replace(record, fate=fate))):
+        if swap(store, key, value, _with_fate(value, fate)):
             return fate
     return None
 
 
-def remove_record(store: Store, transaction: bytes) -> None:
-    """Remove the record of a transaction that is decided and has no intent in any head any more."""
+def _with_fate(record: bytes, fate: Fate) -> bytes:
+    return encode(msgspec.structs.replace(_decode(record), fate=fate))
+
+
+def remove_record(store: Store, transaction: bytes, known: bytes | None = None) -> None:
+    """Remove the record of a transaction that is decided and has no intent in any head any more.
+
+    Args:
+        store: store of the metastore.
+        transaction: id of the transaction.
+        known: the pending record of a transaction that this process has committed, or None to read it.
+    """
     key = transaction_key(transaction)
+    if known is not None and swap(store, key, _with_fate(known, "committed"), None):
+        return
     if (value := store.get(key)) is not None:
         swap(store, key, value, None)
 
@@ -258,6 +293,14 @@ class IntentStore(Store, Protocol):
 
     def relative_rows(self, start: bytes, stop: bytes | None) -> Iterator[tuple[bytes, bytes]]:
         """Yield the rows of a range as they are stored, without checksums."""
+        ...
+
+
+class SwappingStore(Store, Protocol):
+    """A store that changes several rows together, as far as it can."""
+
+    def swap_together(self, swaps: Sequence[Swap]) -> bool:
+        """Write rows if all have the expected values; see `warehouse_store`."""
         ...
 
 
@@ -326,8 +369,8 @@ def begin(
     author: Owner,
     tables: tuple[bytes, ...],
     names: tuple[bytes, ...] = (),
-) -> None:
-    """Make the record of a transaction.
+) -> bytes:
+    """Make the record of a transaction, and return it, encoded.
 
     Raises:
         StoreError: the store failed, or has the record of another one.
@@ -335,3 +378,22 @@ def begin(
     record = encode(TransactionRecord("pending", author, tables, names))
     if not swap(store, transaction_key(transaction), None, record):
         raise StoreError("The store has another transaction of the same id: run the transaction again.")
+    return record
+
+
+def take_effect_together(store: SwappingStore, intents: Mapping[bytes, Intent]) -> bool:
+    """Replace the intents of a committed transaction by their heads, by one request if the store can.
+
+    Args:
+        store: store of the metastore.
+        intents: the intents as they were written, by the tables' ids.
+
+    Returns:
+        Whether all were replaced. If not, others have changed some of them, and `take_effect` does the rest.
+    """
+    return store.swap_together(
+        [
+            (head_key(table), encode(each), each.value_after("committed"))
+            for table, each in sorted(intents.items())
+        ]
+    )

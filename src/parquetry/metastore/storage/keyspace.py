@@ -150,6 +150,11 @@ def journal_key(table: bytes, ticket: int, part: int) -> bytes:
     return JOURNAL + table + number(ticket) + number(part)
 
 
+def journal_table(row_key: bytes) -> bytes:
+    """Return the table's id in the key of a journal row."""
+    return row_key[len(JOURNAL) : len(JOURNAL) + TABLE_ID_BYTES]
+
+
 def journal_ticket(row_key: bytes) -> int:
     """Return the ticket in the key of a journal row."""
     start = len(JOURNAL) + TABLE_ID_BYTES

@@ -20,7 +20,21 @@ from parquetry.errors import MetastoreDamagedError
 from parquetry.layout import PLAIN, ArrangementSpec
 from parquetry.metastore.storage.checksums import refuse
 
-encode = msgspec.msgpack.Encoder().encode
+_encode = msgspec.msgpack.Encoder().encode
+_LONG_MAP, _SHORT_MAP, _SHORT_FIELDS = b"\xde\x00", 0x80, 16
+"""In msgpack: how a long map begins, how a short one begins, and from how many fields on a map is long."""
+
+
+def encode(record: Any) -> bytes:
+    """Return the bytes of a record.
+
+    A struct that could have 16 fields has the short form as long as fewer are set. msgspec gives it the long
+    one.
+    """
+    data = _encode(record)
+    if data[:2] == _LONG_MAP and data[2] < _SHORT_FIELDS:
+        return bytes((_SHORT_MAP + data[2],)) + data[3:]
+    return data
 
 
 class RecordDecoder:
@@ -71,17 +85,17 @@ def join_values(values: Sequence[bytes | memoryview | msgspec.Raw]) -> bytes:
 def encode_file(file: FileRecord) -> msgspec.Raw:
     """Return the bytes of a file's record in a list of files."""
     if file.field_ids is not None:
-        return msgspec.Raw(encode(file))
+        return msgspec.Raw(_encode(file))
     if file.rest_of is not None:
-        return msgspec.Raw(encode(msgspec.structs.astuple(file)[:-1]))
+        return msgspec.Raw(_encode(msgspec.structs.astuple(file)[:-1]))
     if file.is_arranged:
-        return msgspec.Raw(encode(msgspec.structs.astuple(file)[:-2]))
-    return msgspec.Raw(encode((file.path, file.bytes, file.rows, file.modified, file.columns)))
+        return msgspec.Raw(_encode(msgspec.structs.astuple(file)[:-2]))
+    return msgspec.Raw(_encode((file.path, file.bytes, file.rows, file.modified, file.columns)))
 
 
 def encode_arrangement(arrangement: ArrangementSpec) -> msgspec.Raw:
     """Return the bytes of a partition's arrangement in its entry."""
-    return msgspec.Raw(encode(arrangement))
+    return msgspec.Raw(_encode(arrangement))
 
 
 def decode_arrangement(data: msgspec.Raw) -> ArrangementSpec:

@@ -139,6 +139,8 @@ class Requirements:
         checks: checks of the files of other writers that it lists.
         new_file_checks: checks of its new files.
         keeps_name: whether the commit fails if another process renames the table.
+        reads_elsewhere: the partitions of other tables that were read for it. They count in a commit of
+            several tables.
     """
 
     began: int
@@ -146,6 +148,7 @@ class Requirements:
     checks: list[Callable[[], None]] = field(default_factory=list)
     new_file_checks: list[Callable[[bool], None]] = field(default_factory=list)
     keeps_name: bool = False
+    reads_elsewhere: list[ReadScope] = field(default_factory=list)
 
     def rely_on(
         self, version: TableSnapshot, plan: ScanPlan | None, harmless: frozenset[str] = frozenset()
@@ -162,6 +165,10 @@ class Requirements:
                 the partitions are not compared.
         """
         self.reads.append(ReadScope(version, plan, harmless))
+
+    def rely_on_other(self, version: TableSnapshot, plan: ScanPlan | None, harmless: frozenset[str]) -> None:
+        """Name partitions of another table that were read for the transaction; see `rely_on`."""
+        self.reads_elsewhere.append(ReadScope(version, plan, harmless))
 
     def adopt(self, check: Callable[[], None]) -> None:
         """Declare that the transaction lists files of other writers, which a vacuum may be about to delete.
@@ -188,5 +195,6 @@ class Requirements:
     def add(self, other: Requirements) -> None:
         """Add what another transaction of the same work has read and lists."""
         self.reads += other.reads
+        self.reads_elsewhere += other.reads_elsewhere
         self.checks += other.checks
         self.new_file_checks += other.new_file_checks

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
@@ -36,6 +37,7 @@ class PreparedCommit:
         changes: the changes by the keys of their partitions, including the changes that follow from scopes.
         before: the partitions' rows in the base.
         in_scope: for each scope, its partitions in the base with the tickets of their rows.
+        no_records: whether the table is known to have no records of removed files.
     """
 
     transaction: Transaction
@@ -43,6 +45,7 @@ class PreparedCommit:
     changes: Mapping[bytes, Change]
     before: Mapping[bytes, PartitionRow]
     in_scope: Sequence[Mapping[bytes, int]]
+    no_records: bool = False
 
     @property
     def base(self) -> TableSnapshot:
@@ -54,8 +57,24 @@ class PreparedCommit:
         return None if self.transaction.successor else entry_of(self.before.get(key))
 
 
-def prepare(transaction: Transaction) -> PreparedCommit:
+class KnownRows(NamedTuple):
+    """Rows of a transaction's base, which were read together with rows of other tables.
+
+    Attributes:
+        before: the newest rows of the partitions that the transaction changes.
+        no_records: whether the table has no records of removed files.
+    """
+
+    before: Mapping[bytes, PartitionRow]
+    no_records: bool
+
+
+def prepare(transaction: Transaction, known: KnownRows | None = None) -> PreparedCommit:
     """Return a transaction with its effects.
+
+    Args:
+        transaction: the transaction. If there are known rows, it has no scopes.
+        known: rows of its base that were read before, or None.
 
     Raises:
         TableNotFoundError: the table was dropped, or a vacuum retired the base.
@@ -66,9 +85,14 @@ def prepare(transaction: Transaction) -> PreparedCommit:
         metadata = msgspec.structs.replace(metadata, indexes=renew_indexes(metadata.indexes))
     changes = dict(transaction.changes)
     in_scope = _drop_scopes(transaction, changes)
-    before = base.visible.newest(changes)
+    before = base.visible.newest(changes) if known is None else known.before
     return PreparedCommit(
-        transaction, None if metadata == base.metadata else metadata, changes, before, in_scope
+        transaction,
+        None if metadata == base.metadata else metadata,
+        changes,
+        before,
+        in_scope,
+        known is not None and known.no_records,
     )
 
 

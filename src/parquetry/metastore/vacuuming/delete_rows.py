@@ -103,7 +103,7 @@ class UnneededRows:
                 keys again.
         """
         store, table, oldest = self._store, self._table, self._oldest
-        retention.sweep(store, table, head)
+        retention.sweep(store, {table: head})
         if "index entries" in counted:
             delete_in_batches(store, entries_of_dropped(store, table, head, oldest))
         if "partition versions" in counted:

@@ -32,7 +32,7 @@ import msgspec
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError, WarehouseError
 from parquetry.metastore.cleanup import upkeep_record
 from parquetry.metastore.cleanup.in_flight import writes_in_flight
-from parquetry.metastore.cleanup.retention import oldest_commit, oldest_needed_commit, retire
+from parquetry.metastore.cleanup.retention import oldest_commit, oldest_needed_commit, retire, up_to_tag
 from parquetry.metastore.cleanup.survey import RowSurvey
 from parquetry.metastore.cleanup.transactions import finish_transactions
 from parquetry.metastore.cleanup.upkeep_record import UpkeepRecord, fingerprint, read_record, write_record
@@ -76,6 +76,8 @@ def vacuum(
 ) -> list[Removed]:
     """Delete all that is needed only by versions that were replaced before a time.
 
+    A version with a tag is kept, and so are all later ones.
+
     Args:
         table: any version of the table.
         older_than: the time, in milliseconds since the epoch, or None for seven days ago. The newest version
@@ -109,7 +111,7 @@ def vacuum(
         dry_run=dry_run,
     )
     kept = None if keep_from is None else load_commit(table.store, table.id, head, keep_from)
-    oldest = kept or _oldest_needed(table, head, older_than, ages)
+    oldest = up_to_tag(table.store, table.id, head, kept or _oldest_needed(table, head, older_than, ages))
     if not dry_run:
         head = retire(table.store, table.id, oldest.version)
         oldest = oldest_commit(table.store, table.id, head)

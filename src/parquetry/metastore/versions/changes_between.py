@@ -27,7 +27,7 @@ from parquetry.data_files import FileRecord, is_same
 from parquetry.errors import TableNotFoundError
 from parquetry.locations import join_location
 from parquetry.metastore.storage.clock import store_now_ms
-from parquetry.metastore.storage.head import Head, read_head
+from parquetry.metastore.storage.head import Head, read_head, tagged_version
 from parquetry.metastore.storage.keyspace import complement
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.versions.partition import PartitionSnapshot
@@ -269,6 +269,14 @@ class TableVersions:
         """
         commit = load_commit(self._store, self._table, self._head, number)
         return None if commit is None else load(self._store, self._table, self._head, commit)
+
+    def find_tagged(self, name: str) -> int:
+        """Return the number of the version that has a tag.
+
+        Raises:
+            VersionNotFoundError: no version has it.
+        """
+        return tagged_version(self._head, name)
 
     def commit_id(self, number: int) -> str | None:
         """Return the random id of the commit that made a version, or None if there is no such version."""

@@ -208,7 +208,7 @@ class VisibleRows:
         """
         if self._is_whole and not single and (where is None or passes is not None):
             return self.rows(self._find_listed_keys(ranges, passes), examined)
-        absolute = self._ranges_for(start for start, _ in ranges) if single else self._absolute(ranges)
+        absolute = self.row_ranges(start for start, _ in ranges) if single else self._absolute(ranges)
         rows = self._rows(absolute, single, examined, where, passes)
         return (row for row in rows if row[2][0] == 1 or _is_there(row[2]))
 
@@ -338,7 +338,11 @@ class VisibleRows:
         end = successor(prefix)
         return [(prefix + start, end if stop is None else prefix + stop) for start, stop in ranges]
 
-    def _ranges_for(self, keys: Iterable[bytes]) -> list[Range]:
+    def hides(self, age: bytes) -> bool:
+        """Return whether this version does not show rows of an age, although earlier rows may count."""
+        return age in self._groups.without
+
+    def row_ranges(self, keys: Iterable[bytes]) -> list[Range]:
         """Return the ranges of the partitions' rows without the rows of later tickets."""
         starts = (self._prefix + key for key in keys)
         return [(start + self._groups.first, start + _AFTER_TICKETS) for start in starts]
@@ -352,7 +356,7 @@ class VisibleRows:
             keys: keys of the partitions.
             examined: counts the rows read.
         """
-        ranges = self._ranges_for(sorted(keys))
+        ranges = self.row_ranges(sorted(keys))
         return {
             key: PartitionRow(ticket_of(age), value) for key, age, value in self._rows(ranges, True, examined)
         }

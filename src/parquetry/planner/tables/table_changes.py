@@ -16,7 +16,7 @@ from parquetry.changes import (
     require_free_names,
     require_keys,
 )
-from parquetry.errors import TableNotFoundError, UnsupportedError
+from parquetry.errors import TableNotFoundError
 from parquetry.metastore import TableSnapshot, TableVersions
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conditions
@@ -31,7 +31,7 @@ def load(lake: Lake, q: questions.LoadChanges) -> answers.LoadedChanges:
     Raises:
         TableNotFoundError: there is no such table.
         VersionNotFoundError: there is no such version, or what it changed is no longer known.
-        UnsupportedError: a version is no number, or a column has the name of a column of changes.
+        UnsupportedError: a column has the name of a column of changes.
         ColumnNotFoundError: the table has no column of the key.
     """
     table = questions.LoadTable(
@@ -42,9 +42,9 @@ def load(lake: Lake, q: questions.LoadChanges) -> answers.LoadedChanges:
     start = (
         RangeEnd(version=versions.oldest, included=not versions.oldest)
         if q.start is None
-        else _bound(q.start)
+        else _bound(versions, q.start)
     )
-    first, last = changed_versions(versions, name, start, None if q.end is None else _bound(q.end))
+    first, last = changed_versions(versions, name, start, None if q.end is None else _bound(versions, q.end))
     asked = versions.version(max(last, versions.oldest))
     if asked is None:
         raise TableNotFoundError(f"Version {last} of table {name} was vacuumed just now.")
@@ -53,15 +53,12 @@ def load(lake: Lake, q: questions.LoadChanges) -> answers.LoadedChanges:
     return answers.LoadedChanges(lake.described(asked), first, last, keys)
 
 
-def _bound(given: questions.ChangeBound) -> RangeEnd:
+def _bound(versions: TableVersions, given: questions.ChangeBound) -> RangeEnd:
     if given.version is None:
         return RangeEnd(time=given.time, included=given.included)
     text = given.version.strip()
-    if not (text.isascii() and text.isdigit()):
-        raise UnsupportedError(
-            f"Version {given.version!r}: a table's versions are numbers, as CALL system.history lists them."
-        )
-    return RangeEnd(version=int(text), included=given.included)
+    number = int(text) if text.isascii() and text.isdigit() else versions.find_tagged(given.version)
+    return RangeEnd(version=number, included=given.included)
 
 
 def _versions(snapshot: TableSnapshot) -> TableVersions:

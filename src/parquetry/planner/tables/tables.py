@@ -160,12 +160,10 @@ def find_version(metastore: Metastore, q: questions.LoadTable, catalog: str) -> 
         raise errors.TableNotFoundError(error.message) from None  # Spark asks so for IF EXISTS
 
 
-def _version(text: str) -> int:
-    if not text.strip().isdigit():
-        raise errors.UnsupportedError(
-            f"VERSION AS OF {text!r}: a table's versions are numbers, as CALL system.history lists them."
-        )
-    return int(text)
+def _version(text: str) -> int | str:
+    """Return the number of a version, or its tag, as VERSION AS OF names it."""
+    number = text.strip()
+    return int(number) if number.isascii() and number.isdigit() else text
 
 
 def drop(lake: Lake, q: questions.DropTable) -> answers.Confirmation:

@@ -53,6 +53,15 @@ class Statements:
         self.delete = compose("DELETE FROM {table} WHERE key = ANY(%b)")
         self.insert = compose("INSERT INTO {table} (key, value) VALUES (%b, %b) ON CONFLICT (key) DO NOTHING")
         self.swap = compose("UPDATE {table} SET value = %b WHERE key = %b AND value = %b")
+        # Rows are locked in the order of their keys, so that two such statements never deadlock.
+        self.swap_together = compose(
+            "WITH wanted AS (SELECT * FROM unnest(%b::bytea[], %b::bytea[], %b::bytea[]) AS row (key, expected, value)), "
+            "found AS (SELECT {table}.key FROM {table} JOIN wanted USING (key) WHERE {table}.value = wanted.expected "
+            "ORDER BY key FOR UPDATE OF {table}) "
+            "UPDATE {table} SET value = wanted.value FROM wanted "
+            "WHERE {table}.key = wanted.key AND {table}.value = wanted.expected "
+            "AND (SELECT count(*) FROM found) = (SELECT count(*) FROM wanted)"
+        )
         self.remove = compose("DELETE FROM {table} WHERE key = %b AND value = %b")
 
     def page(self, bounded: bool, reverse: bool, where: Condition | None) -> tuple[sql.Composed, list[Any]]:

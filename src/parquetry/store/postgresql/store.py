@@ -185,9 +185,18 @@ class PostgreSQLStore:
             return self._change(key, self._statements.insert, [key, value])
         return self._change(key, self._statements.swap, [value, key, expected])
 
-    def _change(self, key: bytes, statement: Any, arguments: Sequence[bytes]) -> bool:
+    def swap_together(self, swaps: Sequence[tuple[bytes, bytes, bytes]]) -> bool:
+        """Write rows if all of them now have the expected values.
+
+        Raises:
+            StoreError: the server went away, and all rows or none may have been written.
+        """
+        columns = [list(column) for column in zip(*swaps, strict=True)]
+        return self._change(swaps[0][0], self._statements.swap_together, columns, len(swaps))
+
+    def _change(self, key: bytes, statement: Any, arguments: Sequence[Any], rows: int = 1) -> bool:
         try:
-            return self._connections.run(statement, arguments, repeat=False)[1] == 1
+            return self._connections.run(statement, arguments, repeat=False)[1] == rows
         except StatementError as error:
             if not error.sent:
                 raise

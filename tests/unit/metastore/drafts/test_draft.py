@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import time
+from typing import cast
 
 import msgspec
 import pytest
@@ -14,7 +16,7 @@ from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.vacuuming.vacuum import vacuum
 from parquetry.store import MemoryStore, Store
 from tests.support.effort import examples
-from tests.support.stores.metastores import content, file, metadata
+from tests.support.stores.metastores import FaultyStore, content, file, metadata, whole_day
 
 TABLES = ("t", "u")
 
@@ -72,7 +74,9 @@ def test_others_see_nothing_before_the_commit() -> None:
     assert [(version.label, version.version, version.operation) for version in versions] == [
         ("default.t", 2, "transaction"), ("default.u", 2, "drop"),
     ]  # fmt: skip
-    assert versions[0].commit.summary == {"operations": "append, overwrite", "transaction": draft.id}
+    assert versions[0].commit.summary == {
+        "operations": "append, overwrite", "transaction": draft.id, "transaction_tables": "2",
+    }  # fmt: skip
 
 
 def test_a_transaction_of_one_table_is_named_too() -> None:
@@ -81,7 +85,7 @@ def test_a_transaction_of_one_table_is_named_too() -> None:
     draft = Draft(metastore)
     write(draft.metastore, "t", "append")
     (version,) = draft.commit()
-    assert version.commit.summary == {"transaction": draft.id}
+    assert version.commit.summary == {"transaction": draft.id, "transaction_tables": "1"}
 
 
 def test_a_rollback_leaves_the_store_as_it_was() -> None:
@@ -226,3 +230,67 @@ def test_random_statements_come_to_what_they_come_to_one_by_one(seed: int) -> No
     assert contents(together) == contents(alone)
     for name in TABLES:
         write(together, name, "append", "next")
+
+
+def skew(metastore: Metastore, reads: str, writes: str) -> Draft:
+    """Return a transaction that has read partition 1 of one table, and appends to the other one."""
+    draft = Draft(metastore)
+    read = draft.metastore.table("default", reads)
+    transaction = Transaction(draft.metastore.table("default", writes), "append")
+    transaction.append((1, "a"), [file(f"of {reads}")])
+    transaction.requirements.rely_on_other(read, whole_day(read, 1), frozenset())
+    commit(transaction)
+    return draft
+
+
+def test_reads_of_other_tables_count() -> None:
+    """A change of a partition that was read is a conflict in words; a change of another partition is none."""
+    metastore = new_metastore()
+    draft = skew(metastore, "t", "u")
+    write(metastore, "t", "append", "z", 2)
+    assert [version.version for version in draft.commit()] == [2]
+    draft = skew(metastore, "t", "u")
+    write(metastore, "t", "append", "z", 1)
+    before = contents(metastore)
+    words = r"Table default.t: partition d=1/s=a, which was read for it, was changed by version 3 \(append\), while a transaction"
+    with pytest.raises(CommitConflictError, match=words):
+        draft.commit()
+    assert contents(metastore) == before
+    draft = skew(metastore, "t", "u")  # and changes what it has read
+    write(draft.metastore, "t", "append", "mine", 1)
+    write(metastore, "t", "append", "theirs", 1)
+    with pytest.raises(CommitConflictError, match="which was read for it, was changed by version 4"):
+        draft.commit()
+
+
+def test_no_write_skew() -> None:
+    """If two transactions change what the other has read, one fails, whenever the other commits."""
+    outcomes = set()
+    for at in range(200):
+        store = FaultyStore(MemoryStore())
+        metastore = new_metastore(cast(Store, store))
+        mine, theirs = skew(metastore, "t", "u"), skew(metastore, "u", "t")
+        done: list[str] = []
+
+        def attempt(draft: Draft, name: str, done: list[str] = done) -> None:
+            with contextlib.suppress(CommitConflictError):
+                draft.commit()
+                done.append(name)
+
+        first = store.writes
+
+        def between(
+            writes: int, first: int = first, at: int = at, theirs: Draft = theirs, store: FaultyStore = store
+        ) -> None:
+            if writes - first == at:
+                store.before_write = None
+                attempt(theirs, "theirs")
+
+        store.before_write = between
+        attempt(mine, "mine")
+        if store.before_write is not None and not theirs.is_over:  # all writes were before
+            assert done == ["mine"]
+            break
+        assert len(done) == 1, at
+        outcomes.add(done[0])
+    assert outcomes == {"mine", "theirs"}

@@ -131,7 +131,7 @@ class ReadMetadataTable(CatalogQuestion, tag="read_metadata_table", frozen=True,
     """
 
     table: TableRef
-    kind: Literal["partitions", "files", "history", "queries"]
+    kind: Literal["partitions", "files", "history", "refs", "queries"]
     after: PageCursor | None = None
     predicates: list[dict[str, Any]] = []
 

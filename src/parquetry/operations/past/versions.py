@@ -109,9 +109,13 @@ def _sentence(context: Context, records: list[RolledBack], arguments: Mapping[st
 
 
 def _misuse(arguments: Mapping[str, Any]) -> str | None:
-    if (arguments["version"] is None) == (arguments["timestamp"] is None):
-        return "Give a version, or --timestamp: parquetry history lists both."
+    if sum(arguments[name] is not None for name in _TARGETS) != 1:
+        return "Give a version, --timestamp or --tag: parquetry history and tags list them."
     return None
+
+
+_TARGETS = ("version", "timestamp", "tag")
+"""The arguments of `rollback` that say where to, each by itself."""
 
 
 @operation(
@@ -136,19 +140,63 @@ def rollback(
             "TIME",
         ),
     ] = None,
+    tag: Annotated[
+        str | None,
+        "Instead of version: go back to the version with this tag.",
+        Option("Instead of VERSION: go back to the version with this tag.", "TAG"),
+    ] = None,
 ) -> list[RolledBack]:
     """Make a table what it was in an earlier version.
 
-    A time says which version, too. This is a new version, so it can be undone by another rollback.
+    A time or a tag says which version, too. This is a new version, so it can be undone by another rollback.
     """
     current = context.find(table)
-    if (version is None) == (timestamp is None):
+    if sum(each is not None for each in (version, timestamp, tag)) != 1:
         raise UnsupportedError(
-            f"Rollback of table {current.label} needs either version or timestamp: give one of them."
+            f"Rollback of table {current.label} needs either version, timestamp or tag: give one of them."
         )
     as_of = None if timestamp is None else timestamp // 1000
-    target = context.metastore.table(current.database, current.name, version=version, as_of=as_of)
+    named = version if tag is None else tag
+    target = context.metastore.table(current.database, current.name, version=named, as_of=as_of)
     return [RolledBack(current.version, context.cache(ms.rollback(current, target)).version)]
+
+
+class TableRolledBack(NamedTuple):
+    """A table of an undone transaction: its newest versions before and after. The same: nothing was to do."""
+
+    table: str
+    version_before: int
+    version: int
+
+
+@operation(
+    "Undoes a transaction: each of its tables gets a version without what it changed, all in one commit.",
+    changes=True,
+    command=Presentation(
+        "Maintain a table",
+        "rollback-transaction 5d1c8e0f9a7b6c34",
+        {"table": "table", "version_before": "version before", "version": "version"},
+    ),
+)
+def rollback_transaction(
+    context: Context,
+    transaction: Annotated[
+        str,
+        "The transaction's id, which begin() has returned and history shows in summary.",
+        Option(
+            "The transaction's id, as `history --json` has it in summary.", "TRANSACTION", positional=True
+        ),
+    ],
+) -> list[TableRolledBack]:
+    """Undo a transaction in all of its tables.
+
+    Changes of other commits stay. An error says so if one has changed the same partitions since.
+    """
+    return [
+        TableRolledBack(context.full_name(undone.after), undone.before.version, undone.after.version)
+        for undone in ms.undo_transaction(context.metastore, transaction)
+        if context.cache(undone.after)
+    ]
 
 
 class TableDetail(NamedTuple):
