@@ -180,11 +180,11 @@ class _Together:
         for each in self._committers:
             each.check_files()
         self._record = begin(self._store, self._id, self._owner, tuple(task.table for task in self._tasks))
-        gathered = [each.gather() for each in self._committers]
-        ready = [each for each in gathered if each is not None]
-        if len(ready) == len(gathered):
-            write_all([each.attempt for each in self._committers], ready)
-        self._put_intents(are_written=len(ready) == len(gathered))
+        are_on_bases = all(each.is_on_base for each in self._committers)
+        if are_on_bases:
+            gathered = [each.gather() for each in self._committers]
+            write_all([each.attempt for each in self._committers], gathered)
+        self._put_intents(are_written=are_on_bases)
         for read in self._reads:
             self._check_read(read)
 
