@@ -245,14 +245,19 @@ class Committer:
         """Return the present attempt."""
         return self._attempt
 
-    def gather(self) -> AttemptRows | None:
-        """Return the rows to write, or None if others have committed since the base, and `work` is needed."""
-        base, before = self.task.base, self.task.prepared.before
-        if self._head.commit.id != base.commit.id or self._attempt.is_late(before, {}):
-            return None
-        if any(read.version.version < base.version for read in self.task.transaction.requirements.reads):
-            return None
-        return self._attempt.gather(self._head, before)
+    @property
+    def is_on_base(self) -> bool:
+        """Return whether no one has committed since the base, so that the rows can be built on it."""
+        base, reads = self.task.base, self.task.transaction.requirements.reads
+        return (
+            self._head.commit.id == base.commit.id
+            and not self._attempt.is_late(self.task.prepared.before, {})
+            and all(read.version.version >= base.version for read in reads)
+        )
+
+    def gather(self) -> AttemptRows:
+        """Return the rows on the base. The caller writes them, and `work` does not write them again."""
+        return self._attempt.gather(self._head, self.task.prepared.before)
 
     def run(self) -> TableSnapshot:
         """Commit; see `committer`."""

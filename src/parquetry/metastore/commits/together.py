@@ -253,11 +253,11 @@ class _Together:
         for each in self._committers:
             each.check_files()
         self._record = begin(self._store, self._id, self._owner, self._tables, self._name_rows)
-        gathered = [(each.attempt, rows) for each in self._committers if (rows := each.gather()) is not None]
-        if gathered:  # the other attempts write theirs when they look at what others have committed
-            write_all([attempt for attempt, _ in gathered], [rows for _, rows in gathered])
-        are_written = len(gathered) == len(self._committers) > 0
-        self._put_intents(are_written=are_written)
+        are_on_bases = bool(self._committers) and all(each.is_on_base for each in self._committers)
+        if are_on_bases:
+            gathered = [each.gather() for each in self._committers]
+            write_all([each.attempt for each in self._committers], gathered)
+        self._put_intents(are_written=are_on_bases)
         if self._naming:
             self._naming.put_rows(self._id)
         for read in self._reads:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import random
 import threading
+from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -17,13 +19,23 @@ from parquetry.metastore.commits.together import TablePart, commit_together
 from parquetry.metastore.storage.format import TOGETHER
 from parquetry.metastore.storage.intents import TRANSACTION
 from parquetry.metastore.storage.keyspace import FORMAT, TRANSACTIONS, prefix_range
-from parquetry.store import MemoryStore, SQLiteStore, Store
+from parquetry.store import MemoryStore, SQLiteStore, Store, Swap, SwapsTogether
 from tests.support.effort import examples
 from tests.support.interleavings.steps import SteppedStore, StoreCall
 from tests.support.stores.metastores import Crash, FaultyStore, content, file, metadata
 
 NAMES = [("default", "t"), ("default", "u")]
 ERRORS = {"interrupt": KeyboardInterrupt, "memory": MemoryError, "store": StoreError}
+
+
+class SwappingSteps(SteppedStore):
+    """A stepped store that changes several rows in one step."""
+
+    def swap_together(self, swaps: Sequence[Swap]) -> bool:
+        self._step(StoreCall("swap_together", writes=tuple(key for key, _, _ in swaps)))
+        store = self.store
+        assert isinstance(store, SwapsTogether)
+        return store.swap_together(swaps)
 
 
 def two_tables(store: Store) -> Metastore:
@@ -104,9 +116,36 @@ def test_a_conflict_in_one_table_leaves_both() -> None:
     assert shown(metastore, "y")
 
 
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("moved", [0, 1])
+def test_another_append_at_each_call_of_the_store(together: bool, moved: int) -> None:
+    """If another appends to one of the tables at any time, both tables have the files, and that one has all."""
+    kind = SwappingSteps if together else SteppedStore
+    for number in range(1000):
+        store = MemoryStore()
+        metastore = two_tables(store)
+        left = [number]
+
+        def step(_: StoreCall, metastore: Metastore = metastore, left: list[int] = left) -> None:
+            left[0] -= 1
+            if left[0] == -1:
+                commit(parts(metastore, "theirs")[moved].transaction)
+
+        mine = kind(store, lambda _: None)
+        bases = parts(Metastore(cast(Store, mine), "/lake"))
+        mine._step = step
+        commit_together(bases)
+        assert shown(metastore)
+        assert has(metastore.tables_at_once(NAMES)[moved], "theirs") is (left[0] < 0)
+        if left[0] >= 0:
+            break
+    assert number == (17 if together else 20)  # all calls of the first commit, which raises the format
+
+
+@pytest.mark.parametrize("kind", [SteppedStore, SwappingSteps])
 @pytest.mark.parametrize("lasting", [False, True])
 @pytest.mark.parametrize("error", ERRORS)
-def test_an_error_at_each_call_of_the_store(error: str, lasting: bool) -> None:
+def test_an_error_at_each_call_of_the_store(error: str, lasting: bool, kind: type[SteppedStore]) -> None:
     """One that took place never looks failed, one that looks failed never shows, and none shows by half."""
     outcomes = set()
     for number in itertools.count():
@@ -122,7 +161,7 @@ def test_an_error_at_each_call_of_the_store(error: str, lasting: bool) -> None:
             if call == number or (lasting and call > number):
                 raise ERRORS[error]("as the test asked")
 
-        changes = parts(Metastore(SteppedStore(store, step), "/lake"))
+        changes = parts(Metastore(kind(store, step), "/lake"))
         armed.append(True)
         raised: BaseException | None = None
         try:
