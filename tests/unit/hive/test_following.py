@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +17,7 @@ from hive_metastore import ttypes  # type: ignore[import-untyped]
 import parquetry
 from parquetry.errors import HiveError, ParquetryError, TableExistsError, UnsupportedError
 from parquetry.hive import register_followers
+from parquetry.hive.metastore_client import MetastoreClient
 from parquetry.locations import storage_path
 from parquetry.metastore import (
     Dropping,
@@ -142,6 +144,29 @@ def test_each_commit_is_published(followed: FollowedLake, caplog: pytest.LogCapt
     assert followed.follow() == {"table updated": 1, "partitions updated": 7}  # it compares all
     assert followed.folders() == after
     assert caplog.text == ""
+
+
+def test_calls_of_a_commit(followed: FollowedLake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A commit makes four calls for up to 500 partitions that it changed, and three if it changed none."""
+    made: list[str] = []
+    call = MetastoreClient._call
+
+    def note(connected: MetastoreClient, name: str, /, **arguments: Any) -> Any:
+        made.append(name)
+        return call(connected, name, **arguments)
+
+    followed.follow()
+    monkeypatch.setattr(MetastoreClient, "_call", note)
+    followed.overwrite(77)
+    context = "_with_environment_context"
+    first, *others = ["get_table", "get_partition_names", f"alter_table{context}"]
+    assert made == [first, others[0], f"alter_partitions{context}", others[1]]
+    made.clear()
+    followed.lake.alter("t", comment="said")
+    assert made == [first, *others]
+    made.clear()
+    followed.drop_partition()
+    assert made == [first, others[0], "drop_partition_by_name", others[1]]
 
 
 def test_a_table_without_partition_columns(followed: FollowedLake) -> None:
