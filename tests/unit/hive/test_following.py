@@ -15,6 +15,7 @@ import pytest
 from hive_metastore import ttypes  # type: ignore[import-untyped]
 
 import parquetry
+from parquetry.data_files import IdsInFile
 from parquetry.errors import HiveError, ParquetryError, TableExistsError, UnsupportedError
 from parquetry.hive import register_followers
 from parquetry.hive.metastore_client import MetastoreClient
@@ -335,6 +336,13 @@ def test_what_cannot_be_followed_is_refused(followed: FollowedLake) -> None:
     """The error says why, and the table has no property then."""
     with pytest.raises(ParquetryError, match=r"thrift://host:9083/database\.table"):
         followed.catalog.publish_hive("t", "hive:9083/x")
+    transaction = Transaction(followed.lake.table("t"), "append")
+    transaction.append((0, "a b"), [FileRecord("old.parquet", 1, 1, 1, {}, field_ids=IdsInFile.OLD_CALENDAR)])
+    commit(transaction)
+    with pytest.raises(UnsupportedError, match="days before 1582"):
+        followed.catalog.publish_hive("t", followed.uri, f"{followed.name}.t")
+    with client(followed.port) as hms, pytest.raises(ttypes.NoSuchObjectException):
+        hms.get_table(followed.name, "t")
     followed.lake.create("n", {"a": "timestamp_ntz"})
     with pytest.raises(UnsupportedError, match="which Hive has not"):
         followed.catalog.publish_hive("n", followed.uri)
