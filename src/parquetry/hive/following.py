@@ -246,7 +246,7 @@ class _Publication:
         return self._put_table(known, self._record(location, part, done=True))
 
     def _publish_partitions(self, known: dict[str, Any] | None, base: TableSnapshot | None) -> bool:
-        """Tell the metastore of the partitions that have changed since a version, and of those that it lacks."""
+        """Tell the metastore of partitions that have changed since a version, or that it lacks."""
         snapshot = self.snapshot
         folder = links_folder(snapshot) / _TABLE_FOLDER
         if not folder.is_dir():  # a vacuum took it, and others, while nothing followed the table

@@ -59,9 +59,9 @@ def test_names_of_partitions(results: dict[str, Any]) -> None:
 
 
 def test_buckets_versions_and_commits(results: dict[str, Any]) -> None:
-    """A join in buckets has no exchange, an older version is read, and a commit is visible in partitions at once.
+    """A join in buckets has no exchange, an older version is read, and a commit shows in partitions at once.
 
-    In a table without partition columns it is visible after REFRESH TABLE.
+    In a table without partition columns it shows after REFRESH TABLE.
     """
     assert results["exchanges"] == 0
     assert results["earlier"] == ["(1,)", "(2,)"]

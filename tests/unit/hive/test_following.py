@@ -1,4 +1,4 @@
-"""A Hive metastore that follows tables: its records and folders after commits, failures, and changes of others."""
+"""A Hive metastore that follows tables: records and folders after commits, failures, and others' changes."""
 
 from __future__ import annotations
 
