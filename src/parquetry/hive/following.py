@@ -246,6 +246,7 @@ class _Publication:
         return self._put_table(known, self._record(location, part, done=True))
 
     def _publish_partitions(self, known: dict[str, Any] | None, base: TableSnapshot | None) -> bool:
+        """Tell the metastore of partitions that have changed since a version, or that it lacks."""
         snapshot = self.snapshot
         folder = links_folder(snapshot) / _TABLE_FOLDER
         if not folder.is_dir():  # a vacuum took it, and others, while nothing followed the table
@@ -253,16 +254,15 @@ class _Publication:
             folder.chmod(0o555)
             base = None
         record = self._record(f"file:{folder}", None, done=False)
-        made = base is None and self._put_table(known, record)
-        there = set() if made else set(self.client.partition_names(*self.names))
         ours = self._named_partitions(record)
         former = {} if base is None else {each.key: each.ticket for each in base.partitions()}
+        changed = {name for name, each in ours.items() if former.get(each.key) != each.ticket}
+        for name in changed:  # before the first call that changes something
+            require_files(snapshot, ours[name])
+        made = base is None and self._put_table(known, record)
+        there = set() if made else set(self.client.partition_names(*self.names))
         new = [name for name in ours if name not in there]
-        old = [
-            name
-            for name, each in ours.items()
-            if name in there and (base is None or former.get(each.key) != each.ticket)
-        ]
+        old = [name for name in ours if name in there and name in changed]
         locations = self._locations(old) if base is None else {}
         for start in range(0, len(new), PARTITIONS_PER_CALL):
             some = [ours[name] for name in new[start : start + PARTITIONS_PER_CALL]]
@@ -310,7 +310,6 @@ class _Publication:
         """Return the records of partitions. Folders that the metastore has, and that are whole, stay."""
         records = []
         for each in partitions:
-            require_files(self.snapshot, each)
             record = partition_record(self.snapshot, self.place.name, table, each, "")
             location = locations.get(tuple(record["values"]), "")
             if not self._is_whole(each, location):

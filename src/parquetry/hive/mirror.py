@@ -180,8 +180,8 @@ class InPlace:
     """The tables' own folders, for clients that may only read them.
 
     A folder is named if it has exactly the partition's files. It is listed for each state of the partition,
-    and again after some minutes. A note in the metastore would not do instead, since a killed write leaves
-    its files and no note, and other writers ask nobody.
+    and again after some minutes. A note in the metastore would be wrong after a killed write: such a write
+    leaves its files and no note. Other writers leave none either.
     """
 
     def __init__(self) -> None:

@@ -59,10 +59,14 @@ def test_names_of_partitions(results: dict[str, Any]) -> None:
 
 
 def test_buckets_versions_and_commits(results: dict[str, Any]) -> None:
-    """A join in buckets has no exchange, an older version is read, and a commit is visible at once."""
+    """A join in buckets has no exchange, an older version is read, and a commit shows in partitions at once.
+
+    In a table without partition columns it shows after REFRESH TABLE.
+    """
     assert results["exchanges"] == 0
     assert results["earlier"] == ["(1,)", "(2,)"]
     assert results["live"] == ["(777,)"]
+    assert results["refreshed"] == ["(888,)"]
 
 
 def test_foreign_writers_lose_nothing(results: dict[str, Any]) -> None:

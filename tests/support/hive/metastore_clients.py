@@ -253,6 +253,9 @@ def main(work: Path, pysparks: Sequence[str] = ()) -> dict[str, Any]:
         out["earlier"] = clients.rows(f"SELECT * FROM {_THEIRS}.`whole@v1`")
         sql("INSERT INTO lake.h.days VALUES (777, DATE '2027-01-01', 5)")
         out["live"] = clients.rows(f"SELECT id FROM {_THEIRS}.days WHERE day = DATE '2027-01-01'")
+        sql("INSERT INTO lake.h.plain VALUES (888, 'new')")
+        clients.spark.catalog.refreshTable(f"{_THEIRS}.plain")
+        out["refreshed"] = clients.rows(f"SELECT id FROM {_THEIRS}.plain WHERE id = 888")
         out["attacks"] = clients.attack()
     return out
 
