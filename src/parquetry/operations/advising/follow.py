@@ -154,7 +154,7 @@ class PastSteps:
     @classmethod
     def from_commits(cls, commits: Sequence[ms.CommitRecord]) -> PastSteps:
         """Return the steps among commits, which are in order, the newest first."""
-        steps = [commit for commit in commits if _REASON in commit.summary]
+        steps = [commit for commit in commits if {_REASON, _LAYOUT} <= commit.summary.keys()]
         undone = {
             step.summary[_LAYOUT]
             for commit in commits
