@@ -80,8 +80,8 @@ def test_a_python_client(thrift: RunningServer) -> None:
         cursor.execute("SELECT x FROM lake.p.t WHERE d = %s", ("b",))
         assert cursor.fetchall() == [(2,)]
         cursor.execute("SET `parquetry.pruning-history` = off")
-        cursor.execute("SELECT door, user_name, conditions, partitions_read, rows FROM lake.p.t.queries")
-        assert cursor.fetchall() == [("thrift", "bob", "d = 'b'", 1, 1)]
+        cursor.execute("SELECT door, conditions, partitions_read, rows FROM lake.p.t.queries")
+        assert cursor.fetchall() == [("thrift", "d = 'b'", 1, 1)]
         cursor.execute("CALL lake.system.explain(query => 'SELECT * FROM lake.p.t WHERE d = \"a\"')")
         assert cursor.fetchall()[0][:5] == (0, "lake.p.t", "partitions", 1, 2)
 
