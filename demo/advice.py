@@ -68,8 +68,8 @@ def draw(advice: Advice, scale: float) -> str:
     """Return a picture of advice: what a query reads now, and would read under each layout."""
     title = f"Which layout do {round(advice.queries)} queries of TPC-DS ask for?"
     under = (
-        f"store_sales at scale {scale:g}: {size_text(advice.bytes)} in {quantity(advice.files, 'file')}. A bar is what a "
-        "query reads on average; the thin end is how far the forecast may be off."
+        f"store_sales at scale {scale:g}: {size_text(advice.bytes)} in {quantity(advice.files, 'file')}. Bars: what a "
+        "query reads on average, and how far the forecast may be off."
     )
     rows = list(_rows(advice))
     parts = [text_at(_MARGIN, 34, title, "title"), text_at(_MARGIN, 55, under, "soft")]

@@ -55,7 +55,7 @@ object CurveKeys {
   }
 }
 
-/** The interleaved bits of the ranks of some values: how many of the bounds are not above each. NULL has rank 0. */
+/** The interleaved bits of the ranks of some values. A rank is the number of bounds not above the value. */
 case class CurveKey(children: Seq[Expression], bounds: Seq[Seq[Any]], bits: Int) extends Expression with CodegenFallback {
   @transient private lazy val orders = children.map(child => TypeUtils.getInterpretedOrdering(child.dataType)).toArray
   @transient private lazy val limits = bounds.map(_.toArray).toArray

@@ -22,7 +22,7 @@ _PART = re.compile(rf"\s*(?:{_QUOTED}|([^.`]*[^.`\s][^.`]*))\s*(?:(\.)|$)")
 _COLUMN = re.compile(rf"\s*(?:{_QUOTED}|([^\s`,]+))(?:\s+(asc|desc))?\s*(,|$)", re.IGNORECASE)
 _STEP = r"(?:`(?:[^`]|``)+`|[^\s`,.]+)"
 _PATH = re.compile(rf"\s*({_STEP}(?:\s*\.\s*{_STEP})*)(?:\s+asc)?\s*(,|$)", re.IGNORECASE)
-_CURVE = re.compile(r"\s*zorder\s*\((.*)\)\s*", re.IGNORECASE | re.DOTALL)
+_CURVE = re.compile(r"\s*zorder\s*\((.*?)(\)\s*)?", re.IGNORECASE | re.DOTALL)
 MAX_CURVE_COLUMNS = 6
 """Columns of a curve. Each has ten bits of a place, and of more columns none would leave out much."""
 _LIST = re.compile(r"(?:`(?:[^`]|``)*`|[^;`])+")
@@ -136,7 +136,7 @@ def parse_paths(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 class SortedBy(NamedTuple):
-    """The columns, or fields of structs, that rows are sorted by: in turn, or along a curve through all of them.
+    """The columns, or fields of structs, that rows are sorted by: in turn, or along a curve.
 
     Attributes:
         paths: of names, to each.
@@ -163,7 +163,7 @@ def parse_sorted_by(text: str) -> SortedBy:
     curve = _CURVE.fullmatch(text)
     if curve is None:
         return SortedBy(parse_paths(text))
-    paths = parse_paths(curve[1])
+    paths = parse_paths(curve[1]) if curve[2] else ()
     if not 2 <= len(set(paths)) == len(paths) <= MAX_CURVE_COLUMNS:
         raise ValueError(f"zorder(…) is of two to {MAX_CURVE_COLUMNS} different columns")
     return SortedBy(paths, is_curve=True)

@@ -13,11 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
+import parquetry
 from demo import java_warnings, million, readings, run, scenes, tpcds
+from demo.advice import draw
 from demo.answers import difference
 from demo.lake import Lake
 from demo.outcome import Limit, Outcome, Scene, Side, excesses
@@ -314,3 +317,19 @@ def test_a_factor_is_shown_where_something_is_gained(ours: int, beside: int, fac
         replace(outcome(), ours=Side(ours, "file"), beside=Side(beside, "file", None, 1.0)).factor == factor
     )
     assert replace(outcome(), ours=Side(ours, "file"), beside=Side(beside, "file")).factor == ""
+
+
+def test_the_picture_of_advice(tmp_path: Path) -> None:
+    """A bar is what a query reads, now and under each layout; the advised one stands out."""
+    rows = pa.table({"id": list(range(20_000)), "k": [id * 7919 % 20_000 for id in range(20_000)]})
+    for first in range(0, 20_000, 1_000):
+        pq.write_table(rows.slice(first, 1_000), tmp_path / f"{first}.parquet")
+    advice = parquetry.advise(
+        tmp_path, [f"k BETWEEN {low} AND {low + 50}" for low in range(0, 20_000, 4_000)]
+    )
+    assert advice.best is not None
+    drawn = ElementTree.fromstring(draw(advice, 1))
+    texts = ["".join(each.itertext()) for each in drawn.iter(f"{SVG}text")]
+    assert f"advised: {advice.best.layout}" in texts
+    assert any(text.endswith("20.0 files") for text in texts)
+    assert "queries" in texts[-1] or "query" in texts[-1]

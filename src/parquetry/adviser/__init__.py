@@ -7,8 +7,7 @@ the rows into files as a writer would, and `forecast` counts what queries read o
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.adviser.advice import advise_by as advise_by, advise_on as advise_on
-    from parquetry.adviser.boundaries import Resorting as Resorting, plan_resorting as plan_resorting
+    from parquetry.adviser.advice import advise_on as advise_on
     from parquetry.adviser.input.bound_queries import Others as Others
     from parquetry.adviser.input.query_files import Queries as Queries, queries_from as queries_from
     from parquetry.adviser.input.sampling import SamplePlan as SamplePlan

@@ -1,8 +1,8 @@
 """Advice on a table's layout: what its queries read now, and would read under a few others.
 
-`advise_on` has a study made (a sample, and bound queries), and ranks layouts by the bad end of each forecast. A layout
-is advised only if it gains more than forecasts err by. Of layouts that are equal within that error, the
-simplest is named.
+`advise_on` has a study made, which is a sample and bound queries. It ranks layouts by the bad end of each
+forecast. A layout is advised only if it gains more than forecasts err by. Of layouts that are equal within
+that error, the simplest is named.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def advise_on(source: TableSource, request: AdviceRequest) -> Advice:
 
 
 def advise_by(study: TableStudy) -> Advice:
-    """Advise on the layout of a table of which a sample was drawn."""
+    """Advise on the layout of a table by its study."""
     now = study.forecaster.now()
     ranked = sorted(_candidates(study), key=lambda each: each.pessimistic_cost)
     named, equals = _choose(study.source, now, ranked)

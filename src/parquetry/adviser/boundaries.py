@@ -1,7 +1,7 @@
 """Choose the files that are worth sorting anew, and forecast what queries read afterwards.
 
-A file is on the **boundary** of a query if the query opens it, and may need some of its rows only. A file that
-lies wholly within a query's range has to be read in any order of rows, and a file outside is not read at all.
+A file is on the **boundary** of a query if the query opens it, and may need only some of its rows. Where a
+query needs all rows of a file, their order does not matter. Where it needs none, it does not open the file.
 So only files on boundaries are rewritten. (Research calls it workload-aware incremental reclustering.)
 
     rows by time, files of a day; queries of a day compare a user, too
@@ -10,7 +10,7 @@ So only files on boundaries are rewritten. (Research calls it workload-aware inc
                       ^^^^^    ^^^^^     on the boundary of some: these are sorted by user
 
 The bytes that queries read of such files, and would not of sorted ones, have to be more than the bytes to
-rewrite. Several sets of files are compared, the files first of which most bytes are read in vain.
+rewrite. Several sets of files are compared. The files come first that waste most bytes of queries.
 """
 
 from __future__ import annotations

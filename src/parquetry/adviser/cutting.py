@@ -179,7 +179,7 @@ def _sort_keys(sample: Sample, layout: TableLayout) -> list[NDArray[np.int64]]:
 
 
 def _curve_keys(columns: Sequence[CodedColumn]) -> NDArray[np.int64]:
-    """Return the keys of rows on a Z-order curve, as the writer makes them (`bridge/write/CurveKeys.scala`)."""
+    """Return the keys of rows on a Z-order curve, as `bridge/write/CurveKeys.scala` makes them."""
     bits = min(_MAX_CURVE_BITS, 62 // len(columns))
     keys = np.zeros(len(columns[0].codes), np.int64)
     for place, column in enumerate(columns):

@@ -6,7 +6,7 @@ they are what statements and joins rely on. Layouts must not flap, so a step is 
 - if another layout is better by more than forecasts err (`advice`), and
 - if rewriting pays within the number of queries that have come since the last step: each rewrite is earned
   by queries of its own, and
-- if nobody has undone the same layout before.
+- if no rollback has undone the same layout before.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from parquetry.adviser.boundaries import Resorting, plan_resorting
 from parquetry.adviser.layouts import TableLayout
 from parquetry.adviser.study import TableStudy
 from parquetry.texts import quantity, size_text
-from parquetry.workload import Promise
+from parquetry.workload import LayoutPromise
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class LayoutStep:
     reason: str
     layout: TableLayout | None = None
     resorting: Resorting | None = None
-    promise: Promise | None = None
+    promise: LayoutPromise | None = None
 
     @property
     def is_due(self) -> bool:
@@ -88,7 +88,7 @@ def _change(
 
 def _step(study: TableStudy, resorting: Resorting, layout: TableLayout | None) -> LayoutStep:
     order = resorting.layout.order_text
-    promise = Promise(
+    promise = LayoutPromise(
         order,
         round(resorting.bytes_now),
         round(resorting.bytes_then),
@@ -103,7 +103,7 @@ def _step(study: TableStudy, resorting: Resorting, layout: TableLayout | None) -
     return LayoutStep(_reason(study, promise, order, rewritten), layout, resorting, promise)
 
 
-def _reason(study: TableStudy, promise: Promise, order: str, more: str) -> str:
+def _reason(study: TableStudy, promise: LayoutPromise, order: str, more: str) -> str:
     return (
         f"{_queries(study.questions.queries)} read {size_text(promise.bytes_now)} each, and would read "
         f"{size_text(promise.bytes)} ± {size_text(promise.spread)} {order}{more}"

@@ -1,4 +1,4 @@
-"""What forecasts for a table are made of: a sample of its rows, its queries, and what they read now."""
+"""The basis of forecasts for a table: a sample of its rows, its queries, and what they read now."""
 
 from __future__ import annotations
 

@@ -71,8 +71,8 @@ def advise_on_folder(
         except ParquetryError:
             return None
 
-    names = [location, location.rpartition("/")[2]]
-    records = adviser.queries_from(queries, location, source.columns, beside)
+    names = [location, location.rpartition("/")[2] if name is None else name.split(".", 1)[1]]
+    records = adviser.queries_from(queries, names[1], source.columns, beside)
     return adviser.advise_on(source, options.added_to(adviser.AdviceRequest(records, names, others=beside)))
 
 

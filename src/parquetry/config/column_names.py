@@ -30,11 +30,11 @@ def rename_column(properties: Mapping[str, str], path: Sequence[str], new: str) 
         if setting.parse == parse_sorted_by:
             order = parse_sorted_by(properties[name])
             if any(_begins(column_path, path) for column_path in order.paths):
-                renamed[name] = str(order._replace(paths=_renamed(order.paths, path, new)))
+                renamed[name] = str(order._replace(paths=_rename_in(order.paths, path, new)))
         elif setting.parse == parse_statistics_fields:
             paths = parse_statistics_fields(properties[name])
             if not isinstance(paths, int) and any(_begins(column_path, path) for column_path in paths):
-                renamed[name] = paths_text(_renamed(paths, path, new))
+                renamed[name] = paths_text(_rename_in(paths, path, new))
         elif setting.parse in (parse_columns, parse_ordered_columns) and len(path) == 1:
             columns = parse_ordered_columns(properties[name])
             if any(_begins([column], path) for column, _ in columns):
@@ -44,7 +44,9 @@ def rename_column(properties: Mapping[str, str], path: Sequence[str], new: str) 
     return renamed
 
 
-def _renamed(paths: Iterable[tuple[str, ...]], path: Sequence[str], new: str) -> tuple[tuple[str, ...], ...]:
+def _rename_in(
+    paths: Iterable[tuple[str, ...]], path: Sequence[str], new: str
+) -> tuple[tuple[str, ...], ...]:
     return tuple(
         (*each[: len(path) - 1], new, *each[len(path) :]) if _begins(each, path) else each for each in paths
     )

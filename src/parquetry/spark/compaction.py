@@ -97,7 +97,8 @@ def _arrangement(snapshot: TableSnapshot, rewrites: Sequence[Rewrite], settings:
     """Return the arrangement of the rows in the new files."""
     arrangement = RowArrangement.from_settings(snapshot.metadata, settings, gathered=True)
     together = max(rewrite.bytes for rewrite in rewrites)
-    arrangement = replace(arrangement, clustered=True, split=together > 2 * arrangement.file_bytes)
+    split, single = together > 2 * arrangement.file_bytes, len(rewrites) == 1
+    arrangement = replace(arrangement, clustered=True, split=split, single=single)
     if any(part.one_file_per_slot for each in rewrites for part in each.arrangement.parts):
         # rows of one file are to stay in one file, although the writer only estimates its size
         arrangement = replace(arrangement, file_bytes=int(arrangement.file_bytes * _FILE_SIZE_MARGIN))

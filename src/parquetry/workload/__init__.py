@@ -31,7 +31,7 @@ if FOR_TYPE_CHECKERS:
         reads_of as reads_of,
     )
     from parquetry.workload.promises import (
-        Promise as Promise,
+        LayoutPromise as LayoutPromise,
         PromiseBesideTruth as PromiseBesideTruth,
         kept_promises as kept_promises,
         promise_epochs as promise_epochs,

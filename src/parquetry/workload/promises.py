@@ -22,7 +22,7 @@ PROMISE_KEY = "promise"
 """The key of a commit's summary."""
 
 
-class Promise(msgspec.Struct, frozen=True):
+class LayoutPromise(msgspec.Struct, frozen=True):
     """A promise: the bytes that a query will read on average.
 
     Attributes:
@@ -59,7 +59,7 @@ class GivenPromise:
     version: int
     time: int
     user: str | None
-    promise: Promise
+    promise: LayoutPromise
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ PromiseEpochs = Sequence[tuple[int, GivenPromise | None]]
 
 
 def promise_epochs(snapshot: ms.TableSnapshot) -> PromiseEpochs:
-    """Return which promise holds from which readable version of a table on.
+    """Return the promises of a table, each with the first version that it holds for.
 
     A rollback brings back what was promised then. A promise that cannot be read is left out.
     """
@@ -104,7 +104,7 @@ def promise_epochs(snapshot: ms.TableSnapshot) -> PromiseEpochs:
             epochs.append((commit.version, promise_of(epochs, int(commit.summary["to_version"]))))
         if (text := commit.summary.get(PROMISE_KEY)) is not None:
             with contextlib.suppress(msgspec.ValidationError):
-                promise = msgspec.json.decode(text, type=Promise)
+                promise = msgspec.json.decode(text, type=LayoutPromise)
                 given = GivenPromise(commit.version, commit.time, commit.author.user, promise)
                 epochs.append((commit.version, given))
     return epochs

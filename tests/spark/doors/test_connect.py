@@ -48,6 +48,10 @@ said["made"] = sorted({(row.door,) for row in spark.sql("CALL lake.system.histor
 said["compacted"] = [row[0] for row in rows("CALL lake.system.history('t')")]
 spark.createDataFrame([(7, "local", 1)], "x INT, v STRING, d INT").writeTo("t").append()
 said["local"] = rows("SELECT v FROM t WHERE x = 7 ORDER BY v")
+spark.conf.set("parquetry.pruning-history", "values")
+rows("SELECT x FROM t WHERE d = 2 AND x > 4")
+spark.conf.set("parquetry.pruning-history", "off")
+said["queries"] = rows("SELECT door, conditions, partitions_read FROM lake.statements.t.queries")
 errors = said["errors"] = []
 for statement in ("SELECT nothing FROM t", "SELECT * FROM missing", "INSERT INTO skewed VALUES (4, 'a')",
                   "ALTER TABLE t SET TBLPROPERTIES ('target-file-size' = 'x')"):
@@ -188,6 +192,7 @@ def test_statements(answered: Said) -> None:
     ]
     assert said["compacted"] == [4, 3, 2, 1, 0]
     assert said["local"] == [["local"], ["v"]]
+    assert said["queries"] == [["connect", "d = 2 AND x > 4", 1]]
     assert said["errors"] == [
         ["UNRESOLVED_COLUMN.WITH_SUGGESTION", "42703"],
         ["TABLE_OR_VIEW_NOT_FOUND", "42P01"],

@@ -76,8 +76,12 @@ def test_a_python_client(thrift: RunningServer) -> None:
         cursor.execute("INSERT INTO lake.p.t VALUES (1, 'a'), (2, 'b')")
         cursor.execute("SELECT door, user_name, statement FROM lake.p.t.history WHERE version = 1")
         assert cursor.fetchall() == [("thrift", "bob", "INSERT INTO lake.p.t VALUES (1, 'a'), (2, 'b')")]
+        cursor.execute("SET `parquetry.pruning-history` = values")
         cursor.execute("SELECT x FROM lake.p.t WHERE d = %s", ("b",))
         assert cursor.fetchall() == [(2,)]
+        cursor.execute("SET `parquetry.pruning-history` = off")
+        cursor.execute("SELECT door, conditions, partitions_read, rows FROM lake.p.t.queries")
+        assert cursor.fetchall() == [("thrift", "d = 'b'", 1, 1)]
         cursor.execute("SELECT _change_type, x FROM table_changes('lake.p.t', 1) WHERE d = 'b'")
         assert cursor.fetchall() == [("insert", 2)]
         cursor.execute("CALL lake.system.explain(query => 'SELECT * FROM lake.p.t WHERE d = \"a\"')")

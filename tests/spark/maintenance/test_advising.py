@@ -49,9 +49,9 @@ def test_advice_is_applied_and_comes_true(spark: SparkSession, db: str, store: m
 
 
 def test_layout_auto(spark: SparkSession, db: str, store: ms.Metastore) -> None:
-    """`maintain` sorts files as the history advises, with its reason, and new partitions are sorted; undone by rollback.
+    """`maintain` sorts files as the history advises, and says why. New partitions are sorted, too.
 
-    The rows are the same all the time. The history has the promise beside what later queries read.
+    A rollback undoes it. The rows are the same all the time. The history has the promise beside the truth.
     """
     name, table = db.removeprefix("lake."), f"{db}.t"
     properties = "'layout' = 'auto', 'pruning-history' = 'values', 'target-file-size' = '64kb', 'distribution' = 'none'"
@@ -113,3 +113,22 @@ def test_statements_of_advice_run(spark: SparkSession, db: str, tmp_path: Path) 
         for each in other.statement.split(";\n"):
             spark.sql(each)
     assert spark.table(f"{db}.visits").count() == ROWS
+
+
+def test_a_table_of_sparks_own_catalog(spark: SparkSession, tmp_path: Path) -> None:
+    """Its folder is looked at, queries of a file of SQL name it, and the statement makes a table of its rows."""
+    spark.sql("CREATE TABLE spark_catalog.default.advised_visits (id BIGINT, k BIGINT) USING parquet")
+    try:
+        rows = spark.range(ROWS).selectExpr("id", f"id * 7919 % {ROWS} AS k").repartition(20)
+        rows.write.insertInto("spark_catalog.default.advised_visits")
+        queries = tmp_path / "queries.sql"
+        queries.write_text("SELECT sum(id) FROM default.advised_visits WHERE k BETWEEN 100 AND 200")
+        advice = parquetry.advise("spark_catalog.default.advised_visits", queries)
+        assert advice.queries == 1
+        assert advice.best is not None
+        assert advice.best.statements[0].endswith("FROM spark_catalog.default.advised_visits")
+        spark.sql(advice.best.statements[0])
+        assert spark.table("lake.default.advised_visits").count() == ROWS
+    finally:
+        spark.sql("DROP TABLE IF EXISTS lake.default.advised_visits")
+        spark.sql("DROP TABLE spark_catalog.default.advised_visits")

@@ -25,6 +25,7 @@ from parquetry.adviser.cutting import cut_files
 from parquetry.adviser.input.bound_queries import bind_questions, columns_asked, reads_of
 from parquetry.adviser.input.sampling import draw_sample, plan_sample
 from parquetry.adviser.statements import statements
+from parquetry.catalog import SampleOptions, advise_on_folder
 from parquetry.cli.main import main
 from parquetry.errors import UnsupportedError, WarehouseError
 from parquetry.metastore import TableColumn, TableMetadata, open_metastore
@@ -221,6 +222,18 @@ def test_queries_come_from_a_file_of_sql(folder: Path, tmp_path: Path) -> None:
         parquetry.advise(folder, file)
 
 
+def test_a_table_of_sparks_own_catalog_has_queries_of_event_logs(folder: Path) -> None:
+    """Event logs name its database, SQL may name its catalog, too; a table of that name elsewhere is another."""
+    condition = (QueryCondition("k = 7", ("k",)),)
+    names = ("web.facts", "spark_catalog.web.facts", "other.facts")
+    records = [QueryRecord((TableRead(name, conditions=condition),)) for name in names]
+    advice = advise_on_folder(folder, records, SampleOptions(), "spark_catalog.web.facts")
+    assert advice.queries == 2
+    assert advice.best is not None
+    assert advice.best.statements[0].startswith("CREATE TABLE lake.web.facts USING parquet")
+    assert advice.best.statements[0].endswith("AS SELECT * FROM spark_catalog.web.facts")
+
+
 def test_bloom_filters_are_for_values_in_no_order(folder: Path) -> None:
     """Where queries of a text keep the layout, values of `k` in every file are a case for Bloom filters."""
     source = folder_source(str(folder))
@@ -286,7 +299,7 @@ def test_a_table_of_a_warehouse_is_advised_by_its_records(
 
 
 def test_a_curve_serves_conditions_on_either_column(tmp_path: Path) -> None:
-    """Of orders, a curve is advised where queries compare either of two columns, and its forecast comes true."""
+    """A curve is advised where queries compare either of two columns, and its forecast comes true."""
     rng = np.random.default_rng(8)
     rows = pa.table(
         {"a": rng.permutation(40_000), "b": rng.integers(0, 10**12, 40_000), "v": rng.random(40_000)}

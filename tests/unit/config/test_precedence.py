@@ -17,6 +17,7 @@ TEXTS = {
     "target-file-size": ("1mb", "2mb"),
     "compression": ("gzip", "zstd"),
     "sort-by": ("a", "b, c"),
+    "layout": ("auto", "manual"),
     "bloom-filter-columns": ("a", "b, c"),
     "field-statistics": ("8", "s.a, t"),
     "distribution": ("auto", "none"),
@@ -55,7 +56,7 @@ TEXTS = {
     "audit": ("on", "0.25"),
 }
 OF_TABLES = {
-    "purge-on-overwrite", "publish", "partition-columns-in-files", "vacuum-retention-check", "vacuum-grace-hours", "partition-order", "partition-indexes", "skewed-by", "skewed-locations", "auto-skew-share", "auto-skew-values",
+    "layout", "purge-on-overwrite", "publish", "partition-columns-in-files", "vacuum-retention-check", "vacuum-grace-hours", "partition-order", "partition-indexes", "skewed-by", "skewed-locations", "auto-skew-share", "auto-skew-values",
     "list-bucketing-rules", "clustered-by", "bucketing-version", "hive-compatible", "bucket-begin-partition",
     "field-statistics",
 }  # fmt: skip
@@ -82,7 +83,7 @@ def test_every_setting_is_tested() -> None:
     Each setting but the settings of tables or sessions alone can be given at every level.
     """
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 18 * 6 + 17 * 1 + 2 * 1 + 2 * 3
+    assert len(PAIRS) == 18 * 6 + 18 * 1 + 2 * 1 + 2 * 3
     for setting in TABLE_SETTINGS:
         narrow = {**dict.fromkeys(OF_TABLES, ("property",)), **dict.fromkeys(OF_SESSIONS, ("session",))}
         narrow["history-statements"] = narrow["pruning-history"] = (
@@ -118,6 +119,7 @@ def test_defaults_hold_where_nothing_is_given() -> None:
         "auto-skew-share": "0.05",
         "auto-skew-values": "16",
         "light-values": "sorted",
+        "layout": "manual",
         "list-bucketing-rules": "strict",
         "bucketing-version": "2",
         "isolation": "snapshot",

@@ -53,7 +53,7 @@ def test_a_size_beyond_any_file() -> None:
 )
 def test_lists_of_columns(text: str, columns: tuple[str, ...]) -> None:
     """Names are separated by commas, and names that are not plain words are in backticks."""
-    assert settle(properties={"sort-by": text})["sort-by"] == tuple((column,) for column in columns)
+    assert settle(properties={"sort-by": text})["sort-by"].paths == tuple((column,) for column in columns)
     assert [name for name, _ in settle(properties={"partition-order": text})["partition-order"]] == list(
         columns
     )
@@ -62,8 +62,17 @@ def test_lists_of_columns(text: str, columns: tuple[str, ...]) -> None:
 def test_fields_among_columns() -> None:
     """Names with dots between them lead to fields of structs, where these can be named."""
     text = "a . b, s.`x.y` ASC,`d e`.f"
-    assert settle(properties={"sort-by": text})["sort-by"] == (("a", "b"), ("s", "x.y"), ("d e", "f"))
+    assert settle(properties={"sort-by": text})["sort-by"].paths == (("a", "b"), ("s", "x.y"), ("d e", "f"))
     assert paths_text((("a", "b"), ("s", "x.y"))) == "a.b, s.`x.y`"
+
+
+def test_curves() -> None:
+    """A curve is through two to six different columns, or fields."""
+    order = settle(properties={"sort-by": " ZOrder( a, s.`b)` ) "})["sort-by"]
+    assert (order.is_curve, order.paths, str(order)) == (True, (("a",), ("s", "b)")), "zorder(a, s.`b)`)")
+    for text in ("zorder(a)", "zorder(a, a)", "zorder(a, b, c, d, e, f, g)", "zorder()", "zorder(a, b), c"):
+        with pytest.raises(PropertyError, match="sort-by"):
+            settle(properties={"sort-by": text})["sort-by"]
 
 
 def test_directions() -> None:

@@ -1,4 +1,4 @@
-"""A table with `layout` = `auto` follows the queries of its history, pays for each step, and can be taken back."""
+"""A table with `layout` = `auto` follows the queries of its history, and steps can be undone."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def upkeep(table: WrittenTable, engine: Any = None, **arguments: Any) -> tuple[M
 def test_a_table_follows_its_queries_and_a_rollback_is_respected(
     table: WrittenTable, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Files of the queried day are sorted, others stay; reasons and promises are kept; undone stays undone."""
+    """Files of the queried day are sorted, with reasons and promises; undone stays undone."""
     idle, before = upkeep(table)
     assert (idle.outcome, idle.detail) == ("left", "the history has no query of it in the last 7 days")
     answers = ask(table, 40)

@@ -21,7 +21,7 @@ _EVENT = '{"Event":"'
 
 
 class _KnownColumns(Mapping[str, tuple[str, ...]]):
-    """The columns of a table and, as far as they are asked for, of the others that can be found."""
+    """The columns of a table, and of other tables as soon as SQL names them."""
 
     def __init__(self, table: str, columns: Iterable[str], others: Others) -> None:
         self._known = dict.fromkeys(_names(table), tuple(columns))

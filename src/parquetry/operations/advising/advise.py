@@ -191,12 +191,12 @@ def _apply(context: Context, table: str, advice: Advice, max_bytes: int | None, 
     )
 
 
-def _promise(advice: Advice, best: Alternative, share: float) -> workload.Promise:
+def _promise(advice: Advice, best: Alternative, share: float) -> workload.LayoutPromise:
     """Return what is promised if a share of the table's bytes has the layout."""
     spec = best.spec
     assert spec is not None
     size = advice.bytes_now + (best.bytes - advice.bytes_now) * min(share, 1.0)
-    return workload.Promise(
+    return workload.LayoutPromise(
         spec.order_text,
         advice.bytes_now,
         round(size),

@@ -23,11 +23,11 @@ from parquetry.progress import silent
 from parquetry.texts import quantity
 
 NEED = "layout"
-"""What `maintain` calls the need of such a table."""
+"""The name of the need of such a table."""
 RECENT_DAYS = 7
 """Days whose queries a step goes by: a week has all that recurs weekly."""
 MAX_RECENT_QUERIES = 20_000
-"""Of these the newest queries, at most."""
+"""The most queries that a step goes by: the newest."""
 _DAY_MS = 24 * 60 * 60 * 1000
 _REASON, _LAYOUT = "reason", "layout"
 """Keys of the summaries of a step's commits."""
@@ -154,7 +154,7 @@ class PastSteps:
     @classmethod
     def from_commits(cls, commits: Sequence[ms.CommitRecord]) -> PastSteps:
         """Return the steps among commits, which are in order, the newest first."""
-        steps = [commit for commit in commits if _REASON in commit.summary]
+        steps = [commit for commit in commits if {_REASON, _LAYOUT} <= commit.summary.keys()]
         undone = {
             step.summary[_LAYOUT]
             for commit in commits

@@ -69,6 +69,7 @@ class RowArrangement:
             rows have slots (`slots`), the number of the slot is the last of these columns.
         sort_by: SQL with names in the files: the columns and fields that rows of a partition are sorted by.
         is_curve: whether rows are sorted along a curve through these, and not by one after the other.
+        single: whether all rows are of one partition, so that sorted ones are divided by ranges of `sort_by`.
         file_bytes: target size of a file.
         clustered: whether rows may be shuffled. If not, they stay in their tasks.
         gathered: whether rows are shuffled even without columns to cluster by. This is for rows of many small
@@ -87,6 +88,12 @@ class RowArrangement:
     empty_buckets: bool | None = None
     light_sorted: bool = False
     is_curve: bool = False
+    single: bool = False
+
+    @property
+    def by_ranges(self) -> bool:
+        """Return whether each task gets a range of `sort_by`, so that its files do not overlap with others'."""
+        return bool(self.sort_by) and (self.single or not self.partition_columns)
 
     @classmethod
     def from_settings(
@@ -120,10 +127,8 @@ class RowArrangement:
         """Return the arrangement that also clusters rows by slot, if any; one task writes a bucket's rows."""
         if not slots.has_slots:
             return self
-        columns = (*self.partition_columns, slots.column)
-        if not slots.one_file_per_slot:
-            return replace(self, partition_columns=columns)
-        return replace(self, partition_columns=columns, clustered=True, split=False)
+        by_slot = replace(self, partition_columns=(*self.partition_columns, slots.column), single=False)
+        return replace(by_slot, clustered=True, split=False) if slots.one_file_per_slot else by_slot
 
     def apply(self, rows: DataFrame, order: Sequence[Column] = ()) -> ArrangedRows:
         """Return rows clustered and sorted. Without columns to arrange by, a query's own order stays.
@@ -178,7 +183,7 @@ class RowArrangement:
     def _cluster(self, rows: DataFrame) -> DataFrame:
         spark = rows.sparkSession
         door = bridge_class(spark._jvm, "datafiles.FileWriter")
-        ranges = [] if self.partition_columns else list(self.sort_by)
+        ranges = list(self.sort_by) if self.by_ranges else []
         size = _SHUFFLED_BYTES_PER_WRITTEN * self.file_bytes
         settings = _settings(spark, self)
         return DataFrame(door.cluster(rows._jdf, list(self.partition_columns), ranges, size, settings), spark)
@@ -199,7 +204,7 @@ def _settings(spark: SparkSession, arrangement: RowArrangement) -> dict[str, str
     }
     if arrangement.partition_columns or arrangement.sort_by:
         settings[f"{adaptive}.coalescePartitions.initialPartitionNum"] = str(clusters)
-    if arrangement.partition_columns:
+    if arrangement.partition_columns and not arrangement.by_ranges:
         # more tasks do not divide a partition here, so use all cores
         settings[f"{adaptive}.coalescePartitions.parallelismFirst"] = "true"
     else:  # each task makes a file
