@@ -129,13 +129,40 @@ def _plan_all(
         plan = frame._jdf.queryExecution().executedPlan()
         if adaptive == "on":
             drain(frame)
-        text_of_plan = str(plan.toString()).partition("== Initial Plan ==")[0]
+        text_of_plan = without_initial_plans(str(plan.toString()))
         plans[number] = {
             kind: sum(text_of_plan.count(node) for node in nodes) for kind, nodes in _NODES.items()
         }
     total = {kind: sum(plan[kind] for plan in plans.values()) for kind in _NODES}
     print(f"{name}, CBO {optimizer}, AQE {adaptive}: {total}", flush=True)
     return plans
+
+
+def without_initial_plans(text: str) -> str:
+    """Return a plan's text without the plans that adaptive execution began with, in subqueries, too.
+
+    >>> text = '''+- == Final Plan ==
+    ... Scan
+    ... :  +- == Initial Plan ==
+    ... :     Sort
+    ... +- Filter
+    ... +- == Initial Plan ==
+    ...    Sort'''
+    >>> print(without_initial_plans(text))
+    +- == Final Plan ==
+    Scan
+    +- Filter
+    """
+    lines: list[str] = []
+    within: int | None = None
+    for line in text.splitlines():
+        depth = len(line) - len(line.lstrip(" :"))
+        if within is not None and depth > within:
+            continue
+        within = depth if line.lstrip(" :").startswith("+- == Initial Plan ==") else None
+        if within is None:
+            lines.append(line)
+    return "\n".join(lines)
 
 
 def _set(spark: SparkSession, optimizer: str, adaptive: str) -> None:

@@ -34,6 +34,12 @@ _MIN_SHUFFLE_TASKS = 1000
 With 4 tasks, 300 partitions of 2 MB make tasks of 150 MB. If a task may have 128 MB, each is split, in the
 middle of a partition. With 1,000 tasks most have one partition or none.
 """
+_MIN_CLUSTERED_TASK_BYTES = 1 << 16
+"""The least bytes of shuffled rows for a task that writes partitions, while cores are idle.
+
+Such a task makes a file for each of its partitions, and a file takes a millisecond, however few its rows are.
+Spark's least, a megabyte, has one task write two thousand partitions of fifty rows.
+"""
 _MIN_TASK_BYTES = 1 << 20
 """The least bytes of rows for a task, if rows are not shuffled and Spark can estimate their bytes.
 
@@ -207,6 +213,7 @@ def _settings(spark: SparkSession, arrangement: RowArrangement) -> dict[str, str
     if arrangement.partition_columns and not arrangement.by_ranges:
         # more tasks do not divide a partition here, so use all cores
         settings[f"{adaptive}.coalescePartitions.parallelismFirst"] = "true"
+        settings[f"{adaptive}.coalescePartitions.minPartitionSize"] = str(_MIN_CLUSTERED_TASK_BYTES)
     else:  # each task makes a file
         settings[f"{adaptive}.coalescePartitions.minPartitionNum"] = "1"
     return settings
