@@ -124,14 +124,16 @@ class MadeTables:
             published: whether the tables that `names` yields have their names now, so that they stay.
         """
         kept = {table for table, _ in self.names()} if published else set()
-        for table in [table for table in self._views if table not in kept]:
-            try:
-                self._discard(table)
-            except TableNotFoundError:  # the statement that made it has discarded it
-                continue
-            except Exception as error:  # noqa: BLE001  # whatever a store or a file system does
-                _LOG.warning("A table of a transaction that is not needed is left to a vacuum: %s", error)
-        self.leave()
+        try:
+            for table in [table for table in self._views if table not in kept]:
+                try:
+                    self._discard(table)
+                except TableNotFoundError:  # the statement that made it has discarded it
+                    continue
+                except Exception as error:  # noqa: BLE001  # whatever a store or a file system does
+                    _LOG.warning("A table of a transaction that is not needed is left to a vacuum: %s", error)
+        finally:
+            self.leave()
 
     def _discard(self, table: bytes) -> None:
         def change(head: Head) -> Head:
