@@ -12,7 +12,7 @@ versions that a vacuum has retired. So a read notices that rows are missing.
 **Names.** A name that the transaction has read stays as it was. Names that it gives, takes away and moves are
 in the draft alone, as heads are. Tables that it makes are staged tables of the store (`made_tables`).
 
-**What goes through.** Rows of tables that the transaction makes. Records of writes under way protect files from vacuum, so they belong into the store.
+**What goes through.** Rows of tables that the transaction makes go into the store. Records of writes under way protect files from vacuum, so they belong into the store.
 So does the history of queries. So does the format row: a draft's rows may need a later format, and then the
 commit needs it, too.
 """
@@ -53,7 +53,7 @@ Row = tuple[bytes, bytes]
 
 
 class _Around(NamedTuple):
-    """What is known about the moment of a transaction.
+    """Facts about the moment of a transaction.
 
     Attributes:
         late: commits of several tables after it.
@@ -86,7 +86,7 @@ class DraftStore:
     Args:
         base: the store, seen with absolute locations and without checksums.
         id: of the transaction.
-        moment: the time whose tables it shows, in milliseconds since the epoch; None: now.
+        moment: the time whose tables it shows, in milliseconds since the epoch, or None for now.
 
     Attributes:
         base: the store.
@@ -219,9 +219,9 @@ class DraftStore:
         return True
 
     def _finishes_for_others(self, table: bytes, head: Head) -> bool:
-        """Finish the renaming that another process has announced, for everyone, and return True; or return False.
+        """Return True if a change is a renaming that another process has announced; then finish it for everyone.
 
-        Names are finished by whoever finds them. In the draft alone, it would be a renaming by the transaction.
+        In the draft alone, it would be a renaming by the transaction.
         """
         kept = self.heads.get(table)
         if kept is None or kept.renaming is None or head.token != kept.renaming[2]:
@@ -308,8 +308,8 @@ class DraftStore:
 
         Args:
             key: key of the head.
-            pin: whether the transaction reads the table, so that the head is kept. A list of tables is no such
-                read: it shows other tables as they are now.
+            pin: whether the transaction reads the table, so that the head is kept. A list of tables shows
+                tables that were not read in their present state.
         """
         table = keyspace.table_in(key)
         if table in self.made:

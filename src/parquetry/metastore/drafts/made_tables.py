@@ -1,7 +1,6 @@
 """Tables that a transaction of several tables makes.
 
-In the store, such a table is a staged table of this process: it has no name, and all of its rows are there.
-So a large one takes no memory, and if the process dies, a vacuum removes it. Only the transaction sees it
+In the store, such a table is a staged table of this process. It has no name, but it has all of its rows. So a large one takes no memory, and if the process dies, a vacuum removes it. Only the transaction sees it
 under its name, which the commit of the transaction gives to it.
 """
 
@@ -31,7 +30,7 @@ _STAGED = {"state": "staged", "database": "", "name": "", "token": b"", "renamin
 
 
 class _View(msgspec.Struct, frozen=True):
-    """What the transaction sees of a head in place of `_STAGED` and of the author."""
+    """The fields of a head that the transaction sees in place of `_STAGED` and of the author."""
 
     state: State
     database: str

@@ -181,7 +181,7 @@ CONFLICTS: dict[str, tuple[Callable[[Metastore], None], str]] = {
 
 @pytest.mark.parametrize("conflict", CONFLICTS)
 def test_conflicts_of_names(conflict: str) -> None:
-    """A change of the same name by others is an error in words, and nothing is written."""
+    """Others who change the same name cause an error in words, and the transaction writes nothing."""
     others, words = CONFLICTS[conflict]
     metastore = new_metastore()
     draft = Draft(metastore)
