@@ -64,7 +64,8 @@ RARE = [
     Rare("rename default.t to default.u, rename default.t to default.u", "done done", _SAME),
     Rare("rename default.t to default.u, rename default.t to default.u", "TABLE_EXISTS done", _SAME),
     Rare("rename default.t to default.u, rename default.t to default.u", "done TABLE_EXISTS", _SAME),
-    Rare("(rename default.s to default.u, *), rename default.s to default.u", "done TABLE_EXISTS", _SAME),
+    Rare("(*rename default.s to default.u*), rename default.s to default.u", "done TABLE_EXISTS", _SAME),
+    Rare("(*rename default.? to default.u*), rename default.? to default.u", "done done", _SAME),
     Rare(
         "(rename default.s to default.u, *), (*, rename default.t to default.u)",
         "TABLE_NOT_FOUND done",

@@ -12,7 +12,7 @@ from tests.support.transfers.history import TransferHistory
 
 
 def test_the_sum_never_changes() -> None:
-    """Queries, transactions and the tables of views see all of a transfer or nothing, in any order of steps."""
+    """Queries, transactions and views see all of a transfer or nothing, in any order of steps."""
     counts: Counter[str] = Counter()
     for seed in range(examples(300, 24)):
         history = TransferHistory(seed)

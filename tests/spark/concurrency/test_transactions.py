@@ -181,7 +181,7 @@ SOURCES = ("merged_from_a", "merged_from_b", "merged_from_c")
 
 
 def _merge(spark: SparkSession, number: int) -> None:
-    """Run a MERGE of three sources: one by its name, one as a view, and one as a frame that was made before."""
+    """Run a MERGE of three sources: a table, a view, and a frame that was made before."""
     spark.table(f"lake.default.{SOURCES[2]}").createOrReplaceTempView("merged_from_frame")
     spark.sql(
         f"MERGE INTO lake.default.merged t USING (SELECT {number} AS id, a.n AS a, b.n AS b, c.n AS c "

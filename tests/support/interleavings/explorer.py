@@ -128,6 +128,7 @@ class Actor:
         self._accesses = accesses
         self._scheduler = getcurrent()
         self._killed = False
+        self._owners: set[bytes] = set()
         self._greenlet = greenlet(lambda: self._run(operation))
 
     def _run(self, operation: NamedOperation) -> None:
@@ -152,13 +153,16 @@ class Actor:
         """Take the step, and all until the next one."""
         around = self._around
         around.actor, around.step, around.saw = f"a{self.number}", self.step, self.saw
+        before = set(owner._active)
         self._greenlet.switch()
+        self._owners |= owner._active - before
 
     def kill(self) -> None:
         """Have the actor crash: it takes no step any more."""
         self._killed = True
         if not self._greenlet.dead:
             self._greenlet.throw(GreenletExit)
+        owner._active.difference_update(self._owners)
         self.answers = CRASHED
 
     @property

@@ -221,7 +221,7 @@ MADE = within(create_as_select(U, "M"), append(T, "f"))
 DROPPED = within(drop(S), append(T, "f"))
 RENAMED = within(rename(S, U), append(T, "f"))
 SWAPPED = within(create_as_select(V, "M"), rename(T, U), rename(V, T))
-"""What dbt does: a new table takes the place of an old one, which gets another name."""
+"""A new table takes the place of an old one, which gets another name, as in a run of dbt."""
 NAMES_TOGETHER = [
     Scenario(PAIR, (MADE, list_tables("default"))),
     Scenario(PAIR, (MADE, read_both(T, S))),

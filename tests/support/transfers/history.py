@@ -34,7 +34,7 @@ class TransferHistory:
         seed: of its random choices.
 
     Attributes:
-        counts: how many transfers and reads ended in which way.
+        counts: the number of transfers and reads by their outcome.
         faults: sums that a reader has seen and that were wrong.
     """
 
@@ -150,7 +150,7 @@ class TransferHistory:
             self.faults.append(f"{kind} sees {len(files)} files, {len({*files})} different, in {versions}")
 
     def _check_histories(self, metastore: Metastore) -> None:
-        """Make sure that the versions of each transaction add up to nothing, as streams of the tables read them.
+        """Make sure that the versions of each transaction add up to nothing, as streams read them.
 
         A table that another one has replaced has no history any more, so its transactions are left out.
         """

@@ -90,7 +90,7 @@ class TablePart(NamedTuple):
 
 
 class NameChanges(Protocol):
-    """What a transaction changes in names: it gives them to tables, takes them away, and moves them.
+    """The names that a transaction gives to tables, takes away, and moves.
 
     Attributes:
         store: store of the metastore.

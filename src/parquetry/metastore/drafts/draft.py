@@ -38,8 +38,8 @@ class Draft:
 
     **Isolation.** It has snapshot isolation: reads see the moment and the transaction's own changes. `commit`
     compares with what others have committed since, as for one table. It merges their appends, and a change of
-    the same partition is a conflict. So is any change of a table that it drops or replaces. Partitions that a statement has read count as they do without a
-    transaction.
+    the same partition is a conflict. So is any change of a table that it drops or replaces. Partitions that a
+    statement has read count as they do without a transaction.
 
     **Names.** Tables that it makes are staged tables until the commit (`made_tables`). The commit gives them
     their names, and renames and drops others, at the same moment (`namespace.name_changes`). Files of dropped

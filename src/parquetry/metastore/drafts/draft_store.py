@@ -12,7 +12,7 @@ versions that a vacuum has retired. So a read notices that rows are missing.
 **Names.** A name that the transaction has read stays as it was. Names that it gives, takes away and moves are
 in the draft alone, as heads are. Tables that it makes are staged tables of the store (`made_tables`).
 
-**What goes through.** Rows of tables that the transaction makes. Records of writes under way protect files from vacuum, so they belong into the store.
+**What goes through.** Rows of tables that the transaction makes go into the store. Records of writes under way protect files from vacuum, so they belong into the store.
 So does the history of queries. So does the format row: a draft's rows may need a later format, and then the
 commit needs it, too.
 """
@@ -54,17 +54,31 @@ Row = tuple[bytes, bytes]
 
 
 class _Around(NamedTuple):
-    """What is known about the moment of a transaction.
+    """Facts about the moment of a transaction.
 
     Attributes:
         late: commits of several tables after it.
         early: such commits before it.
-        limit: the time of the last commits before it, in milliseconds since the epoch.
+        moment: a time within it, in milliseconds since the epoch.
+        first_change: the time of the first commit after it, but at most a millisecond after `moment`.
     """
 
+    moment: int
     late: set[str | None]
     early: set[str | None]
-    limit: int
+    first_change: int
+
+    def has(self, commit: CommitRecord) -> bool:
+        """Return whether a commit of another table may be before the moment.
+
+        A commit of several tables at the time of the first change may follow that one, so it is left out.
+        """
+        transaction = commit.summary.get(TRANSACTION)
+        if transaction is None:
+            return commit.committed_at <= min(self.moment, self.first_change)
+        if transaction in self.early:
+            return True
+        return transaction not in self.late and commit.committed_at < self.first_change
 
 
 class DraftStore:
@@ -73,7 +87,7 @@ class DraftStore:
     Args:
         base: the store, seen with absolute locations and without checksums.
         id: of the transaction.
-        moment: the time whose tables it shows, in milliseconds since the epoch; None: now.
+        moment: the time whose tables it shows, in milliseconds since the epoch, or None for now.
 
     Attributes:
         base: the store.
@@ -112,7 +126,7 @@ class DraftStore:
         values = {key: self._own.get(key) for key in keys if key[:1] not in _THROUGH}
         for key in keys:
             if key[:1] == keyspace.HEADS:
-                values[key] = self._head(key)
+                values[key] = self._head(key, pin=len(keys) == 1)
             elif key in self._names and values[key] is None and key not in self._deleted:
                 values[key] = self._names[key]
         missing = [
@@ -206,9 +220,9 @@ class DraftStore:
         return True
 
     def _finishes_for_others(self, table: bytes, head: Head) -> bool:
-        """Finish the renaming that another process has announced, for everyone, and return True; or return False.
+        """Return True if a change is a renaming that another process has announced; then finish it for everyone.
 
-        Names are finished by whoever finds them. In the draft alone, it would be a renaming by the transaction.
+        In the draft alone, it would be a renaming by the transaction.
         """
         kept = self.heads.get(table)
         if kept is None or kept.renaming is None or head.token != kept.renaming[2]:
@@ -293,12 +307,20 @@ class DraftStore:
             newest.setdefault(row_key[len(prefix) : -keyspace.TICKET_BYTES], row)
         return newest
 
-    def _head(self, key: bytes) -> bytes | None:
-        """Return the head of a table at the transaction's moment, with its changes, and keep it."""
+    def _head(self, key: bytes, *, pin: bool) -> bytes | None:
+        """Return the head of a table at the transaction's moment, with its changes.
+
+        Args:
+            key: key of the head.
+            pin: whether the transaction reads the table, so that the head is kept. A list of tables shows
+                tables that were not read in their present state.
+        """
         table = keyspace.table_in(key)
         if table in self.made:
             return self.made.read_head(table)
         if table not in self.heads:
+            if not pin:
+                return self.base.get(key)
             self.heads[table] = self._read_head(key)
         own, kept = self._own.get(key), self.heads[table]
         head = kept if own is None else decode_head(own)
@@ -320,11 +342,19 @@ class DraftStore:
             *theirs, again = self.base.get_many([*others, key])
             if value != again:
                 continue
-            if all(
-                _is_same(value_now, head) for value_now, head in zip(theirs, others.values(), strict=True)
-            ):
+            pairs = [
+                (None if value is None else decode_head(value), head)
+                for value, head in zip(theirs, others.values(), strict=True)
+            ]
+            if all(_is_same(there, head) for there, head in pairs):
                 self._moment = now  # nothing that was read has changed until now
                 return None if value is None else decode_head(value)
+            for there, head in pairs:
+                if head is not None and not _has_same_name(there, head):
+                    raise CommitConflictError(
+                        f"Table {head.database}.{head.name} was renamed or dropped since the transaction has read it, so what "
+                        "other tables were then is not known: roll the transaction back and run it again."
+                    )
             return None if value is None else self._earlier(key, decode_head(value))
 
     def _earlier(self, key: bytes, head: Head) -> Head | None:
@@ -341,17 +371,16 @@ class DraftStore:
         label = f"Table {head.database}.{head.name}"
         last: CommitRecord | None = None
         for commit in self._commits(key[len(keyspace.HEADS) :], head):
-            transaction = commit.summary.get(TRANSACTION)
-            if transaction in around.late:
+            if not around.has(commit):
                 if last is not None and last.summary.get(TRANSACTION) in around.early:
                     raise CommitConflictError(
                         f"{label} was changed together with tables that the transaction has read before and after that: "
                         "roll the transaction back and run it again."
                     )
                 last = None
-            elif last is None and (transaction in around.early or commit.committed_at <= around.limit):
+            elif last is None:
                 last = commit
-            elif last is not None and commit.committed_at < self._moment - _LONGEST_COMMIT_MS:
+            elif commit.committed_at < self._moment - _LONGEST_COMMIT_MS:
                 break
         if last is not None:
             is_newest = last.id == head.commit.id
@@ -365,7 +394,9 @@ class DraftStore:
 
     def _around(self) -> _Around:
         """Return what the versions that the transaction has read, and later ones, tell about its moment."""
-        late, early, limit = set(), set(), self._moment
+        late: set[str | None] = set()
+        early: set[str | None] = set()
+        first_change = self._moment + 1
         for table, before in self.heads.items():
             value = self.base.get(keyspace.HEADS + table)
             if value is None or before is None:
@@ -374,12 +405,12 @@ class DraftStore:
                 transaction = commit.summary.get(TRANSACTION)
                 if commit.version > before.commit.version:
                     late.add(transaction)
-                    limit = min(limit, commit.committed_at - 1)
+                    first_change = min(first_change, commit.committed_at)
                 else:
                     early.add(transaction)
                     if commit.committed_at < self._moment - _LONGEST_COMMIT_MS:
                         break
-        return _Around(late - {None}, early - {None}, limit)
+        return _Around(self._moment, late - {None}, early - {None}, first_change)
 
     def _commits(self, table: bytes, head: Head, oldest: int = 0) -> Iterator[CommitRecord]:
         """Yield the commits of a table, newest first, down to a version or the oldest that is kept."""
@@ -408,14 +439,22 @@ class DraftStore:
                 continue
             last = key
             if whose and key[:1] == keyspace.HEADS:
-                kept = self._head(key)
+                table = keyspace.table_in(key)
+                kept: bytes | None = value
+                if table in self.made or table in self.heads:
+                    kept = self._head(key, pin=False)
                 if kept is not None:
                     yield key, kept
             else:
                 yield key, value
 
 
-def _is_same(value: bytes | None, head: Head | None) -> bool:
-    if value is None or head is None:
-        return value is None and head is None
-    return decode_head(value).commit.id == head.commit.id
+def _is_same(there: Head | None, head: Head | None) -> bool:
+    """Return whether a head is as the transaction has read it, except for tickets."""
+    if there is None or head is None:
+        return there is None and head is None
+    return there.commit.id == head.commit.id and _has_same_name(there, head)
+
+
+def _has_same_name(there: Head | None, head: Head) -> bool:
+    return there is not None and (there.state, there.token) == (head.state, head.token)

@@ -1,7 +1,6 @@
 """Tables that a transaction of several tables makes.
 
-In the store, such a table is a staged table of this process: it has no name, and all of its rows are there.
-So a large one takes no memory, and if the process dies, a vacuum removes it. Only the transaction sees it
+In the store, such a table is a staged table of this process. It has no name, but it has all of its rows. So a large one takes no memory, and if the process dies, a vacuum removes it. Only the transaction sees it
 under its name, which the commit of the transaction gives to it.
 """
 
@@ -31,7 +30,7 @@ _STAGED = {"state": "staged", "database": "", "name": "", "token": b"", "renamin
 
 
 class _View(msgspec.Struct, frozen=True):
-    """What the transaction sees of a head in place of `_STAGED` and of the author."""
+    """The fields of a head that the transaction sees in place of `_STAGED` and of the author."""
 
     state: State
     database: str
@@ -124,14 +123,16 @@ class MadeTables:
             published: whether the tables that `names` yields have their names now, so that they stay.
         """
         kept = {table for table, _ in self.names()} if published else set()
-        for table in [table for table in self._views if table not in kept]:
-            try:
-                self._discard(table)
-            except TableNotFoundError:  # the statement that made it has discarded it
-                continue
-            except Exception as error:  # noqa: BLE001  # whatever a store or a file system does
-                _LOG.warning("A table of a transaction that is not needed is left to a vacuum: %s", error)
-        self.leave()
+        try:
+            for table in [table for table in self._views if table not in kept]:
+                try:
+                    self._discard(table)
+                except TableNotFoundError:  # the statement that made it has discarded it
+                    continue
+                except Exception as error:  # noqa: BLE001  # whatever a store or a file system does
+                    _LOG.warning("A table of a transaction that is not needed is left to a vacuum: %s", error)
+        finally:
+            self.leave()
 
     def _discard(self, table: bytes) -> None:
         def change(head: Head) -> Head:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from parquetry.errors import CommitConflictError
 from parquetry.metastore.drafts.draft_store import DraftStore
 from parquetry.metastore.metastore import Metastore
 from parquetry.metastore.storage.head import read_head
@@ -31,8 +32,8 @@ def load_beside(
         Each table, and whether it is its newest version as far as is known.
 
     Raises:
-        CommitConflictError: a vacuum has removed a version of that moment, or the tables change so often that
-            no moment could be found.
+        CommitConflictError: one of the other tables was renamed or dropped since, a vacuum has removed a
+            version of that moment, or the tables change so often that no moment could be found.
     """
     found = metastore.at_once(
         lambda: load(metastore), lambda some: [each for each in some if each is not None]
@@ -42,10 +43,11 @@ def load_beside(
     store = DraftStore(metastore.store, "", moment=_moment(metastore, beside))
     for table in beside:
         head = read_head(metastore.store, table.id)
-        if head is not None:
-            store.heads[table.id] = msgspec.structs.replace(
-                head, database=table.database, name=table.name, commit=table.commit, newest=b""
+        if head is None or (head.state, head.database, head.name) != ("live", table.database, table.name):
+            raise CommitConflictError(
+                f"Table {table.label} was renamed or dropped while the statement was being analysed: run it again."
             )
+        store.heads[table.id] = msgspec.structs.replace(head, commit=table.commit, newest=b"")
     past = load(Metastore(store, metastore.warehouse))
     return [(None if each is None else _for_everyone(metastore, each), False) for each in past]
 

@@ -20,10 +20,10 @@ time, and then aborts it. So a process that hangs stops no other one for long.
 reads the head again. If the intent is still there, a late message has brought it after its transaction was
 aborted, and it counts as aborted.
 
-**Names.** A transaction may also give names to tables, take them away and move them. A name's row leads to one
-table, and counts only if that table's head agrees (`namespace.names`). So the intents of heads decide about
-names, too: they have the table's state, its name and its token after the transaction. The row of a name that
-gets a table has an intent with the row before and the row after. It comes after all intents of heads.
+**Names.** A transaction may also give names to tables, take them away and move them. A name's row leads to
+one table, and counts only if that table's head agrees (`namespace.names`). So the intents of heads decide
+about names, too: they have the table's state, its name and its token after the transaction. The row of a name
+that gets a table has an intent with the row before and the row after. It comes after all intents of heads.
 
 **Heads never return to an earlier value.** An intent that is removed after an abort leaves its ticket
 among the aborted ones. So a late compare-and-set never finds the head that it expects. An intent that only
@@ -292,7 +292,7 @@ class IntentStore(Store, Protocol):
         ...
 
     def relative_rows(self, start: bytes, stop: bytes | None) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the rows of a range as they are stored, without checksums."""
+        """Yield the stored rows of a range, without checksums."""
         ...
 
 
@@ -325,7 +325,7 @@ def value_that_counts(store: IntentStore, key: bytes, value: bytes) -> bytes | N
 
 
 class Overwrite(NamedTuple):
-    """What to write over an intent.
+    """A write over an intent.
 
     Attributes:
         value: the new value, or None to remove the row.

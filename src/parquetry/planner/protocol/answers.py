@@ -153,7 +153,7 @@ class Relation(Answer, frozen=True, kw_only=True):
         table: a table.
         view: a view.
         unchanged: whether the known version of a table is still the newest.
-        past: whether there may be a later version, which is not of the moment of the statement's other tables.
+        past: whether there may be a version later than the moment of the statement's other tables.
     """
 
     table: LoadedTable | None = None

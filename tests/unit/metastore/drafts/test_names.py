@@ -72,7 +72,7 @@ def rename(metastore: Metastore, name: str, new: str) -> None:
 
 
 def swap(metastore: Metastore) -> None:
-    """What dbt does: a new table takes the place of an old one. Besides, another one is dropped."""
+    """Put a new table in the place of an old one, as a run of dbt does, and drop another one."""
     make(metastore, "t__tmp", "new")
     rename(metastore, "t", "t__old")
     rename(metastore, "t__tmp", "t")
@@ -95,7 +95,7 @@ SWAPPED = {"t": ("new", ("more", "new")), "t__old": ("old t", ("old t",))}
 
 
 def no_rows_are_left(metastore: Metastore) -> bool:
-    """Return whether all heads and names are of tables that are there, and no record of a transaction is."""
+    """Return whether all rows belong to tables that have names."""
     remove_orphans(metastore.store, FileAccess())
     ids = {metastore.table("default", name).id for name in metastore.tables("default")}
     rows = [key for key, _ in metastore.store.scan(b"", None)]
@@ -181,7 +181,7 @@ CONFLICTS: dict[str, tuple[Callable[[Metastore], None], str]] = {
 
 @pytest.mark.parametrize("conflict", CONFLICTS)
 def test_conflicts_of_names(conflict: str) -> None:
-    """Others have changed a name that the transaction changes: an error in words, and nothing is written."""
+    """Others who change the same name cause an error in words, and the transaction writes nothing."""
     others, words = CONFLICTS[conflict]
     metastore = new_metastore()
     draft = Draft(metastore)
