@@ -124,13 +124,14 @@ def commit_together(
 def _commit_tasks(tasks: Sequence[CommitTask], reads: Sequence[ReadScope]) -> list[TableSnapshot]:
     if not tasks:
         return []
-    with active_owner() as owner:
-        if len(tasks) == 1 and not reads:
+    if len(tasks) == 1 and not reads:
+        with active_owner() as owner:
             return [Committer(tasks[0], owner).run()]
-        for attempt in range(MAX_TRIES):
-            with contextlib.suppress(CommitAbortedError):
-                return _Together(tasks, owner, reads).run()
-            pause(attempt)
+    for attempt in range(MAX_TRIES):
+        # A ticket is found by its owner, and a try must not take one that an earlier try could not give up.
+        with active_owner() as owner, contextlib.suppress(CommitAbortedError):
+            return _Together(tasks, owner, reads).run()
+        pause(attempt)
     raise CommitConflictError(
         f"Others wanted to change {_names(tasks)} so often that a transaction of these tables could not be "
         f"committed; nothing was written: run it again."
