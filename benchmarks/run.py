@@ -39,6 +39,7 @@ ALONE = (
     "audit",
     "adviser",
     "query_history",
+    "transactions",
 )
 """Run only when named: they take long, or need more than Spark."""
 MODULES = {
@@ -55,6 +56,7 @@ MODULES = {
             "upkeep",
             "native",
             "adviser",
+            "transactions",
         )
     },
     **{

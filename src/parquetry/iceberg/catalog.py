@@ -17,7 +17,7 @@ from parquetry.exchange import ICEBERG
 from parquetry.iceberg.clients import Client, require_filter_columns, require_whole_values
 from parquetry.iceberg.manifest_names import ManifestNames
 from parquetry.iceberg.manifests import has_manifests, list_earlier_versions, write_manifests
-from parquetry.iceberg.metadata import ServedVersions, table_metadata
+from parquetry.iceberg.metadata import ServedVersions, table_metadata, with_tags
 from parquetry.iceberg.planning.expressions import FilterColumns, filter_from_iceberg
 from parquetry.iceberg.planning.plan import FILES_PER_PAGE, PlanCache, PlanKey, ScanPosition, page
 from parquetry.iceberg.requests import (
@@ -30,7 +30,7 @@ from parquetry.iceberg.requests import (
     table_name,
 )
 from parquetry.iceberg.views import ServedViews
-from parquetry.metastore import Metastore, TableSnapshot
+from parquetry.metastore import Metastore, TableSnapshot, tags_of
 from parquetry.predicate import Filter
 from parquetry.serving import OpenedMetastore
 from parquetry.workload import HistorySettings, ServedReads
@@ -162,7 +162,8 @@ class IcebergCatalog:
         table, names = self._table(namespace, name)
         needs_manifests = not client.asks_for_plans or self._planning == "client"
         cached_for = client if needs_manifests else None
-        key = PlanKey(names.identity(table.commit.id), cached_for, "load", b"")
+        tags = tags_of(table)
+        key = PlanKey(names.identity(table.commit.id), cached_for, "load", msgspec.json.encode(tags))
         if (cached := self._loaded.get(key)) is not None and not (
             needs_manifests and not has_manifests(table, names)
         ):
@@ -171,7 +172,7 @@ class IcebergCatalog:
         if needs_manifests:
             write_manifests(table, names, metadata, client)
             metadata = list_earlier_versions(table, names, metadata)
-        encoded = msgspec.json.encode(self._table_result(metadata, client))
+        encoded = msgspec.json.encode(self._table_result(with_tags(metadata, tags), client))
         self._loaded.put(key, encoded)
         return encoded
 

@@ -11,7 +11,7 @@ Ids are the table's field ids (`data_files.field_ids`), which are the ids in its
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from parquetry.data_files import physical_name
 from parquetry.exchange import ICEBERG, history_uuid
 from parquetry.iceberg.manifest_names import ManifestNames, file_uri, manifest_folder
 from parquetry.locations import join_location
-from parquetry.metastore import CommitRecord, Metastore, TableMetadata, TableSnapshot, history, tags_of
+from parquetry.metastore import CommitRecord, Metastore, TableMetadata, TableSnapshot, TaggedVersion, history
 from parquetry.types import type_from_json
 
 FIRST_PARTITION_FIELD_ID = 1000
@@ -36,8 +36,6 @@ class ServedVersions:
     commits: tuple[CommitRecord, ...]
     metadata: dict[int, TableMetadata]
     """By the tickets that the commits name."""
-    tags: dict[str, int]
-    """The tags of these versions."""
 
     @classmethod
     def read(cls, metastore: Metastore, snapshot: TableSnapshot) -> ServedVersions:
@@ -47,11 +45,7 @@ class ServedVersions:
             metastore: of the table.
             snapshot: the newest version.
         """
-        commits, known = _split(_versions(metastore, snapshot))
-        served = {commit.version for commit in commits}
-        return cls(
-            commits, known, {tag.name: tag.version for tag in tags_of(snapshot) if tag.version in served}
-        )
+        return cls(*_split(_versions(metastore, snapshot)))
 
 
 def _versions(metastore: Metastore, snapshot: TableSnapshot) -> Iterator[tuple[CommitRecord, TableMetadata]]:
@@ -124,14 +118,16 @@ def table_metadata(snapshot: TableSnapshot, versions: ServedVersions, names: Man
             {"snapshot-id": each["snapshot-id"], "timestamp-ms": each["timestamp-ms"]} for each in snapshots
         ],
         "metadata-log": [],
-        "refs": {} if newest is None else _refs(newest, versions.tags),
+        "refs": {} if newest is None else {"main": {"snapshot-id": newest, "type": "branch"}},
     }
     return described
 
 
-def _refs(newest: int, tags: Mapping[str, int]) -> dict[str, Any]:
-    named = {tag: {"snapshot-id": version, "type": "tag"} for tag, version in tags.items()}
-    return {"main": {"snapshot-id": newest, "type": "branch"}, **named}
+def with_tags(metadata: dict[str, Any], tags: Sequence[TaggedVersion]) -> dict[str, Any]:
+    """Return a table's metadata with its tags as refs, as far as their versions are served."""
+    served = {each["snapshot-id"] for each in metadata["snapshots"]}
+    refs = {tag.name: {"snapshot-id": tag.version, "type": "tag"} for tag in tags if tag.version in served}
+    return {**metadata, "refs": {**metadata["refs"], **refs}}
 
 
 def partition_spec(metadata: TableMetadata) -> list[dict[str, Any]]:

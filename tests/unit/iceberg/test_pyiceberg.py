@@ -12,7 +12,7 @@ from pyiceberg.exceptions import RESTError
 
 from parquetry.data_files import IdsInFile
 from parquetry.iceberg import IcebergCatalog
-from parquetry.metastore import Transaction, commit
+from parquetry.metastore import Transaction, commit, set_tag
 from tests.support.clients.iceberg import served
 from tests.support.readers.python_tables import PythonLake
 
@@ -42,7 +42,7 @@ def test_a_condition_on_a_partition_column_that_is_not_selected(catalog: RestCat
 
 
 def test_counts_and_versions(catalog: RestCatalog, lake: PythonLake) -> None:
-    """It counts the rows of a filter, and reads every version by its number."""
+    """It counts the rows of a filter, reads every version by its number, and knows the tags."""
     table = catalog.load_table("default.t")
     assert [table.scan(row_filter=where).count() for where in ("p = 1", "a > 1", "p = 1 and a > 1")] == [
         2,
@@ -52,6 +52,12 @@ def test_counts_and_versions(catalog: RestCatalog, lake: PythonLake) -> None:
     lake.write("t", "p=3/f.parquet", [{"a": 4}])
     counts = [catalog.load_table("default.t").scan(snapshot_id=version).count() for version in (1, 2, 3)]
     assert counts == [2, 3, 4]
+    set_tag(lake.table("t"), "first", 1)
+    refs = catalog.load_table("default.t").refs()
+    assert {name: (ref.snapshot_ref_type.value, ref.snapshot_id) for name, ref in refs.items()} == {
+        "main": ("branch", 3),
+        "first": ("tag", 1),
+    }
 
 
 def test_planning_by_itself_needs_partition_columns_in_files(lake: PythonLake) -> None:

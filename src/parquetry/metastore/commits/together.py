@@ -178,14 +178,16 @@ def _commit_tasks(
 ) -> list[TableSnapshot]:
     if not tasks and naming is None:
         return []
-    with active_owner() as owner:
-        if len(tasks) == 1 and not reads and naming is None:
+    if len(tasks) == 1 and not reads and naming is None:
+        with active_owner() as owner:
             return [Committer(tasks[0], owner).run()]
-        for attempt in range(MAX_TRIES):
+    for attempt in range(MAX_TRIES):
+        # A ticket is found by its owner, and a try must not take one that an earlier try could not give up.
+        with active_owner() as owner:
             together = _Together(tasks, owner, reads, naming)
             with contextlib.suppress(CommitAbortedError):
                 return together.run()
-            pause(attempt)
+        pause(attempt)
     raise CommitConflictError(
         f"Others wanted to change {together.label} so often that a transaction of these tables could not be "
         f"committed; nothing was written: run it again."

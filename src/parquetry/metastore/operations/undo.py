@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from heapq import merge
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -27,6 +28,7 @@ from parquetry.metastore.transactions.gathering import require_no_draft
 from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_commit
+from parquetry.store import Store
 
 UNDOES = "undoes"
 """The text in a commit's summary that has the id of the transaction which it undoes."""
@@ -76,19 +78,14 @@ def _find_commits(metastore: Metastore, id: str) -> list[tuple[TableSnapshot, He
 
     It goes back through the histories of all tables at once, as far as the transaction's time.
     """
-    heads = {
-        key[len(HEADS) :]: decode_head(value) for key, value in metastore.store.scan(*prefix_range(HEADS))
-    }
-    newest = {
-        table: load(metastore.store, table, head)
-        for table, head in heads.items()
-        if head.state == "live" and head.kind == "table"
-    }
-    for snapshot in newest.values():
-        require_no_draft(snapshot, "The undoing")
+    store = metastore.store
+    every = ((key[len(HEADS) :], decode_head(value)) for key, value in store.scan(*prefix_range(HEADS)))
+    heads = {table: head for table, head in every if head.state == "live" and head.kind == "table"}
+    for table, head in islice(heads.items(), 1):
+        require_no_draft(load(store, table, head), "The undoing")
     commits: dict[bytes, CommitRecord] = {}
     time = 0
-    histories = (_history(newest[table], heads[table]) for table in newest)
+    histories = (_history(store, table, head) for table, head in heads.items())
     for table, commit in merge(*histories, key=lambda each: -each[1].committed_at):
         if commits and commit.committed_at < time:
             break
@@ -102,14 +99,17 @@ def _find_commits(metastore: Metastore, id: str) -> list[tuple[TableSnapshot, He
     if len(commits) < wanted:
         raise VersionNotFoundError(
             f"Transaction {id} cannot be undone: it changed {wanted} tables, of which only these still have its version: "
-            f"{', '.join(sorted(newest[table].label for table in commits))}. The others were dropped, or vacuumed "
+            f"{', '.join(sorted(f'{heads[table].database}.{heads[table].name}' for table in commits))}. The others were dropped, or vacuumed "
             "since. Nothing was written."
         )
-    return [(newest[table], heads[table], commit) for table, commit in commits.items()]
+    return [(load(store, table, heads[table]), heads[table], commit) for table, commit in commits.items()]
 
 
-def _history(table: TableSnapshot, head: Head) -> Iterator[tuple[bytes, CommitRecord]]:
-    return ((table.id, commit) for commit in table.history(head.oldest))
+def _history(store: Store, table: bytes, head: Head) -> Iterator[tuple[bytes, CommitRecord]]:
+    """Yield the commits of a table, newest first. The newest one takes no request."""
+    yield table, head.commit
+    for commit in load(store, table, head).history(head.oldest, head.commit.version - 1):
+        yield table, commit
 
 
 class _Undo:

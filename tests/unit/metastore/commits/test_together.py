@@ -119,7 +119,7 @@ def test_a_conflict_in_one_table_leaves_both() -> None:
 @pytest.mark.parametrize("together", [False, True])
 @pytest.mark.parametrize("moved", [0, 1])
 def test_another_append_at_each_call_of_the_store(together: bool, moved: int) -> None:
-    """If another appends to one of the tables at any time, both tables have the files, and that one has all."""
+    """If another appends to one of the tables at any time, no table lacks a file."""
     kind = SwappingSteps if together else SteppedStore
     for number in range(1000):
         store = MemoryStore()
