@@ -44,8 +44,8 @@ _FIRST_ADVICE = 10
 """Queries before the first advice."""
 _WINDOW = 100
 """Queries between one advice and the next, which is about these queries."""
-_RECENT = 350
-"""The queries that a step of a table with `layout` = `auto` goes by: of a week with 50 a day."""
+_RECENT = 100
+"""The queries that a step of a table with `layout` = `auto` goes by: the newest."""
 _DAY = 50
 """Queries between two runs of `maintain`."""
 _REWRITE_FACTOR = 2

@@ -126,7 +126,8 @@ def maintain(
 
     Tables whose layout is `auto` follow their queries. Then the greatest gain comes first. Each piece is a
     commit of its own beside other writers, so the next run goes on where this one stopped. Outside of Spark
-    no files are rewritten: such work is left, with the statement to type. The exit code is 1 if something failed.
+    no files are rewritten: such work is left, with the statement to type. The exit code is 1 if something
+    failed.
     """
     for name, value in (("max_minutes", max_minutes), ("max_bytes", max_bytes)):
         if value is not None and value < 1:

@@ -116,7 +116,7 @@ def test_statements_of_advice_run(spark: SparkSession, db: str, tmp_path: Path) 
 
 
 def test_a_table_of_sparks_own_catalog(spark: SparkSession, tmp_path: Path) -> None:
-    """Its folder is looked at, queries of a file of SQL name it, and the statement makes a table of its rows."""
+    """Its folder is read, queries of a file of SQL name it, and the statement makes a table of its rows."""
     spark.sql("CREATE TABLE spark_catalog.default.advised_visits (id BIGINT, k BIGINT) USING parquet")
     try:
         rows = spark.range(ROWS).selectExpr("id", f"id * 7919 % {ROWS} AS k").repartition(20)

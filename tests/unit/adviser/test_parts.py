@@ -223,7 +223,7 @@ def test_queries_come_from_a_file_of_sql(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_table_of_sparks_own_catalog_has_queries_of_event_logs(folder: Path) -> None:
-    """Event logs name its database, SQL may name its catalog, too; a table of that name elsewhere is another."""
+    """Event logs name its database, and SQL its catalog; a table of that name elsewhere is another."""
     condition = (QueryCondition("k = 7", ("k",)),)
     names = ("web.facts", "spark_catalog.web.facts", "other.facts")
     records = [QueryRecord((TableRead(name, conditions=condition),)) for name in names]

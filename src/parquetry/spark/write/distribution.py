@@ -98,7 +98,7 @@ class RowArrangement:
 
     @property
     def by_ranges(self) -> bool:
-        """Return whether each task gets a range of `sort_by`, so that its files do not overlap with others'."""
+        """Return whether each task gets a range of `sort_by`, so that files do not overlap."""
         return bool(self.sort_by) and (self.single or not self.partition_columns)
 
     @classmethod
