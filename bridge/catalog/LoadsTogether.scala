@@ -51,7 +51,7 @@ object LoadsTogether {
     val expected = mutable.LinkedHashSet.empty[LoadedName]
     def expect(more: Seq[LoadedName]): Unit = expected ++= more.filter(names.add)
     val answers = mutable.Map.empty[LoadedName, Loaded]
-    /** The loaded tables. Those of later questions, such as a view's, are to be of the same moment. */
+    /** The loaded tables. Later questions, such as about a view's tables, are to be of the same moment. */
     val versions = mutable.Map.empty[LoadedName, TableRef]
     private val begin = System.nanoTime()
     def isOver: Boolean = System.nanoTime() - begin > MaxNanos
