@@ -51,7 +51,7 @@ object LoadsTogether {
     val expected = mutable.LinkedHashSet.empty[LoadedName]
     def expect(more: Seq[LoadedName]): Unit = expected ++= more.filter(names.add)
     val answers = mutable.Map.empty[LoadedName, Loaded]
-    /** The loaded tables. Tables of later questions, such as those in views, are to be of the same moment. */
+    /** The loaded tables. Later questions, such as about a view's tables, are to be of the same moment. */
     val versions = mutable.Map.empty[LoadedName, TableRef]
     private val begin = System.nanoTime()
     def isOver: Boolean = System.nanoTime() - begin > MaxNanos
@@ -76,8 +76,8 @@ object LoadsTogether {
   /**
    * Loads a name.
    *
-   * @param ask loads the name, and others of the same catalog, as of the moment of loaded versions; without an answer for a name that cannot be
-   *   loaded, except for a single name, whose error it raises
+   * @param ask loads the name, and others of the same catalog, as of the moment of loaded versions. It has no
+   *   answer for a name that cannot be loaded. If that is the only name, it raises the error.
    * @return the answer, and the group of the tables that are loaded with this one
    */
   def load(name: LoadedName)(ask: (Seq[LoadedName], Seq[TableRef]) => Seq[Option[Loaded]]): (Loaded, LoadGroup) = {

@@ -10,9 +10,9 @@ object StatementTransactions {
    * Spark loads all tables of such a statement anew within its transaction, also the tables of a DataFrame
    * that was made earlier. `LoadsTogether` loads them as of one moment.
    *
-   * The write is one commit, which takes place in full or not at all. So there is nothing to commit or to abort
-   * here. Spark would not commit a transaction around the write either: it does so in the nodes that write by
-   * `BatchWrite`, and ours write by `V1Write`.
+   * The write is one commit, which takes place in full or not at all. So there is nothing to commit or to
+   * abort here. Spark would not commit a transaction around the write either. It does so in the nodes that
+   * write by `BatchWrite`, and ours write by `V1Write`.
    */
   trait TransactionalCatalog extends TransactionalCatalogPlugin {
     override def beginTransaction(info: TransactionInfo): Transaction = new OneCommit(this)

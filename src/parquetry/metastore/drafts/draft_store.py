@@ -12,9 +12,9 @@ versions that a vacuum has retired. So a read notices that rows are missing.
 **Names.** A name that the transaction has read stays as it was. Names that it gives, takes away and moves are
 in the draft alone, as heads are. Tables that it makes are staged tables of the store (`made_tables`).
 
-**What goes through.** Rows of tables that the transaction makes go into the store. Records of writes under way protect files from vacuum, so they belong into the store.
-So does the history of queries. So does the format row: a draft's rows may need a later format, and then the
-commit needs it, too.
+**What goes through.** Rows of tables that the transaction makes go into the store. Records of writes under
+way protect files from vacuum, so they belong there, too. So does the history of queries. So does the format
+row: a draft's rows may need a later format, and then the commit needs it, too.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ class DraftStore:
         return True
 
     def _finishes_for_others(self, table: bytes, head: Head) -> bool:
-        """Return True if a change is a renaming that another process has announced; then finish it for everyone.
+        """Return whether a change is a renaming that another process has announced, and finish it for all.
 
         In the draft alone, it would be a renaming by the transaction.
         """

@@ -1,7 +1,8 @@
 """Tables that a transaction of several tables makes.
 
-In the store, such a table is a staged table of this process. It has no name, but it has all of its rows. So a large one takes no memory, and if the process dies, a vacuum removes it. Only the transaction sees it
-under its name, which the commit of the transaction gives to it.
+In the store, such a table is a staged table of this process. It has no name, but it has all of its rows. So a
+large one takes no memory, and if the process dies, a vacuum removes it. Only the transaction sees it under
+its name, which the commit of the transaction gives to it.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def _load_relation(lake: Lake, q: questions.LoadRelation) -> answers.Relation:
 
 
 def _beside(lake: Lake, refs: Sequence[questions.TableRef]) -> list[TableSnapshot]:
-    """Return the versions that a statement has loaded before; none in a transaction, which is of one moment."""
+    """Return the versions that a statement has loaded before, or none in a transaction."""
     found = []
     for ref in refs if lake.draft is None else ():
         with contextlib.suppress(errors.ParquetryError):  # what is gone fails where it is read
