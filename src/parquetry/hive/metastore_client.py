@@ -1,6 +1,6 @@
 """A client of another Hive metastore: it sends calls in Thrift's binary protocol, without frames.
 
-It makes the few calls that keep a table there, in forms that servers of Hive 2.3 to 4 have. Servers with
+It makes the few calls that keep a table there, in forms that Hive 2.3 to 4 define. Servers with
 Kerberos or TLS are not reached.
 """
 

@@ -12,21 +12,17 @@ import pytest
 
 from tests.support.hive import following_clients
 from tests.support.hive.following_clients import ATTACKS, FOLLOWED, RESULT
-from tests.support.hive.metastore_server import hive_4_jars, metastore_server
+from tests.support.hive.metastore_server import metastore_server
 from tests.support.processes import ROOT, run
 from tests.unit.hive.test_following import *  # noqa: F403 - the same tests, by other servers
 
 pytestmark = pytest.mark.newest
 
 
-@pytest.fixture(
-    scope="module",
-    params=["2.3", pytest.param("4", marks=pytest.mark.exhaustive("the others have Hive 2.3's server"))],
-)
-def port(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """The port of a metastore of Hive 2.3, which PySpark's jars have, or of Hive 4."""
-    jars = [] if request.param == "2.3" else hive_4_jars()
-    with metastore_server(tmp_path_factory.mktemp("metastore"), jars) as started:
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a metastore of Hive 2.3, which PySpark's jars have."""
+    with metastore_server(tmp_path_factory.mktemp("metastore")) as started:
         yield started
 
 

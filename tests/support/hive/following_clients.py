@@ -33,7 +33,7 @@ def read(clients: Clients, catalog: str) -> dict[str, list[str]]:
 
 
 def attack(clients: Clients, port: int) -> dict[str, Any]:
-    """Run each statement. Return its error and whether our rows stayed, and the rows there once we published."""
+    """Run each statement. Return its error, whether our rows stayed, and whether theirs are right then."""
     before = read(clients, "lake.h")
     load = Path(clients.spark.conf.get("spark.sql.warehouse.dir").removeprefix("file:")).parent / "load"
     clients.spark.range(3).toDF("id").write.parquet(str(load))
