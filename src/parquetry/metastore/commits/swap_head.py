@@ -6,6 +6,7 @@ In a commit of several tables, the step that prepares it: compare-and-set of the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -43,6 +44,18 @@ class MovedError(Exception):
     def __init__(self, head: Head) -> None:
         super().__init__()
         self.head = head
+
+
+class CommitMoment(NamedTuple):
+    """A commit of several tables.
+
+    Attributes:
+        transaction: id of the transaction.
+        time: when it is committed, in milliseconds since the epoch.
+    """
+
+    transaction: bytes
+    time: int
 
 
 Swap = Callable[[CommitTask, Attempt, int, Head, Sequence[int]], Head]
@@ -83,8 +96,7 @@ def put_intent(
     head: Head,
     _: Sequence[int],
     *,
-    transaction: bytes,
-    time: int,
+    moment: CommitMoment,
     name: HeadName | None = None,
 ) -> Head:
     """Put an intent in the place of the head, which makes a version if a transaction is committed.
@@ -94,8 +106,7 @@ def put_intent(
         attempt: the attempt, which has written all its rows.
         version: the version on which these rows were built.
         head: the head of that version.
-        transaction: id of the transaction, whose record is pending.
-        time: when the transaction is committed, in milliseconds since the epoch.
+        moment: of the transaction, whose record is pending.
         name: the table's name after it, or None if it stays.
 
     Returns:
@@ -105,14 +116,14 @@ def put_intent(
         MovedError, CommitAbortedError, CommitConflictError, TableNotFoundError, BatchCommittedError: as
             `swap_head` does.
     """
-    change = _change(task, attempt, version, head, (), time)
+    change = _change(task, attempt, version, head, (), moment.time)
     task.transaction.may_be_visible = True
 
     def form(before: bytes, after: Head) -> bytes:
-        return encode(Intent(transaction, before, after.commit, after.newest, name))
+        return encode(Intent(moment.transaction, before, after.commit, after.newest, name))
 
     return edit_head(
-        task.store, task.table, change, lambda _: has_intent(task.store, task.table, transaction), form
+        task.store, task.table, change, lambda _: has_intent(task.store, task.table, moment.transaction), form
     )
 
 

@@ -31,7 +31,7 @@ from parquetry.errors import (
     UnsupportedError,
 )
 from parquetry.metastore.commits.committer import Committer, after_commit, task_of
-from parquetry.metastore.commits.swap_head import put_intent, put_name_intent
+from parquetry.metastore.commits.swap_head import CommitMoment, put_intent, put_name_intent
 from parquetry.metastore.commits.ticket import find_commit
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.format import TOGETHER, require_format
@@ -102,7 +102,7 @@ class NameChanges(Protocol):
         """
         ...
 
-    def took_place(self) -> bool | None:
+    def are_in_force(self) -> bool | None:
         """Return whether the names are changed, or None if others have changed them since."""
         ...
 
@@ -213,7 +213,7 @@ class _Together:
         for table in self._tables:
             name = self._naming.names.get(table) if self._naming else None
             if (committer := committers.get(table)) is not None:
-                put = partial(put_intent, transaction=self._id, time=time, name=name)
+                put = partial(put_intent, moment=CommitMoment(self._id, time), name=name)
                 self._heads.append(committer.work(put))
             elif self._naming and name:
                 put_name_intent(self._store, table, self._id, name, partial(self._naming.require, table))
@@ -257,8 +257,8 @@ class _Together:
                 return True
             if head.oldest <= task.base.version:
                 return False
-        if self._naming and (took_place := self._naming.took_place()) is not None:
-            return took_place
+        if self._naming and (is_committed := self._naming.are_in_force()) is not None:
+            return is_committed
         raise self._unknown("others have ended it, and vacuums have shortened the tables' history")
 
     def _end(self) -> None:
