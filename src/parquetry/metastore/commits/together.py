@@ -122,7 +122,7 @@ class NameChanges(Protocol):
         """
         ...
 
-    def took_place(self) -> bool | None:
+    def are_in_force(self) -> bool | None:
         """Return whether the names are changed, or None if others have changed them since."""
         ...
 
@@ -277,7 +277,7 @@ class _Together:
                 break  # and the error comes below
             changed.append(with_ticket(task, self._owner, head))
             swaps.append((head_key(task.table), value, encode(changed[-1])))
-        if len(swaps) == len(self._tasks) and self._swap(swaps):
+        if swaps and len(swaps) == len(self._tasks) and self._swap(swaps):
             taken: list[Head | None] = [*changed]
         else:
             taken = [read_head(self._store, task.table) for task in self._tasks]
@@ -405,8 +405,8 @@ class _Together:
                 return True
             if head.oldest <= task.base.version:
                 return False
-        if self._naming and (took_place := self._naming.took_place()) is not None:
-            return took_place
+        if self._naming and (is_committed := self._naming.are_in_force()) is not None:
+            return is_committed
         raise self._unknown("others have ended it, and vacuums have shortened the tables' history")
 
     def _end(self, intents: Mapping[bytes, Intent] | None = None) -> None:

@@ -33,13 +33,13 @@ def load_beside(
 
     Raises:
         CommitConflictError: one of the other tables was renamed or dropped since, a vacuum has removed a
-            version of that moment, or the tables change so often that no moment could be found.
+            version of that moment, or the tables change so often that no moment could be tables.
     """
-    found = metastore.at_once(
+    tables = metastore.at_once(
         lambda: load(metastore), lambda some: [each for each in some if each is not None]
     )
-    if metastore.are_newest([*(each for each in found if each is not None), *beside]):
-        return [(each, True) for each in found]
+    if metastore.are_newest([*(each for each in tables if each is not None), *beside]):
+        return [(each, True) for each in tables]
     store = DraftStore(metastore.store, "", moment=_moment(metastore, beside))
     for table in beside:
         head = read_head(metastore.store, table.id)

@@ -126,7 +126,7 @@ class NamesOfTransaction:
             "nothing was written: run it again."
         )
 
-    def took_place(self) -> bool | None:
+    def are_in_force(self) -> bool | None:
         """Return whether the names are changed, or None if others have changed them since."""
         for table, name in self.names.items():
             head = read_head(self.store, table)
