@@ -119,6 +119,12 @@ if FOR_TYPE_CHECKERS:
         oldest_version as oldest_version,
         store_time as store_time,
     )
+    from parquetry.metastore.operations.query_rows import (
+        delete_query_rows as delete_query_rows,
+        put_query_rows as put_query_rows,
+        query_key as query_key,
+        query_rows as query_rows,
+    )
     from parquetry.metastore.operations.relocate import relocate as relocate
     from parquetry.metastore.operations.tags import (
         TaggedVersion as TaggedVersion,
@@ -160,12 +166,6 @@ if FOR_TYPE_CHECKERS:
         Door as Door,
         author_of_commits as author_of_commits,
         user_name as user_name,
-    )
-    from parquetry.metastore.storage.query_rows import (
-        delete_query_rows as delete_query_rows,
-        put_query_rows as put_query_rows,
-        query_key as query_key,
-        query_rows as query_rows,
     )
     from parquetry.metastore.storage.valid_names import (
         DEFAULT_DATABASE as DEFAULT_DATABASE,

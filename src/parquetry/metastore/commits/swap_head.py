@@ -47,15 +47,17 @@ class MovedError(Exception):
 
 
 class CommitMoment(NamedTuple):
-    """A transaction of several tables, and its time.
+    """A transaction of several tables, and what the intent of one of them says of it.
 
     Attributes:
         transaction: its id.
         time: when it is committed, in milliseconds since the epoch.
+        name: the table's name after it, or None if it stays.
     """
 
     transaction: bytes
     time: int
+    name: HeadName | None = None
 
 
 Swap = Callable[[CommitTask, Attempt, int, Head, Sequence[int]], Head]
@@ -89,9 +91,7 @@ def swap_head(
     return edit_head(task.store, task.table, change, lambda head: head.is_committed(attempt.ticket))
 
 
-def prepare_intent(
-    task: CommitTask, attempt: Attempt, value: bytes, moment: CommitMoment, name: HeadName | None
-) -> Intent:
+def prepare_intent(task: CommitTask, attempt: Attempt, value: bytes, moment: CommitMoment) -> Intent:
     """Return the intent that `put_intent` would put in the place of a head.
 
     Args:
@@ -99,7 +99,6 @@ def prepare_intent(
         attempt: the attempt, which has written all its rows on the task's base.
         value: the head, encoded.
         moment: of the transaction.
-        name: the table's name after it, or None if it stays.
 
     Raises:
         MovedError, CommitAbortedError, CommitConflictError, TableNotFoundError, BatchCommittedError: as
@@ -108,7 +107,7 @@ def prepare_intent(
     head = decode_head(value)
     after = _change(task, attempt, task.base.version, head, (), moment.time)(head)
     task.transaction.may_be_visible = True
-    return Intent(moment.transaction, value, after.commit, after.newest, name)
+    return Intent(moment.transaction, value, after.commit, after.newest, moment.name)
 
 
 def put_intent(
@@ -120,7 +119,6 @@ def put_intent(
     *,
     moment: CommitMoment,
     in_doubt: bool,
-    name: HeadName | None = None,
 ) -> Head:
     """Put an intent in the place of the head, which makes a version if a transaction is committed.
 
@@ -131,7 +129,6 @@ def put_intent(
         head: the head of that version.
         moment: of the transaction, whose record is pending.
         in_doubt: whether the intent may be there already.
-        name: the table's name after it, or None if it stays.
 
     Returns:
         The head as it will be, but with its name as it is.
@@ -144,7 +141,7 @@ def put_intent(
     task.transaction.may_be_visible = True
 
     def form(before: bytes, after: Head) -> bytes:
-        return encode(Intent(moment.transaction, before, after.commit, after.newest, name))
+        return encode(Intent(moment.transaction, before, after.commit, after.newest, moment.name))
 
     def is_there(_: Head) -> bool:
         return has_intent(task.store, task.table, moment.transaction)

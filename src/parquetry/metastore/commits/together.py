@@ -304,26 +304,28 @@ class _Together:
         values = self._store.get_many([head_key(task.table) for task in self._tasks])
         heads = [_live(task, value) for task, value in zip(self._tasks, values, strict=True)]
         time = max([store_now_ms(self._store), *(head.commit.committed_at for head in heads)])
-        moment = CommitMoment(self._id, time)
         together = are_written and len(self._tasks) == len(self._tables)
-        if together and self._put_together([value or b"" for value in values], moment):
+        if together and self._put_together([value or b"" for value in values], time):
             return
         committers = {each.task.table: each for each in self._committers}
         for table in self._tables:
-            name = self._new_names.get(table)
             if (committer := committers.get(table)) is not None:
-                put = partial(put_intent, moment=moment, in_doubt=together, name=name)
+                put = partial(put_intent, moment=self._moment(table, time), in_doubt=together)
                 self._heads.append(committer.work(put))
-            elif self._naming and name:
+            elif self._naming:
+                name = self._new_names[table]
                 put_name_intent(self._store, table, self._id, name, partial(self._naming.require, table))
 
-    def _put_together(self, values: Sequence[bytes], moment: CommitMoment) -> bool:
+    def _moment(self, table: bytes, time: int) -> CommitMoment:
+        return CommitMoment(self._id, time, self._new_names.get(table))
+
+    def _put_together(self, values: Sequence[bytes], time: int) -> bool:
         """Put all intents at once, and return whether this succeeded."""
         intents: dict[bytes, Intent] = {}
         for each, value in zip(self._committers, values, strict=True):
             try:
                 intents[each.task.table] = prepare_intent(
-                    each.task, each.attempt, value, moment, self._new_names.get(each.task.table)
+                    each.task, each.attempt, value, self._moment(each.task.table, time)
                 )
             except MovedError:
                 return False

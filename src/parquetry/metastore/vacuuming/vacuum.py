@@ -98,8 +98,7 @@ def vacuum(
         CommitConflictError: others keep committing; no data is lost, run it again.
         ForeignWarehouseError: the warehouse belongs to another metastore.
     """
-    clocks = _begin(table, force, dry_run)
-    files = FileAccess()
+    clocks, files = _begin(table, force, dry_run), FileAccess()
     territory = OwnedFiles(table.store, table.id, table.metadata, files)
     head = live_head(table.store, table.id, f"Table {table.label} was dropped or replaced meanwhile.")
     ages = FileAges(
