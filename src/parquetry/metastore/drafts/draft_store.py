@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from parquetry.errors import CommitConflictError, UnsupportedError
+from parquetry.errors import CommitConflictError, TableNotFoundError, UnsupportedError
 from parquetry.metastore.cleanup.in_flight import keep_in_flight
 from parquetry.metastore.drafts.made_tables import MadeTables
 from parquetry.metastore.namespace.databases import DatabaseRow, Databases
@@ -325,10 +325,15 @@ class DraftStore:
         own, kept = self._own.get(key), self.heads[table]
         head = kept if own is None else decode_head(own)
         value = self.base.get(key)
-        if head is None or value is None:
+        now = None if value is None else decode_head(value)
+        if head is not None and not head.is_deleted and (now is None or now.is_deleted):
+            if own is not None:  # what was to follow the change is not possible any more
+                label = f"{head.database}.{head.name}"
+                raise TableNotFoundError(
+                    f"Table {label} was dropped by others, after a transaction has changed it: roll the transaction back."
+                )
             return None
-        now = decode_head(value)
-        if now.is_deleted and not head.is_deleted:
+        if head is None or now is None:
             return None
         if now.oldest > head.oldest:
             return encode(msgspec.structs.replace(head, oldest=now.oldest))

@@ -194,6 +194,19 @@ def test_conflicts_of_names(conflict: str) -> None:
     assert no_rows_are_left(metastore)
 
 
+def test_a_changed_table_that_is_dropped_meanwhile() -> None:
+    """The next statement that needs it says so: its change cannot be committed any more."""
+    metastore = new_metastore()
+    draft = Draft(metastore)
+    rename(draft.metastore, "t", "x")
+    drop(metastore, "t")
+    with pytest.raises(TableNotFoundError, match=r"default\.x was dropped by others, after a transaction"):
+        draft.metastore.table("default", "x")
+    with pytest.raises(TableNotFoundError, match=r"default\.t was dropped meanwhile"):
+        draft.commit()
+    assert tables(metastore).keys() == {"u"}
+
+
 def test_a_database_that_is_dropped_meanwhile() -> None:
     """A table cannot appear in it."""
     metastore = new_metastore()
