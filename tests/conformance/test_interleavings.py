@@ -71,6 +71,11 @@ RARE = [
         "TABLE_NOT_FOUND done",
         _NAME,
     ),
+    Rare(
+        "(rename default.s to default.u, *), (create default.u N, append g to default.s), *",
+        "done TABLE_NOT_FOUND *",
+        _NAME,
+    ),
     Rare("drop database x, drop database x", "done done", "a removal without an answer looks the same"),
     Rare("drop database x, drop database x", "done NAMESPACE_NOT_EMPTY", _MARKS),
     Rare("drop database x, drop database x", "NAMESPACE_NOT_EMPTY done", _MARKS),

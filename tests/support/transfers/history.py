@@ -7,6 +7,7 @@ Some transfers replace a table by a new one of its name, as dbt does, or rename 
 from __future__ import annotations
 
 import random
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
@@ -62,10 +63,12 @@ class TransferHistory:
             head.MAX_PAUSE_SECONDS, intents.PATIENCE = pause, patience
 
     def _interleave(self) -> None:
-        hub = getcurrent()
+        hub, thread = getcurrent(), threading.get_ident()
         killed: set[greenlet] = set()
 
         def step(_: StoreCall) -> None:
+            if threading.get_ident() != thread:
+                return  # a heartbeat, of a history that takes long
             hub.switch()
             if getcurrent() in killed:
                 raise GreenletExit
