@@ -19,10 +19,13 @@ def test_a_transaction(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     """The session sees its changes, another one sees all of them after the commit."""
     server = {"postgresql": postgresql, "hbase": hbase}[kind].shared_server()
     lake = f"together_{kind}"
-    parquetry.configure(SparkSession.builder, lake, tmp_path, store=server.url(lake)).getOrCreate()
+    other = spark.newSession()
+    for session in (spark, other):
+        session.conf.set(f"spark.sql.catalog.{lake}", "org.apache.spark.sql.parquetry.ParquetryCatalog")
+        session.conf.set(f"spark.sql.catalog.{lake}.warehouse", str(tmp_path))
+        session.conf.set(f"spark.sql.catalog.{lake}.store", server.url(lake))
     for name in ("a", "b"):
         spark.sql(f"CREATE TABLE {lake}.default.{name} AS SELECT 1 AS x")
-    other = spark.newSession()
 
     def seen(session: SparkSession) -> list[tuple[str, int]]:
         names = [row.tableName for row in session.sql(f"SHOW TABLES IN {lake}.default").collect()]
