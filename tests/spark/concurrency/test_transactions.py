@@ -181,16 +181,14 @@ SOURCES = ("merged_from_a", "merged_from_b", "merged_from_c")
 
 
 def _merge(spark: SparkSession, number: int) -> None:
-    """Run a MERGE of three sources: a table, a view, and a frame that was made before."""
-    spark.table(f"lake.default.{SOURCES[2]}").createOrReplaceTempView("merged_from_frame")
+    """Run a MERGE of three sources: two tables and a view."""
     spark.sql(
         f"MERGE INTO lake.default.merged t USING (SELECT {number} AS id, a.n AS a, b.n AS b, c.n AS c "
-        f"FROM lake.default.{SOURCES[0]} a, lake.default.merged_from_view b, merged_from_frame c) s "
+        f"FROM lake.default.{SOURCES[0]} a, lake.default.merged_from_view b, lake.default.{SOURCES[2]} c) s "
         "ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
     )
 
 
-@pytest.mark.since("4.3", "before it, a DataFrame keeps the versions that it has loaded")
 def test_a_merge_sees_three_sources_at_one_moment(spark: SparkSession, store: Metastore) -> None:
     """While another session commits all three sources together, each MERGE sees all of a commit or nothing.
 
