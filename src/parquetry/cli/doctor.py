@@ -113,7 +113,7 @@ def settings_in_effect(warehouse: str | None = None, store: str | None = None) -
         if value is None and option.default is not None:
             value, origin = option.default, "default"
         also = SETTINGS.get(option.name)
-        ways = (*_WAYS[option.name], f"spark.sql.catalog.<name>.{option.name}")
+        ways = (*_WAYS.get(option.name, ()), f"spark.sql.catalog.<name>.{option.name}")
         yield InEffect(option.name, value, origin, ways if also is None else (*ways, *_ways(also)))
     for setting in TABLE_SETTINGS:
         if setting.name not in _WAYS:
@@ -135,7 +135,6 @@ _WAYS = {
     "warehouse": ("--warehouse", VARIABLE, FILE_NAME),
     "store": ("--store", STORE_VARIABLE, FILE_NAME),
     "store.password": (PASSWORD_VARIABLE, "PGPASSWORD", "~/.pgpass"),
-    "store.sslpassword": (),
     PRUNING_HISTORY: (HISTORY_VARIABLE, FILE_NAME),
     PRUNING_HISTORY_KEEP: (FILE_NAME,),
     PRUNING_HISTORY_ROWS: (FILE_NAME,),
