@@ -86,7 +86,10 @@ object LoadsTogether {
     val loaded = current.flatMap(_.answers.remove(name)).filter(_.isNew).getOrElse {
       val others = current.toSeq.flatMap(_.expected).filter(_.catalog eq name.catalog)
       current.foreach(_.expected --= others)
-      val beside = current.toSeq.flatMap(_.versions).collect { case (other, version) if other.catalog eq name.catalog => version }
+      // a table that is loaded again has been altered by the statement itself
+      val beside = current.toSeq.flatMap(_.versions).collect {
+        case (other, version) if (other.catalog eq name.catalog) && other != name && !others.contains(other) => version
+      }
       val answers = ask(name +: others, beside)
       for (one <- current; (other, Some(answer)) <- others.zip(answers.tail)) one.answers(other) = answer
       answers.head.getOrElse(ask(Seq(name), beside).head.get)
