@@ -14,7 +14,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -46,7 +45,7 @@ from benchmarks.metastore.table import (
 )
 from tests.support.clients.hive import client
 from tests.support.hbase.launcher import free_ports
-from tests.support.hive.metastore_server import OPENED, hive_4_jars
+from tests.support.hive.metastore_server import OPENED, await_server, hive_4_jars
 from tests.support.jars import java
 from tests.support.postgresql.launcher import USER, PostgreSQLServer
 
@@ -59,7 +58,6 @@ _FEW_TARGET, _MANY_TARGET = 20.0, 1.5
 """How many times as long Hive should take for few partitions, and for many."""
 _LEAST_SECONDS = 0.01
 """The shortest time of the processor that the system counts."""
-_START_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -310,7 +308,7 @@ def _running(name: str, command: list[str], port: int, log: Path, home: Path) ->
     with open(log, "w", encoding="utf-8") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, cwd=home)
         try:
-            _await(port, process, log)
+            await_server(port, process, log)
             with client(port) as connected:
                 yield _Server(name, port, psutil.Process(process.pid), connected)
         except Exception:
@@ -319,19 +317,6 @@ def _running(name: str, command: list[str], port: int, log: Path, home: Path) ->
         finally:
             process.terminate()
             process.wait()
-
-
-def _await(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait until a server answers."""
-    deadline = time.monotonic() + _START_SECONDS
-    while True:
-        try:
-            with socket.create_connection(("127.0.0.1", port)):
-                return
-        except OSError:
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"A server does not start:\n{log.read_text()[-3000:]}") from None
-            time.sleep(0.5)
 
 
 def _make_table(hive: Any, folder: str, grid: Grid) -> None:

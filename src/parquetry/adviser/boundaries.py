@@ -4,10 +4,8 @@ A file is on the **boundary** of a query if the query opens it, and may need onl
 query needs all rows of a file, their order does not matter. Where it needs none, it does not open the file.
 So only files on boundaries are rewritten. (Research calls it workload-aware incremental reclustering.)
 
-    rows by time, files of a day; queries of a day compare a user, too
-
-    day 1    day 2    day 3    day 4     queries: day = 3 AND user = 17; day = 4 AND user = 5; …
-                      ^^^^^    ^^^^^     on the boundary of some: these are sorted by user
+For example, a table has one file for each day, and the queries are `day = 3 AND user = 17` and
+`day = 4 AND user = 5`. The files of days 3 and 4 are on boundaries, so they are sorted by user. Others stay.
 
 The bytes that queries read of such files, and would not of sorted ones, have to be more than the bytes to
 rewrite. Several sets of files are compared. The files come first that waste most bytes of queries.

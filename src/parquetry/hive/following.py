@@ -5,10 +5,10 @@ costs links and calls for the partitions that it changed. Then the table's param
 and the random id of its commit. So the next publication knows what has changed since. If that version is
 gone, or the metastore has others, all partitions are compared:
 
-| the metastore has | partitions that are put there |
+| the metastore has | what is put there |
 |---|---|
-| a version of this history that is kept, and the same columns | those that changed since, and those that it lacks |
-| no such table, other columns, a version that was vacuumed or lost | all; folders that are whole are named again |
+| a version of this history that is kept, and the same columns | partitions that have changed since, or that it lacks |
+| no such table, other columns, a version that was vacuumed or lost | all partitions; folders that are whole are named again |
 | a table that was not published from this one, or from another copy of it | none: an error |
 
 Readers see the partitions of a commit one after the other: a Hive metastore shows a group of partitions at

@@ -64,14 +64,19 @@ def metastore_server(work: Path, jars: Sequence[Path] = ()) -> Iterator[int]:
     with open(log, "a", encoding="utf-8") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, cwd=work)
         try:
-            _await(port, process, log)
+            await_server(port, process, log)
             yield port
         finally:
             process.terminate()
             process.wait()
 
 
-def _await(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+def await_server(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until a server answers.
+
+    Raises:
+        RuntimeError: it has ended, or takes too long; with the end of its log.
+    """
     deadline = time.monotonic() + _START_SECONDS
     while True:
         try:
@@ -79,5 +84,5 @@ def _await(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
                 return
         except OSError:
             if process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"The metastore does not start:\n{log.read_text()[-3000:]}") from None
+                raise RuntimeError(f"The server does not start:\n{log.read_text()[-3000:]}") from None
             time.sleep(0.2)

@@ -33,7 +33,7 @@ def load_beside(
 
     Raises:
         CommitConflictError: one of the other tables was renamed or dropped since, a vacuum has removed a
-            version of that moment, or the tables change so often that no moment could be tables.
+            version of that moment, or the tables change so often that no moment is found.
     """
     tables = metastore.at_once(
         lambda: load(metastore), lambda some: [each for each in some if each is not None]
