@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
@@ -13,10 +14,7 @@ from parquetry.store import MemoryStore, Store, SwapsTogether
 from parquetry.testing import OpenStore
 from tests.support.stores.metastores import file, metadata
 
-REQUESTS = (
-    *("get", "get_many", "scan", "scan_ranges", "put_many", "delete_many", "compare_and_set"),
-    "swap_together",
-)
+REQUESTS = ("get", "get_many", "scan", "scan_ranges", "put_many", "delete_many", "compare_and_set")
 ONE, SEVERAL = 11, 15
 """Requests of a commit of one table, and of several tables, however many."""
 
@@ -31,19 +29,20 @@ class CountedStore:
 
     def __init__(self, store: Store, *, together: bool = True) -> None:
         self._store = store
-        self._together = together
         self.requests = 0
+        if together and isinstance(store, SwapsTogether):  # an attribute of its own, for a protocol is asked for these
+            self.swap_together = self._counted(store.swap_together)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "swap_together" and not self._together:
+        if name == "swap_together":
             raise AttributeError(name)
         attribute = getattr(self._store, name)
-        if name not in REQUESTS:
-            return attribute
+        return self._counted(attribute) if name in REQUESTS else attribute
 
+    def _counted(self, request: Callable[..., Any]) -> Callable[..., Any]:
         def count(*arguments: Any, **named: Any) -> Any:
             self.requests += 1
-            return attribute(*arguments, **named)
+            return request(*arguments, **named)
 
         return count
 

@@ -62,8 +62,10 @@ class Settings:
     ...     session={"parquetry.compression": "zstd", "parquetry.target-file-size": "64mb"},
     ...     properties={"target-file-size": "1gb", "sort-by": "day"},
     ... )
-    >>> [settings[name] for name in ("compression", "target-file-size", "sort-by", "distribution")]
-    ['gzip', 67108864, (('day',),), 'auto']
+    >>> [settings[name] for name in ("compression", "target-file-size", "distribution")]
+    ['gzip', 67108864, 'auto']
+    >>> settings["sort-by"].paths
+    (('day',),)
     >>> settings.effective("target-file-size").level
     'session'
     """
