@@ -39,7 +39,7 @@ SELECT brand, city, sum(amount) FROM {sales} sales JOIN {days} ON day = d JOIN {
 JOIN {shops} shops ON sales.shop = shops.shop WHERE month = {month} AND brand = 'b{brand}' AND city = 'c{city}'
 GROUP BY brand, city
 """
-_BOUNDS = {"new": 2.1, "repeated": 1.7}
+_BOUNDS = {"new": 1.9, "repeated": 1.5}
 """The most that planning may take, times Spark's own."""
 _TEXTS = {"point query": _POINT, "star": _STAR}
 _QUESTIONS = {"new point query": 1, "repeated point query": 0, "new star": 1, "repeated star": 0}
