@@ -89,6 +89,14 @@ if FOR_TYPE_CHECKERS:
         open_metastore as open_metastore,
     )
     from parquetry.metastore.namespace.staging import StagedTable as StagedTable
+    from parquetry.metastore.operations.branches import (
+        PublishedBranch as PublishedBranch,
+        TableBranch as TableBranch,
+        branches_of as branches_of,
+        create_branch as create_branch,
+        drop_branch as drop_branch,
+        publish_branch as publish_branch,
+    )
     from parquetry.metastore.operations.compact_metadata import (
         compact_metadata as compact_metadata,
         count_outdated_lists as count_outdated_lists,

@@ -78,7 +78,7 @@ class StoredRow(NamedTuple):
 def oldest_needed_commit(store: Store, table: bytes, head: Head, time: int) -> CommitRecord:
     """Return the oldest version that is needed to read the table as of a time, or of any later time.
 
-    No version is later than the first one with a tag.
+    No version is later than the first one that a tag or a branch keeps.
 
     Args:
         store: store of the metastore.
@@ -94,7 +94,7 @@ def oldest_needed_commit(store: Store, table: bytes, head: Head, time: int) -> C
 
 
 def up_to_tag(store: Store, table: bytes, head: Head, commit: CommitRecord) -> CommitRecord:
-    """Return a version, or the first one with a tag if that is older.
+    """Return a version, or the first one that a tag or a branch keeps if that is older.
 
     Args:
         store: store of the metastore.
@@ -126,8 +126,8 @@ def retire(store: Store, table: bytes, oldest: int) -> Head:
     """Make the versions before `oldest` unreadable for good, and abort the commits of dead authors.
 
     Returns:
-        the new head. Another process may have retired more versions. Fewer are retired if an older version
-        has a tag.
+        the new head. Another process may have retired more versions. Fewer are retired if a tag or a
+        branch keeps an older version.
 
     Raises:
         TableNotFoundError: the table was dropped.

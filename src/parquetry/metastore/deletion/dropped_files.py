@@ -179,9 +179,10 @@ def purge(table: TableSnapshot, locations: Iterable[str]) -> list[str]:
 def _purge(table: TableSnapshot, locations: Callable[[], Iterable[str]], everything: bool) -> list[str]:
     """Delete files that no version needs. The commit is made: no error may reach the statement's caller.
 
-    In a transaction of several tables, it deletes no file: the versions for everyone still need them.
+    In a transaction of several tables, it deletes no file: the versions for everyone still need them. Nor does
+    it in a branch, as the table needs them.
     """
-    if draft_of(table) is not None:
+    if draft_of(table) is not None or table.branch_of:
         return []
     try:
         return _delete_unneeded(table, locations(), everything)

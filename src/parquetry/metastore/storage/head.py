@@ -17,7 +17,7 @@ from typing import Literal
 
 import msgspec
 
-from parquetry.errors import StoreError, TableNotFoundError, VersionNotFoundError
+from parquetry.errors import CommitConflictError, StoreError, TableNotFoundError, VersionNotFoundError
 from parquetry.metastore.storage.keyspace import head_key
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.storage.owner import Owner
@@ -30,7 +30,7 @@ MAX_PAUSE_SECONDS = 0.05
 _NAMED_TAGS = 5
 """Tags that a message lists."""
 
-State = Literal["staged", "live", "replaced", "dropped"]
+State = Literal["staged", "live", "replaced", "dropped", "branch", "publishing"]
 Kind = Literal["table", "view"]
 
 Tickets = tuple[tuple[int, int], ...]
@@ -49,13 +49,30 @@ class Tag(msgspec.Struct, frozen=True, array_like=True):
     created_at: int
 
 
+class Branch(msgspec.Struct, frozen=True, array_like=True):
+    """A branch of a table, as the table's head names it.
+
+    Attributes:
+        id: id of the branch's own rows.
+        version: number of the table's version that it began with, which is kept, like one with a tag.
+        created_at: when it was made, in milliseconds since the epoch.
+        turn: how often its publishing has begun. So a publisher that was taken for dead commits nothing.
+    """
+
+    id: bytes
+    version: int
+    created_at: int
+    turn: int = 0
+
+
 class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     """The head of a table.
 
     Attributes:
         state: a ``staged`` table has no name yet, a ``live`` one has its name, a ``dropped`` one has it no
             longer. A ``replaced`` table has lost its name to another table; only libraries before format 5
-            made such heads.
+            made such heads. A ``branch`` is reached by the head of its table alone, and a ``publishing`` one
+            takes no commits.
         database: the database's name, in lower case.
         name: the table's name, in lower case.
         token: token that the row of the name must have to lead to this table.
@@ -75,6 +92,8 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
         newest: the newest row of each partition, if partitions have many rows; see `versions.newest_rows`.
         kind: whether it is a table or a view, as its metadata say in all versions.
         tags: the tags of versions, by name. No version from the oldest of them on is retired.
+        branches: the table's branches, by name. The versions that they began with are kept, too.
+        branch_of: id of the table that this is a branch of, or empty.
     """
 
     state: State
@@ -117,11 +136,18 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     newest: bytes = b""
     kind: Kind = "table"
     tags: dict[str, Tag] = msgspec.field(default_factory=dict)
+    branches: dict[str, Branch] = msgspec.field(default_factory=dict)
+    branch_of: bytes = b""
+
+    @property
+    def kept_versions(self) -> dict[str, int]:
+        """Return the versions that tags and branches keep, by their names."""
+        return {name: each.version for name, each in (*self.tags.items(), *self.branches.items())}
 
     @property
     def first_tagged(self) -> int | None:
-        """Return the oldest version that has a tag, or None if there are no tags."""
-        return min((tag.version for tag in self.tags.values()), default=None)
+        """Return the oldest version that a tag or a branch keeps, or None if there are none."""
+        return min(self.kept_versions.values(), default=None)
 
     def invisible(self) -> Tickets:
         """Return the tickets below `next_ticket` that no version shows."""
@@ -217,12 +243,65 @@ def tagged_version(head: Head, name: str) -> int:
     if tag is None:
         some = sorted(head.tags)[:_NAMED_TAGS]
         known = f"its tags are {', '.join(map(repr, some))}" if some else "it has no tags"
+        if head.branches:
+            known += f", and its branches are {', '.join(map(repr, sorted(head.branches)[:_NAMED_TAGS]))}"
         more = ", …" if len(some) < len(head.tags) else ""
         raise VersionNotFoundError(
             f"Table {head.database}.{head.name} has no version of tag {name!r}; {known}{more}. CALL system.tags lists "
             "them, and CALL system.history the versions."
         )
     return tag.version
+
+
+def branch_in(head: Head, name: str) -> Branch:
+    """Return a table's branch of a name, which is in lower case.
+
+    Raises:
+        VersionNotFoundError: the table has none of this name.
+    """
+    branch = head.branches.get(name)
+    if branch is None:
+        some = sorted(head.branches)[:_NAMED_TAGS]
+        known = f"its branches are {', '.join(map(repr, some))}" if some else "it has no branches"
+        more = ", …" if len(some) < len(head.branches) else ""
+        raise VersionNotFoundError(
+            f"Table {head.database}.{head.name} has no branch {name!r}; {known}{more}. CALL system.branch makes one."
+        )
+    return branch
+
+
+def without_branch(head: Head, name: str, branch: Branch) -> Head:
+    """Return a head without a branch, to publish it.
+
+    Args:
+        head: the table's head.
+        name: the branch's name.
+        branch: its record when its publishing began.
+
+    Raises:
+        CommitConflictError: others have published or dropped it, or have begun to publish it since.
+    """
+    if head.branches.get(name) != branch:
+        raise CommitConflictError(
+            f"Branch {name!r} of table {head.database}.{head.name} was published or dropped by others meanwhile; nothing "
+            "was written."
+        )
+    others = {other: each for other, each in head.branches.items() if other != name}
+    return msgspec.structs.replace(head, branches=others)
+
+
+def is_living_branch(store: Store, table: bytes, head: Head) -> bool:
+    """Return whether the table that a branch is of still names it.
+
+    Args:
+        store: store of the metastore.
+        table: id of the branch.
+        head: its head.
+    """
+    base = None if head.is_deleted else read_head(store, head.branch_of)
+    return (
+        base is not None and not base.is_deleted and any(each.id == table for each in base.branches.values())
+    )
 
 
 def decode_head(value: bytes) -> Head:

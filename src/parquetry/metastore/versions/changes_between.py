@@ -112,7 +112,7 @@ class _Differences:
 
     def compare(self, before: PartitionSnapshot | None, now: PartitionSnapshot | None) -> None:
         """Add the difference of a partition."""
-        new, gone = _difference(before, now)
+        new, gone = file_difference(before, now)
         if now is not None and new:
             self._brought.append((now, new))
         if before is not None and gone:
@@ -154,10 +154,15 @@ def _partition(version: TableSnapshot, key: bytes, row: PartitionRow) -> Partiti
     return None if row.is_tombstone else PartitionSnapshot(version, key, complement(row.ticket), row.value)
 
 
-def _difference(
+def file_difference(
     before: PartitionSnapshot | None, now: PartitionSnapshot | None
 ) -> tuple[tuple[FileRecord, ...], tuple[FileRecord, ...]]:
-    """Return the files that a partition has gained, and the files that it has lost."""
+    """Return the files that a partition has gained, and the files that it has lost.
+
+    Args:
+        before: the partition in a version, or None if it has none.
+        now: the partition in a later version of the same table, or None.
+    """
     old = () if before is None else before.files_besides(now)
     new = () if now is None else now.files_besides(before)
     if before is None or now is None:

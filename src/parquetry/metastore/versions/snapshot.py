@@ -21,6 +21,7 @@ from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Head, live_head, read_head
 from parquetry.metastore.storage.model import CommitRecord, TableMetadata, Totals
 from parquetry.metastore.storage.owner import now_ms
+from parquetry.metastore.storage.valid_names import name_parts
 from parquetry.metastore.storage.wire import decoder
 from parquetry.metastore.versions.partition import PartitionSnapshot, TablePlacement
 from parquetry.metastore.versions.reading import read_by_index, read_by_keys, read_by_union
@@ -102,6 +103,7 @@ class TableSnapshot:
         name: the table's name, in lower case; empty for a staged table.
         commit: record of the commit that made this version.
         metadata: metadata of the table in this version.
+        branch_of: id of the table that this is a branch of, or empty.
     """
 
     def __init__(
@@ -113,6 +115,7 @@ class TableSnapshot:
         commit: CommitRecord,
         metadata: TableMetadata,
         newest: bytes = b"",
+        branch_of: bytes = b"",
     ) -> None:
         self.store = store
         self.id = id
@@ -120,6 +123,7 @@ class TableSnapshot:
         self.name = name
         self.commit = commit
         self.metadata = metadata
+        self.branch_of = branch_of
         self.partition_types: tuple[ColumnType, ...] = metadata.partition_types
         self.visible = VisibleRows(store, id, commit, newest)
 
@@ -159,7 +163,14 @@ class TableSnapshot:
     @property
     def label(self) -> str:
         """Return the table's name for messages."""
-        return f"{self.database}.{self.name}" if self.name else "(a table not yet published)"
+        return (
+            ".".join((self.database, *name_parts(self.name))) if self.name else "(a table not yet published)"
+        )
+
+    @property
+    def owner(self) -> bytes:
+        """Return the id in the names of its files, whose vacuum deletes them: a branch's are its table's."""
+        return self.branch_of or self.id
 
     @functools.cached_property
     def placement(self) -> TablePlacement:
@@ -385,7 +396,9 @@ def load(
             f"The metadata of table {head.database}.{head.name}, which ticket {commit.metadata} wrote, are gone "
             "from the metastore: parquetry restore brings back a dump."
         ) from None
-    return TableSnapshot(store, table, head.database, head.name, commit, metadata, head.newest)
+    return TableSnapshot(
+        store, table, head.database, head.name, commit, metadata, head.newest, head.branch_of
+    )
 
 
 def load_again(before: TableSnapshot, head: Head) -> TableSnapshot:
@@ -398,7 +411,7 @@ def load_again(before: TableSnapshot, head: Head) -> TableSnapshot:
         return load(before.store, before.id, head, other=before.commit)
     except TableNotFoundError:
         about = head.database, head.name, head.commit
-        return TableSnapshot(before.store, before.id, *about, before.metadata, head.newest)
+        return TableSnapshot(before.store, before.id, *about, before.metadata, head.newest, head.branch_of)
 
 
 def load_commit(store: Store, table: bytes, head: Head, version: int) -> CommitRecord | None:
