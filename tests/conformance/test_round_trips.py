@@ -30,7 +30,9 @@ class CountedStore:
     def __init__(self, store: Store, *, together: bool = True) -> None:
         self._store = store
         self.requests = 0
-        if together and isinstance(store, SwapsTogether):  # an attribute of its own, for a protocol is asked for these
+        if together and isinstance(
+            store, SwapsTogether
+        ):  # an attribute of its own, for a protocol is asked for these
             self.swap_together = self._counted(store.swap_together)
 
     def __getattr__(self, name: str) -> Any:

@@ -26,7 +26,7 @@ from parquetry.errors import (
     VersionNotFoundError,
 )
 from parquetry.locations import warehouse_location
-from parquetry.metastore.cleanup.retention import delete_table
+from parquetry.metastore.cleanup.retention import delete_table, end_branches
 from parquetry.metastore.copies import shared_tables
 from parquetry.metastore.followers import notify_of_drop
 from parquetry.metastore.namespace.databases import Databases
@@ -386,10 +386,12 @@ class Metastore:
 
     def _find(self, database: str, name: str, kind: Kind | None) -> NamedTable:
         database, name = database.lower(), name.lower()
-        base, branch = split_branch(name)
-        if branch is not None and base:
-            return self._find_branch(self._find(database, base, kind), branch)
         fault = name_fault(name)
+        base, branch = split_branch(name)
+        if branch is not None and name_fault(base) is None and name_fault(database) is None:
+            table = self._names.find(database, base)
+            if table is not None and table.head.kind == "table":
+                return self._find_branch(table, branch)
         named = None if fault or name_fault(database) else self._names.find(database, name)
         if named is None:
             self.database(database)
@@ -408,7 +410,7 @@ class Metastore:
         """Return a branch of a table.
 
         Raises:
-            VersionNotFoundError: there is none of this name.
+            TableNotFoundError: there is none of this name.
             UnsupportedError: the metastore is the view of a transaction of several tables.
         """
         label = f"{table.head.database}.{table.head.name}"
@@ -519,9 +521,10 @@ class Metastore:
             return
         with _drop_goes_on(label):
             head = read_head(self.store, table)
-            # If this process dies, these are rows of branches whose table is gone: a vacuum deletes them.
-            for branch in () if head is None else head.branches.values():
-                delete_table(self.store, branch.id)
+            if head is not None:
+                end_branches(self.store, head)
+                for branch in head.branches.values():
+                    delete_table(self.store, branch.id)
             delete_table(self.store, table)
 
     def _mark_dropped(self, named: NamedTable, version: int | None, author: Owner | None) -> Head | None:

@@ -12,6 +12,7 @@ Rows of aborted commits and of dropped tables are removed here, too.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from enum import IntEnum
@@ -325,6 +326,27 @@ def delete_rows(
     keyspace.delete_prefix(store, keyspace.SUMMARIES + table + keyspace.number(ticket))
     store.delete_many([keyspace.metadata_key(table, ticket)])
     keyspace.delete_prefix(store, keyspace.JOURNAL + table + keyspace.number(ticket))
+
+
+def end_branches(store: Store, head: Head) -> None:
+    """Make sure that no branch of a dropped table takes another commit, whose files nobody would delete.
+
+    Args:
+        store: store of the metastore.
+        head: of the dropped table.
+    """
+    for branch in head.branches.values():
+        end_branch(store, branch.id)
+
+
+def end_branch(store: Store, branch: bytes) -> None:
+    """Mark a branch as dropped, which its table no longer names. Its rows are deleted next."""
+
+    def change(head: Head) -> Head:
+        return head if head.is_deleted else msgspec.structs.replace(head, state="dropped", author=None)
+
+    with contextlib.suppress(TableNotFoundError):
+        edit_head(store, branch, change, lambda head: head.is_deleted)
 
 
 def delete_table(store: Store, table: bytes) -> None:

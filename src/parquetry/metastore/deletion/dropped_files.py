@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from parquetry.errors import TableNotFoundError, WarehouseError
 from parquetry.locations import StoragePath, base_name, join_location
+from parquetry.metastore.cleanup.retention import end_branches
 from parquetry.metastore.deletion.claims import Claim, former_folders, outer_folders
 from parquetry.metastore.deletion.file_access import FileAccess, Info, RealPaths, checksummed_file
 from parquetry.metastore.deletion.owned_files import OwnedFiles, is_data, recorded_files
@@ -110,6 +111,8 @@ class DroppedTableFiles:
         head = read_head(table.store, table.id)
         if head is not None and not head.is_deleted:
             return []
+        if head is not None:
+            end_branches(table.store, head)
         own = self._own_files(read_claims)
         try:
             there = {path for path, _ in self._files.below(own.root)}

@@ -42,7 +42,7 @@ from parquetry.errors import (
     VersionNotFoundError,
 )
 from parquetry.locations import join_location
-from parquetry.metastore.cleanup.retention import delete_table
+from parquetry.metastore.cleanup.retention import delete_table, end_branch
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.deletion.file_access import require_files
 from parquetry.metastore.manifest.entries import decode_entry
@@ -284,8 +284,7 @@ def drop_branch(table: TableSnapshot, name: str) -> TableBranch:
         The branch as it was.
 
     Raises:
-        VersionNotFoundError: the table has no such branch.
-        TableNotFoundError: the table was dropped meanwhile.
+        TableNotFoundError: the table has no such branch, or was dropped meanwhile.
     """
     require_no_draft(table, "A branch")
     ownership_of(table.store).require(now=True)
@@ -309,14 +308,7 @@ def drop_branch(table: TableSnapshot, name: str) -> TableBranch:
 def _remove_rows(store: Store, branch: bytes) -> None:
     """Remove the rows of a branch that its table no longer names. If that fails, a vacuum does it."""
     with contextlib.suppress(ParquetryError):
-        edit_head(
-            store,
-            branch,
-            lambda head: (
-                head if head.is_deleted else msgspec.structs.replace(head, state="dropped", author=None)
-            ),
-            lambda head: head.is_deleted,
-        )
+        end_branch(store, branch)
         delete_table(store, branch)
 
 
@@ -331,11 +323,10 @@ def publish_branch(table: TableSnapshot, name: str) -> PublishedBranch:
         name: the branch.
 
     Raises:
-        VersionNotFoundError: the table has no such branch.
         CommitConflictError: others have changed the same partitions, or the table's definition, since the
             branch began; commits to the branch go on; or others are publishing it. The branch stays.
         CommitUnknownError: the store does not answer whether the commit took place.
-        TableNotFoundError: the table was dropped meanwhile.
+        TableNotFoundError: the table has no such branch, or was dropped meanwhile.
         FileMissingError: a file of the branch does not exist.
     """
     require_no_draft(table, "A branch")
@@ -390,7 +381,7 @@ def _close(table: TableSnapshot, name: str, id: bytes, owner: Owner) -> Head | N
 
     def change(head: Head) -> Head:
         if head.is_deleted:
-            raise VersionNotFoundError(
+            raise TableNotFoundError(
                 f"Branch {name!r} of table {table.label} was dropped or published meanwhile."
             )
         others = head.author is not None and head.author.nonce != owner.nonce
@@ -433,7 +424,7 @@ def _take_turn(table: TableSnapshot, name: str, id: bytes) -> Branch:
         require_format(table.store, BRANCHED)
         branch = branch_in(head, name)
         if branch.id != id:
-            raise VersionNotFoundError(
+            raise TableNotFoundError(
                 f"Branch {name!r} of table {table.label} was dropped or published meanwhile."
             )
         made.append(msgspec.structs.replace(branch, turn=branch.turn + 1))

@@ -257,14 +257,14 @@ def branch_in(head: Head, name: str) -> Branch:
     """Return a table's branch of a name, which is in lower case.
 
     Raises:
-        VersionNotFoundError: the table has none of this name.
+        TableNotFoundError: the table has none of this name.
     """
     branch = head.branches.get(name)
     if branch is None:
         some = sorted(head.branches)[:_NAMED_TAGS]
         known = f"its branches are {', '.join(map(repr, some))}" if some else "it has no branches"
         more = ", …" if len(some) < len(head.branches) else ""
-        raise VersionNotFoundError(
+        raise TableNotFoundError(
             f"Table {head.database}.{head.name} has no branch {name!r}; {known}{more}. CALL system.branch makes one."
         )
     return branch
