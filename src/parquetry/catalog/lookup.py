@@ -21,8 +21,8 @@ def find_table(
     Args:
         metastore: that has the table.
         name: ``database.table``, ``table`` in the default database, or ``catalog.database.table`` as in SQL.
-            Any name of the catalog means this one.
-        version: number of the version, or its tag, or None.
+            Any name of the catalog means this one. `database.table.branch_name` is a branch of a table.
+        version: number of the version, or its tag, or a branch, or None.
         as_of: milliseconds since the epoch, or None. It selects the newest version made until then.
 
     Raises:
@@ -34,6 +34,9 @@ def find_table(
         parts = parse_name(name)
     except ValueError:
         parts = []
+    if len(parts) > 2 and parts[-1].lower().startswith(ms.BRANCH_PREFIX):
+        *parts, branch = parts
+        parts[-1] = ms.branch_name(parts[-1], branch.lower().removeprefix(ms.BRANCH_PREFIX))
     if len(parts) == 3:
         parts = parts[1:]
     if len(parts) == 1:

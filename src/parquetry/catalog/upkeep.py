@@ -33,7 +33,7 @@ class UpkeepContext:
 
     def find(self, name: str) -> TableSnapshot:
         """Return a table as it is now."""
-        return find_table(self.metastore, name)
+        return require_table(find_table(self.metastore, name))
 
     def full_name(self, snapshot: TableSnapshot) -> str:
         """Return a table's name as the users write it."""

@@ -65,7 +65,7 @@ _POINTERS = {
     "say `parquetry databases`": ("namespaces", "schemas", "catalogs", "show-databases"),
     "say `parquetry describe TABLE`": ("schema", "info", "desc", "table", "columns", "location", "uuid", "spec", "stat", "stats", "inspect"),
     "say `parquetry history TABLE`": ("snapshots", "versions", "log", "changes"),
-    "say `parquetry tags TABLE`": ("refs", "branches", "list-tags", "create-tag"),
+    "say `parquetry tags TABLE`": ("refs", "list-tags", "create-tag"),
     "say `parquetry plan TABLE FILTER`": ("explain",),
     "say `parquetry vacuum TABLE`": ("expire", "expire-snapshots", "gc", "clean", "purge", "remove-orphan-files"),
     "say `parquetry sync TABLE`": ("register", "import", "add-files", "migrate", "refresh", "repair", "msck", "adopt"),

@@ -96,6 +96,7 @@ if FOR_TYPE_CHECKERS:
         create_branch as create_branch,
         drop_branch as drop_branch,
         publish_branch as publish_branch,
+        require_table as require_table,
     )
     from parquetry.metastore.operations.compact_metadata import (
         compact_metadata as compact_metadata,
@@ -176,7 +177,10 @@ if FOR_TYPE_CHECKERS:
         user_name as user_name,
     )
     from parquetry.metastore.storage.valid_names import (
+        BRANCH_PREFIX as BRANCH_PREFIX,
         DEFAULT_DATABASE as DEFAULT_DATABASE,
+        branch_name as branch_name,
+        name_parts as name_parts,
         normalise_name as normalise_name,
     )
     from parquetry.metastore.storage.wire import (

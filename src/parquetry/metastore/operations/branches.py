@@ -491,3 +491,17 @@ def _change(
         place = location or (None if old is None or old.location == new.location else new.location)
         transaction.replace(values, new.files, place, new.arrangement)
     return [join_location(new.location, file.path) for file in brought]
+
+
+def require_table(table: TableSnapshot) -> TableSnapshot:
+    """Return a version of a table, which must not be of a branch: no operation works on branches.
+
+    Raises:
+        UnsupportedError: it is of a branch.
+    """
+    if table.branch_of:
+        raise UnsupportedError(
+            f"{table.label} is a branch, on which this does not work: name the table, or publish the branch first (CALL "
+            "system.publish_branch)."
+        )
+    return table

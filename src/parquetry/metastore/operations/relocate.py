@@ -39,6 +39,7 @@ from parquetry.metastore.storage.keyspace import (
     TABLE_ID_BYTES,
     prefix_range,
 )
+from parquetry.metastore.storage.valid_names import name_parts
 from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.versions.snapshot import forget_metadata
 from parquetry.metastore.warehouse_store import rewrite_locations
@@ -198,7 +199,7 @@ class _Relocation:
             head = read_head(self._metastore.store, table)
             named = head is not None and head.name
             names[table] = (
-                f"{head.database}.{head.name}"
+                ".".join((head.database, *name_parts(head.name)))
                 if head and named
                 else f"(a table without a name, {table.hex()})"
             )

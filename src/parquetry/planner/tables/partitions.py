@@ -82,7 +82,7 @@ def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
         files: list[Any] = []
         if _is_folder(filesystem, path):
             (part,) = discover(filesystem, path, columns=columns)
-            foreign = [file.path for file in part.files if not is_own(file.path, snapshot.id)]
+            foreign = [file.path for file in part.files if not is_own(file.path, snapshot.owner)]
             visitor = FooterVisitor()
             files = read_records(lake.engine, metadata, location, foreign, visitor)
             for reason in visitor.broken.values():
