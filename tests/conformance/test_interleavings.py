@@ -90,7 +90,6 @@ RARE = [
         "a restore that was interrupted is run again; until then the new metastore is empty",
     ),
     Rare("*vacuum default.t*", "*TABLE_NOT_FOUND*", _VERSION),
-    Rare("publish try of *, drop try of *", "done done", "a removal without an answer looks the same"),
 ]
 
 TWO = [

@@ -8,7 +8,7 @@ from typing import cast
 from parquetry.catalog.lookup import find_table
 from parquetry.catalog.views import full_name
 from parquetry.config import settle
-from parquetry.metastore import Metastore, TableMetadata, TableSnapshot
+from parquetry.metastore import Metastore, TableMetadata, TableSnapshot, require_table
 from parquetry.operations import OperationEngine
 
 

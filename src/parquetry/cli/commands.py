@@ -22,6 +22,7 @@ _GROUPS = {
         "plan",
         "history",
         "tags",
+        "branches",
         "detail",
         "report",
         "ui",

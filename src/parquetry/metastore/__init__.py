@@ -90,7 +90,6 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.metastore.namespace.staging import StagedTable as StagedTable
     from parquetry.metastore.operations.branches import (
-        PublishedBranch as PublishedBranch,
         TableBranch as TableBranch,
         branches_of as branches_of,
         create_branch as create_branch,
@@ -152,6 +151,11 @@ if FOR_TYPE_CHECKERS:
         RangedPartitions as RangedPartitions,
         open_ranges as open_ranges,
     )
+    from parquetry.metastore.refs.names import (
+        BRANCH_PREFIX as BRANCH_PREFIX,
+        branch_name as branch_name,
+        name_parts as name_parts,
+    )
     from parquetry.metastore.results import (
         Check as Check,
         Compacted as Compacted,
@@ -177,10 +181,7 @@ if FOR_TYPE_CHECKERS:
         user_name as user_name,
     )
     from parquetry.metastore.storage.valid_names import (
-        BRANCH_PREFIX as BRANCH_PREFIX,
         DEFAULT_DATABASE as DEFAULT_DATABASE,
-        branch_name as branch_name,
-        name_parts as name_parts,
         normalise_name as normalise_name,
     )
     from parquetry.metastore.storage.wire import (

@@ -34,30 +34,15 @@ from parquetry.metastore.namespace.names import NamedTable, TableNames, new_toke
 from parquetry.metastore.namespace.staging import StagedTable
 from parquetry.metastore.ownership.handover import Claimed, claim, review_shared
 from parquetry.metastore.ownership.owner import Ownership
+from parquetry.metastore.refs.heads import branch_in, tagged_version
+from parquetry.metastore.refs.names import branch_name, name_parts, split_branch
 from parquetry.metastore.storage.clock import server_time
 from parquetry.metastore.storage.format import FIRST, check_format, require_format
-from parquetry.metastore.storage.head import (
-    Head,
-    Kind,
-    branch_in,
-    decode_head,
-    edit_head,
-    live_head,
-    pause,
-    read_head,
-    tagged_version,
-)
+from parquetry.metastore.storage.head import Head, Kind, decode_head, edit_head, live_head, pause, read_head
 from parquetry.metastore.storage.keyspace import head_key
 from parquetry.metastore.storage.model import Database, TableMetadata
 from parquetry.metastore.storage.owner import Owner
-from parquetry.metastore.storage.valid_names import (
-    DEFAULT_DATABASE,
-    branch_name,
-    name_fault,
-    name_parts,
-    normalise_name,
-    split_branch,
-)
+from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE, name_fault, normalise_name
 from parquetry.metastore.transactions.gathering import DraftRows, keeps_rows_of
 from parquetry.metastore.versions.snapshot import TableSnapshot, commit_as_of, load, load_again, load_commit
 from parquetry.metastore.warehouse_store import WarehouseStore

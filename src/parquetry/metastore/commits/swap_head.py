@@ -14,8 +14,9 @@ from parquetry.errors import BatchCommittedError
 from parquetry.metastore.commits.attempt import Attempt
 from parquetry.metastore.commits.change_counts import count_removed
 from parquetry.metastore.range_manifests.records import mark_stale
+from parquetry.metastore.refs.heads import without_branch
 from parquetry.metastore.storage.clock import store_now_ms, warn_of_future
-from parquetry.metastore.storage.head import Head, decode_head, edit_head, read_head, remove, without_branch
+from parquetry.metastore.storage.head import Head, decode_head, edit_head, read_head, remove
 from parquetry.metastore.storage.intents import HeadName, Intent, read_intent
 from parquetry.metastore.storage.keyspace import head_key
 from parquetry.metastore.storage.model import CommitRecord, Totals

@@ -28,11 +28,12 @@ from parquetry.locations import StoragePath, is_below, join_location, path_below
 from parquetry.metastore.deletion.file_access import RealPaths
 from parquetry.metastore.manifest.entries import decode_entry
 from parquetry.metastore.metastore import Metastore
+from parquetry.metastore.refs.heads import is_living_branch
+from parquetry.metastore.refs.names import name_parts
 from parquetry.metastore.storage.checksums import is_tombstone
-from parquetry.metastore.storage.head import Head, decode_head, is_living_branch
+from parquetry.metastore.storage.head import Head, decode_head
 from parquetry.metastore.storage.keyspace import HEADS, METADATA, metadata_key, partition_prefix, prefix_range
 from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.storage.valid_names import name_parts
 from parquetry.metastore.storage.wire import decode_arrangement, decoder
 from parquetry.store import METASTORE_FOLDER, SQLiteStore, Store, in_batches
 

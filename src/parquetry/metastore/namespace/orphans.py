@@ -23,9 +23,10 @@ from parquetry.keys import successor
 from parquetry.metastore.cleanup.retention import delete_table
 from parquetry.metastore.namespace.databases import Databases
 from parquetry.metastore.namespace.names import TableNames
+from parquetry.metastore.refs.heads import is_living_branch
 from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.clock import store_now_ms
-from parquetry.metastore.storage.head import Head, decode_head, edit_head, is_living_branch, read_head, swap
+from parquetry.metastore.storage.head import Head, decode_head, edit_head, read_head, swap
 from parquetry.store import Range, Store
 
 MAX_STAGING_MS = 7 * 24 * 60 * 60 * 1000

@@ -49,32 +49,21 @@ from parquetry.metastore.manifest.entries import decode_entry
 from parquetry.metastore.namespace.names import new_token
 from parquetry.metastore.operations.tags import require_ref_name
 from parquetry.metastore.ownership.owner import ownership_of
+from parquetry.metastore.refs.heads import branch_in, without_branch
+from parquetry.metastore.refs.names import branch_name
 from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.format import BRANCHED, require_format
-from parquetry.metastore.storage.head import (
-    Branch,
-    Head,
-    branch_in,
-    edit_head,
-    live_head,
-    merge,
-    pause,
-    read_head,
-    swap,
-    without_branch,
-)
+from parquetry.metastore.storage.head import Branch, Head, edit_head, live_head, merge, pause, read_head, swap
 from parquetry.metastore.storage.owner import Owner, active_owner
-from parquetry.metastore.storage.valid_names import branch_name
 from parquetry.metastore.storage.wire import encode
 from parquetry.metastore.transactions.gathering import require_no_draft
 from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.vacuuming.delete_files import is_written
-from parquetry.metastore.versions.changes_between import TouchedPartitions, file_difference
+from parquetry.metastore.versions.changes_between import TouchedPartitions, file_difference, partitions_of
 from parquetry.metastore.versions.indexes import entry_rows
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_commit
-from parquetry.metastore.versions.visible_rows import PartitionRow
 from parquetry.store import Store, in_batches
 
 MAX_BRANCHES = 100
@@ -289,20 +278,28 @@ def drop_branch(table: TableSnapshot, name: str) -> TableBranch:
     require_no_draft(table, "A branch")
     ownership_of(table.store).require(now=True)
     name = name.lower()
-    seen: list[Branch] = []
+    seen: list[tuple[Branch, int]] = []
 
     def change(head: Head) -> Head:
         _require_open(table, head)
         require_format(table.store, BRANCHED)
         branch = branch_in(head, name)
-        seen.append(branch)
+        seen.append((branch, head.commit.version))
         return msgspec.structs.replace(without_branch(head, name, branch), next_ticket=head.next_ticket + 1)
 
-    edit_head(table.store, table.id, change, lambda head: name not in head.branches)
-    own = read_head(table.store, seen[-1].id)
-    _remove_rows(table.store, seen[-1].id)
-    version = seen[-1].version if own is None else own.commit.version
-    return TableBranch(name, version, seen[-1].version, seen[-1].created_at)
+    head = edit_head(table.store, table.id, change, lambda head: name not in head.branches)
+    branch, version = seen[-1]
+    # Others may have ended it, and this looks like a change of ours whose answer was lost.
+    for commit_ in load(table.store, table.id, head).history(version + 1):
+        if commit_.operation == PUBLISHES and commit_.summary.get("branch") == name:
+            raise TableNotFoundError(
+                f"Branch {name!r} of table {table.label} was published in version {commit_.version}, and not dropped."
+            )
+    own = read_head(table.store, branch.id)
+    _remove_rows(table.store, branch.id)
+    return TableBranch(
+        name, branch.version if own is None else own.commit.version, branch.version, branch.created_at
+    )
 
 
 def _remove_rows(store: Store, branch: bytes) -> None:
@@ -454,18 +451,11 @@ def _changes(table: TableSnapshot, name: str, branch: Branch, own: Head) -> Tran
     locations: list[str] = []
     commits = list(new.history(first.version + 1))
     keys = TouchedPartitions().find_written_keys(new, commits) if commits else []
-    now, before = new.visible.newest(keys), old.visible.newest(keys)
+    now, before = partitions_of(new, keys), partitions_of(old, keys)
     for key in keys:
-        partition = _partition(new, key, now.get(key))
-        locations += _change(transaction, new, key, _partition(old, key, before.get(key)), partition)
+        locations += _change(transaction, new, key, before.get(key), now.get(key))
     transaction.requirements.adopt(lambda: require_files(table.label, locations, base.metadata.location))
     return transaction
-
-
-def _partition(version: TableSnapshot, key: bytes, row: PartitionRow | None) -> PartitionSnapshot | None:
-    if row is None or row.is_tombstone:
-        return None
-    return PartitionSnapshot(version, key, keyspace.complement(row.ticket), row.value)
 
 
 def _change(

@@ -28,6 +28,7 @@ from parquetry.errors import CommitConflictError, MetastoreDamagedError, TableNo
 from parquetry.locations import absolute_location, is_below, storage_path, take_apart
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.metastore import Metastore
+from parquetry.metastore.refs.names import name_parts
 from parquetry.metastore.results import Relocated
 from parquetry.metastore.storage.format import renew_locations_epoch
 from parquetry.metastore.storage.head import read_head
@@ -39,7 +40,6 @@ from parquetry.metastore.storage.keyspace import (
     TABLE_ID_BYTES,
     prefix_range,
 )
-from parquetry.metastore.storage.valid_names import name_parts
 from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.versions.snapshot import forget_metadata
 from parquetry.metastore.warehouse_store import rewrite_locations

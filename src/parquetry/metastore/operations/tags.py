@@ -14,9 +14,10 @@ import msgspec
 
 from parquetry.errors import TableNotFoundError, UnsupportedError, VersionNotFoundError
 from parquetry.metastore.ownership.owner import ownership_of
+from parquetry.metastore.refs.heads import tagged_version
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.format import TAGGED, require_format
-from parquetry.metastore.storage.head import Head, Tag, edit_head, live_head, tagged_version
+from parquetry.metastore.storage.head import Head, Tag, edit_head, live_head
 from parquetry.metastore.transactions.gathering import require_no_draft
 from parquetry.metastore.versions.snapshot import TableSnapshot
 

@@ -17,7 +17,7 @@ from typing import Literal
 
 import msgspec
 
-from parquetry.errors import CommitConflictError, StoreError, TableNotFoundError, VersionNotFoundError
+from parquetry.errors import StoreError, TableNotFoundError
 from parquetry.metastore.storage.keyspace import head_key
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.storage.owner import Owner
@@ -27,8 +27,6 @@ from parquetry.store import Store
 MAX_FAILURES = 5
 """Failures of the store after which `edit_head` gives up."""
 MAX_PAUSE_SECONDS = 0.05
-_NAMED_TAGS = 5
-"""Tags that a message lists."""
 
 State = Literal["staged", "live", "replaced", "dropped", "branch", "publishing"]
 Kind = Literal["table", "view"]
@@ -142,7 +140,8 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def kept_versions(self) -> dict[str, int]:
         """Return the versions that tags and branches keep, by their names."""
-        return {name: each.version for name, each in (*self.tags.items(), *self.branches.items())}
+        tags = {name: tag.version for name, tag in self.tags.items()}
+        return tags | {name: branch.version for name, branch in self.branches.items()}
 
     @property
     def first_tagged(self) -> int | None:
@@ -231,77 +230,6 @@ def live_head(store: Store, table: bytes, message: str) -> Head:
     if head is None or head.is_deleted:
         raise TableNotFoundError(message)
     return head
-
-
-def tagged_version(head: Head, name: str) -> int:
-    """Return the number of the version that has a tag.
-
-    Raises:
-        VersionNotFoundError: no version has it.
-    """
-    tag = head.tags.get(name)
-    if tag is None:
-        some = sorted(head.tags)[:_NAMED_TAGS]
-        known = f"its tags are {', '.join(map(repr, some))}" if some else "it has no tags"
-        if head.branches:
-            known += f", and its branches are {', '.join(map(repr, sorted(head.branches)[:_NAMED_TAGS]))}"
-        more = ", …" if len(some) < len(head.tags) else ""
-        raise VersionNotFoundError(
-            f"Table {head.database}.{head.name} has no version of tag {name!r}; {known}{more}. CALL system.tags lists "
-            "them, and CALL system.history the versions."
-        )
-    return tag.version
-
-
-def branch_in(head: Head, name: str) -> Branch:
-    """Return a table's branch of a name, which is in lower case.
-
-    Raises:
-        TableNotFoundError: the table has none of this name.
-    """
-    branch = head.branches.get(name)
-    if branch is None:
-        some = sorted(head.branches)[:_NAMED_TAGS]
-        known = f"its branches are {', '.join(map(repr, some))}" if some else "it has no branches"
-        more = ", …" if len(some) < len(head.branches) else ""
-        raise TableNotFoundError(
-            f"Table {head.database}.{head.name} has no branch {name!r}; {known}{more}. CALL system.branch makes one."
-        )
-    return branch
-
-
-def without_branch(head: Head, name: str, branch: Branch) -> Head:
-    """Return a head without a branch, to publish it.
-
-    Args:
-        head: the table's head.
-        name: the branch's name.
-        branch: its record when its publishing began.
-
-    Raises:
-        CommitConflictError: others have published or dropped it, or have begun to publish it since.
-    """
-    if head.branches.get(name) != branch:
-        raise CommitConflictError(
-            f"Branch {name!r} of table {head.database}.{head.name} was published or dropped by others meanwhile; nothing "
-            "was written."
-        )
-    others = {other: each for other, each in head.branches.items() if other != name}
-    return msgspec.structs.replace(head, branches=others)
-
-
-def is_living_branch(store: Store, table: bytes, head: Head) -> bool:
-    """Return whether the table that a branch is of still names it.
-
-    Args:
-        store: store of the metastore.
-        table: id of the branch.
-        head: its head.
-    """
-    base = None if head.is_deleted else read_head(store, head.branch_of)
-    return (
-        base is not None and not base.is_deleted and any(each.id == table for each in base.branches.values())
-    )
 
 
 def decode_head(value: bytes) -> Head:

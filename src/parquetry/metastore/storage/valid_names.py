@@ -7,10 +7,6 @@ from parquetry.locations import MAX_NAME_BYTES
 
 DEFAULT_DATABASE = "default"
 _FORBIDDEN = frozenset("/\\")
-_BRANCH = "/"
-"""Between a table's name and a branch's. No table can have it in its name."""
-BRANCH_PREFIX = "branch_"
-"""Before a branch's name, as the last part of a name: `lake.db.t.branch_try`."""
 
 
 def normalise_name(kind: str, name: str) -> str:
@@ -48,24 +44,3 @@ def name_fault(lower: str) -> str | None:
     if len(lower.encode(errors="surrogatepass")) > MAX_NAME_BYTES:
         return f"it is longer than {MAX_NAME_BYTES} bytes"
     return None
-
-
-def branch_name(table: str, branch: str) -> str:
-    """Return the name by which the metastore knows a branch of a table. No table can have it.
-
-    >>> branch_name("orders", "try"), split_branch("orders/try"), name_parts("orders/try")
-    ('orders/try', ('orders', 'try'), ('orders', 'branch_try'))
-    """
-    return f"{table}{_BRANCH}{branch}"
-
-
-def split_branch(name: str) -> tuple[str, str | None]:
-    """Return the name of a table, and the branch's name, or None if it is a table's name."""
-    table, mark, branch = name.partition(_BRANCH)
-    return (table, branch) if mark else (name, None)
-
-
-def name_parts(name: str) -> tuple[str, ...]:
-    """Return the parts of the name by which users know a table, or a branch of one."""
-    table, branch = split_branch(name)
-    return (table,) if branch is None else (table, f"{BRANCH_PREFIX}{branch}")

@@ -16,12 +16,12 @@ from typing import NamedTuple
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError, UnsupportedError
 from parquetry.key_schema import KeySchema
 from parquetry.keys import successor
+from parquetry.metastore.refs.names import name_parts
 from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Head, live_head, read_head
 from parquetry.metastore.storage.model import CommitRecord, TableMetadata, Totals
 from parquetry.metastore.storage.owner import now_ms
-from parquetry.metastore.storage.valid_names import name_parts
 from parquetry.metastore.storage.wire import decoder
 from parquetry.metastore.versions.partition import PartitionSnapshot, TablePlacement
 from parquetry.metastore.versions.reading import read_by_index, read_by_keys, read_by_union
@@ -30,15 +30,8 @@ from parquetry.scan import ScanPlan
 from parquetry.store import Store
 from parquetry.types import ColumnType, Value
 
-__all__ = [
-    "PartitionSnapshot",
-    "TableSnapshot",
-    "commit_as_of",
-    "load",
-    "load_again",
-    "load_commit",
-    "load_metadata",
-]
+__all__ = ["PartitionSnapshot", "TableSnapshot", "commit_as_of", "load", "load_again", "load_commit"]
+__all__ += ["load_metadata"]
 
 
 class TableSnapshot:
@@ -103,7 +96,7 @@ class TableSnapshot:
         name: the table's name, in lower case; empty for a staged table.
         commit: record of the commit that made this version.
         metadata: metadata of the table in this version.
-        branch_of: id of the table that this is a branch of, or empty.
+        branch_of: id of the table that this is a branch of, or empty. `owner` is that one then, or its own.
     """
 
     def __init__(
@@ -124,6 +117,7 @@ class TableSnapshot:
         self.commit = commit
         self.metadata = metadata
         self.branch_of = branch_of
+        self.owner = branch_of or id
         self.partition_types: tuple[ColumnType, ...] = metadata.partition_types
         self.visible = VisibleRows(store, id, commit, newest)
 
@@ -166,11 +160,6 @@ class TableSnapshot:
         return (
             ".".join((self.database, *name_parts(self.name))) if self.name else "(a table not yet published)"
         )
-
-    @property
-    def owner(self) -> bytes:
-        """Return the id in the names of its files, whose vacuum deletes them: a branch's are its table's."""
-        return self.branch_of or self.id
 
     @functools.cached_property
     def placement(self) -> TablePlacement:
@@ -396,9 +385,8 @@ def load(
             f"The metadata of table {head.database}.{head.name}, which ticket {commit.metadata} wrote, are gone "
             "from the metastore: parquetry restore brings back a dump."
         ) from None
-    return TableSnapshot(
-        store, table, head.database, head.name, commit, metadata, head.newest, head.branch_of
-    )
+    about = head.database, head.name, commit, metadata, head.newest, head.branch_of
+    return TableSnapshot(store, table, *about)
 
 
 def load_again(before: TableSnapshot, head: Head) -> TableSnapshot:
