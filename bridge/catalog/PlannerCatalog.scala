@@ -47,7 +47,7 @@ abstract class PlannerCatalog
     ref.ask("list_tables", at(namespace)).as[NamesAnswer].names.map(Identifier.of(namespace, _)).toArray
 
   private def load(ident: Identifier, more: JField*): Table =
-    // a name with more parts is a metadata table, a branch, or not ours; SELECT * FROM parquet.`path` comes here, too
+    // a name with more parts is a metadata table, a branch, or not ours, as in SELECT * FROM parquet.`path`
     ident.namespace().length match {
       case 1 => new LoadedTable(ref, ref.ask("load_table", at(ident) ++ more: _*).as[TableAnswer])
       case 2 =>

@@ -215,7 +215,7 @@ class Lake:
         return namespace[0]
 
     def refuse_branch(self, namespace: list[str], name: str, done: str, remedy: str) -> None:
-        """Make sure that a name is not the one by which users know a branch.
+        """Make sure that users do not mean a branch by a name.
 
         Args:
             namespace: before the name.

@@ -64,7 +64,7 @@ _Placed: TypeAlias = tuple[bytes, int, Row]
 
 
 def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
-    """Return a metadata table's name and columns, and the version of the table that it describes; or a branch.
+    """Return a metadata table's name and columns, and the version that it describes; or a branch of a table.
 
     Raises:
         TableNotFoundError: there is no such table, or it has no metadata table of this name.

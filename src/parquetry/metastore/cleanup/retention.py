@@ -329,7 +329,7 @@ def delete_rows(
 
 
 def end_branches(store: Store, head: Head) -> None:
-    """Make sure that no branch of a dropped table takes another commit, whose files nobody would delete.
+    """Make sure that no branch of a dropped table takes another commit: its files would be left over.
 
     Args:
         store: store of the metastore.

@@ -182,8 +182,8 @@ def purge(table: TableSnapshot, locations: Iterable[str]) -> list[str]:
 def _purge(table: TableSnapshot, locations: Callable[[], Iterable[str]], everything: bool) -> list[str]:
     """Delete files that no version needs. The commit is made: no error may reach the statement's caller.
 
-    In a transaction of several tables, it deletes no file: the versions for everyone still need them. Nor does
-    it in a branch, as the table needs them.
+    In a transaction of several tables, it deletes no file: the versions for everyone still need them. For a
+    branch, it deletes none either.
     """
     if draft_of(table) is not None or table.branch_of:
         return []

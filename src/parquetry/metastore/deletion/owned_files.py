@@ -8,8 +8,9 @@ A file may be deleted if all three conditions are true:
 2. The file is below the table's location, after links and `..` are resolved. So a link that leads out of the
    folder never leads to a deleted file. In a partition with a location elsewhere (`claims`), only
    files that the table wrote are deleted; other files there have no known owner and are kept.
-3. No other table has a claim to the file, and no branch of the table lists it. A file of another writer is kept if it is in another table's
-   folder. A file that this table wrote is kept if another table lists it whose folder overlaps this one's.
+3. No other table has a claim to the file, and no branch of the table lists it. A file of another writer is
+   kept if it is in another table's folder. A file that this table wrote is kept if another table lists it
+   whose folder overlaps this one's.
 
 With a file, its checksum is deleted, which Hadoop's local file system keeps beside it. Empty directories are
 deleted, up to the table's location, but no directory that is another table's location.

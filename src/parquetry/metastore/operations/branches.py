@@ -5,8 +5,8 @@ commits: it has an id, a head and rows. No name leads to it. The head of its tab
 compare-and-set decides between a new branch and a vacuum or a DROP. A branch that no head names is an orphan,
 whose rows the next vacuum of any table deletes.
 
-**Files.** A branch writes into the table's folder, and its files bear the table's id. So nothing is moved when
-it is published. A branch never deletes a file. The table's vacuum does, and it keeps what any row of a branch
+**Files.** A branch writes into the table's folder, and its files bear the table's id. So publishing moves no
+file. A branch never deletes a file. The table's vacuum does, and it keeps what any row of a branch
 lists (`vacuuming.find_unneeded_files`). It also keeps the version that the branch began with.
 
 **Publishing.** The partitions that differ between the branch and the version that it began with become one
@@ -67,7 +67,7 @@ from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_comm
 from parquetry.store import Store, in_batches
 
 MAX_BRANCHES = 100
-"""Branches of one table: each commit of the table writes their records again, and each vacuum reads their rows."""
+"""Branches of one table: each commit of it writes their records again, and each vacuum reads their rows."""
 PUBLISHES = "publish_branch"
 """The operation of the commit that publishes a branch, in the history."""
 PATIENCE_S = 30.0
@@ -140,8 +140,8 @@ def create_branch(table: TableSnapshot, name: str) -> TableBranch:
         name: the branch, in any letter case.
 
     Raises:
-        UnsupportedError: no branch can have the name; a branch or a tag has it; the table has too many
-            branches, or is a branch itself; or its files belong to the original of a copied warehouse.
+        UnsupportedError: no branch can have the name, or a branch or a tag has it. Or the table has too many
+            branches, is a branch itself, or has files of the original of a copied warehouse.
         VersionNotFoundError: a vacuum has retired the version meanwhile.
         TableNotFoundError: the table was dropped meanwhile.
     """
@@ -312,8 +312,8 @@ def _remove_rows(store: Store, branch: bytes) -> None:
 def publish_branch(table: TableSnapshot, name: str) -> PublishedBranch:
     """Make the changes of a branch a version of its table, in one commit which ends the branch.
 
-    Files stay where they are. Partitions that the branch has only appended to are appended to, whatever others
-    have done to them since. Any other change of a partition conflicts with others' changes of it.
+    Files stay where they are. If a branch has only appended to a partition, its files are appended to what
+    others have made of it since. Any other change of a partition conflicts with others' changes of it.
 
     Args:
         table: any version of the table.
@@ -364,7 +364,7 @@ def _closed(table: TableSnapshot, name: str, owner: Owner) -> Iterator[tuple[Bra
     try:
         yield _take_turn(table, name, id), head
     except CommitUnknownError:
-        raise  # it may be published; whoever publishes it again will see
+        raise  # it may be published; the next publisher will see
     except BaseException:
         with contextlib.suppress(ParquetryError):  # a later publisher can go on
             _reopen(store, id, owner)

@@ -11,7 +11,7 @@ BRANCH_PREFIX = "branch_"
 
 
 def branch_name(table: str, branch: str) -> str:
-    """Return the name by which the metastore knows a branch of a table. No table can have it.
+    """Return the metastore's name of a branch. No table can have it.
 
     >>> branch_name("orders", "try"), split_branch("orders/try"), name_parts("orders/try")
     ('orders/try', ('orders', 'try'), ('orders', 'branch_try'))
@@ -26,6 +26,6 @@ def split_branch(name: str) -> tuple[str, str | None]:
 
 
 def name_parts(name: str) -> tuple[str, ...]:
-    """Return the parts of the name by which users know a table, or a branch of one."""
+    """Return the parts of the users' name of a table or a branch."""
     table, branch = split_branch(name)
     return (table,) if branch is None else (table, f"{BRANCH_PREFIX}{branch}")

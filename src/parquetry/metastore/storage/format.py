@@ -79,8 +79,7 @@ TOGETHER = 7
 TAGGED = 8
 """The version with tags. A library that does not know them would drop them, and retire their versions."""
 BRANCHED = 9
-"""The version with branches. A library that does not know them would delete their files. The first branch raises
-the store."""
+"""The version with branches. A library that does not know them would delete their files."""
 NEWEST = BRANCHED
 """The last version that this library reads."""
 OWN_FOLDER = "the warehouse's own folder"

@@ -79,8 +79,8 @@ class Transaction(ChangeSet):
             Only if it is False may the files of a failed transaction be deleted.
         requirements: what must be true when the changes become visible.
         records: whether the commit records the foreign files that it removes; see `removed_files`.
-        ends_branch: name and record of the branch that the commit publishes, which the table then has no longer,
-            or None.
+        ends_branch: name and record of the branch that the commit publishes and takes out of the head, or
+            None.
         untouched: makes the notes for the history if a scope drops partitions that get no files; see
             `note_untouched`.
     """

@@ -1,9 +1,9 @@
 """Delete the files that vacuum found, and the directories that become empty.
 
 The table's own files have unique names, which no later commit lists. A file of another writer may be adopted
-again, and an own file may be of a long write, or of a long write into a branch. So a commit that adopts files (`Requirements.adopt`) is refused
-while a `Cleaner` is at work, and a cleaner begins when no commit is under way. It deletes some files at a
-time.
+again, and an own file may be of a long write, also into a branch. So a commit that adopts files
+(`Requirements.adopt`) is refused while a `Cleaner` is at work, and a cleaner begins when no commit is under
+way. It deletes some files at a time.
 """
 
 from __future__ import annotations

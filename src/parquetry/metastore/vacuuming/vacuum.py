@@ -76,8 +76,8 @@ def vacuum(
 ) -> list[Removed]:
     """Delete all that is needed only by versions that were replaced before a time.
 
-    A version with a tag is kept, and so are all later ones. So is the version that a branch began with, and all
-    files that a branch lists in any of its versions.
+    A version with a tag is kept, and so are all later ones. So is the version that a branch began with. All
+    files stay that a branch lists in any of its versions.
 
     Args:
         table: any version of the table.

@@ -158,7 +158,7 @@ def _partition(version: TableSnapshot, key: bytes, row: PartitionRow) -> Partiti
 def file_difference(
     before: PartitionSnapshot | None, now: PartitionSnapshot | None
 ) -> tuple[tuple[FileRecord, ...], tuple[FileRecord, ...]]:
-    """Return the files that a partition has gained from a version to a later one, and those that it has lost."""
+    """Return the files that a partition has gained since another version, and the files that it has lost."""
     old = () if before is None else before.files_besides(now)
     new = () if now is None else now.files_besides(before)
     if before is None or now is None:

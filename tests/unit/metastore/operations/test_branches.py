@@ -94,7 +94,7 @@ def lake(request: pytest.FixtureRequest, tmp_path: Path) -> BranchLake:
 
 
 def test_a_branch_is_read_and_written_beside_its_table(lake: BranchLake) -> None:
-    """The table does not show what is written into a branch, nor the branch what is written into the table."""
+    """The table does not show what a branch has, nor the branch what was written into the table since."""
     assert version_in(lake.metastore.store.rows.get(FORMAT) or b"") == BRANCHED
     assert content(lake.branch()) == content(lake.table())
     lake.write("append", ONE, "more")
@@ -152,7 +152,7 @@ def test_appended_rows_are_appended_for_streams(lake: BranchLake) -> None:
 
 
 def test_publish_beside_other_commits(lake: BranchLake) -> None:
-    """Appends merge, and other partitions do not matter; the same partition is a conflict, and loses nothing."""
+    """Appends merge, and other partitions do not matter. A conflict about a partition loses nothing."""
     lake.write("append", ONE, "more")
     lake.write("replace", TWO, "other")
     lake.append(ONE, "theirs")
@@ -176,7 +176,7 @@ def test_publish_beside_other_commits(lake: BranchLake) -> None:
 
 
 def test_vacuum_keeps_what_a_branch_needs(lake: BranchLake) -> None:
-    """A vacuum of the table takes no file of a branch, whatever the table has replaced; afterwards it does."""
+    """A vacuum takes no file of a branch, also if the table has replaced it. It does when the branch ends."""
     lake.write("append", ONE, "more")
     lake.write("replace", ONE, "newer")
     lake.replace(ONE, "mine")
@@ -198,7 +198,7 @@ def test_vacuum_keeps_what_a_branch_needs(lake: BranchLake) -> None:
 
 
 def test_published_files_belong_to_the_table(lake: BranchLake) -> None:
-    """What a branch wrote is deleted when the table has replaced it, but not while another branch lists it."""
+    """A file of a published branch is deleted when the table has replaced it, unless a branch lists it."""
     lake.write("append", ONE, "more")
     publish_branch(lake.table(), "try")
     create_branch(lake.table(), "second")
@@ -249,7 +249,7 @@ def test_a_write_whose_files_a_vacuum_took_fails(lake: BranchLake) -> None:
 
 
 def test_purge_leaves_the_files_of_a_branch(lake: BranchLake) -> None:
-    """What a table deletes at once, a branch still has; a branch deletes nothing at once."""
+    """A purge of the table deletes no file that a branch lists, and a purge of the branch deletes nothing."""
     before = list(lake.table().partitions())
     lake.replace(ONE, "mine")
     assert purge_replaced(before, lake.table()) == []
@@ -274,7 +274,7 @@ def test_drop_table_ends_its_branches(lake: BranchLake) -> None:
 
 
 def test_a_drop_that_dies(lake: BranchLake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rows of branches whose table is gone, and of branches that nothing names, go with the next vacuum."""
+    """A vacuum deletes the rows of branches whose table is gone, and of branches that no head names."""
     other = lake.metastore.create_table("default", "u", metadata(location=f"file:{lake.folder}/u"))
     lake.write("append", ONE, "more")
     monkeypatch.setattr(branches, "_remove_rows", lambda *_: None)
