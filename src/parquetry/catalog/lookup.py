@@ -34,7 +34,7 @@ def find_table(
         parts = parse_name(name)
     except ValueError:
         parts = []
-    if len(parts) > 2 and parts[-1].lower().startswith(ms.BRANCH_PREFIX):
+    if _is_branch(metastore, parts):
         *parts, branch = parts
         parts[-1] = ms.branch_name(parts[-1], branch.lower().removeprefix(ms.BRANCH_PREFIX))
     if len(parts) == 3:
@@ -61,6 +61,14 @@ def find_table(
         raise errors.TableNotFoundError(
             f"Table {parts[0]}.{parts[1]} does not exist{_instead(metastore, *parts)}"
         ) from None
+
+
+def _is_branch(metastore: ms.Metastore, parts: Sequence[str]) -> bool:
+    """Return whether a name is `database.table.branch_name`, and not `catalog.database.branch_name`."""
+    if len(parts) < 3 or not parts[-1].lower().startswith(ms.BRANCH_PREFIX):
+        return False
+    is_table = len(parts) == 3 and parts[1].lower() in metastore.databases()
+    return not is_table or parts[2].lower() not in metastore.tables(parts[1])
 
 
 def _instead(metastore: ms.Metastore, database: str, table: str) -> str:

@@ -89,12 +89,12 @@ if FOR_TYPE_CHECKERS:
         open_metastore as open_metastore,
     )
     from parquetry.metastore.namespace.staging import StagedTable as StagedTable
+    from parquetry.metastore.operations.branch_publishing import publish_branch as publish_branch
     from parquetry.metastore.operations.branches import (
         TableBranch as TableBranch,
         branches_of as branches_of,
         create_branch as create_branch,
         drop_branch as drop_branch,
-        publish_branch as publish_branch,
         require_table as require_table,
     )
     from parquetry.metastore.operations.compact_metadata import (

@@ -68,4 +68,4 @@ def _moment(metastore: Metastore, beside: Sequence[TableSnapshot]) -> int | None
 def _for_everyone(metastore: Metastore, table: TableSnapshot) -> TableSnapshot:
     """Return a version that was read from a draft as one of the metastore, so that writes go there."""
     about = table.database, table.name, table.commit, table.metadata
-    return TableSnapshot(metastore.store, table.id, *about, branch_of=table.branch_of)
+    return TableSnapshot(metastore.store, table.id, *about).of_branch(table.branch_of)

@@ -76,8 +76,7 @@ def vacuum(
 ) -> list[Removed]:
     """Delete all that is needed only by versions that were replaced before a time.
 
-    A version with a tag is kept, and so are all later ones. So is the version that a branch began with. All
-    files stay that a branch lists in any of its versions.
+    A version with a tag is kept, and so are all later ones. So are the files of branches.
 
     Args:
         table: any version of the table.
@@ -98,7 +97,6 @@ def vacuum(
         WarehouseError: a file cannot be deleted, or a directory cannot be listed; or clocks differ.
         CommitConflictError: others keep committing; no data is lost, run it again.
         ForeignWarehouseError: the warehouse belongs to another metastore.
-        UnsupportedError: it is a branch, or in a transaction of several tables.
     """
     clocks, files = _begin(table, force, dry_run), FileAccess()
     territory = OwnedFiles(table.store, table.id, table.metadata, files)

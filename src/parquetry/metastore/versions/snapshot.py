@@ -108,7 +108,6 @@ class TableSnapshot:
         commit: CommitRecord,
         metadata: TableMetadata,
         newest: bytes = b"",
-        branch_of: bytes = b"",
     ) -> None:
         self.store = store
         self.id = id
@@ -116,10 +115,14 @@ class TableSnapshot:
         self.name = name
         self.commit = commit
         self.metadata = metadata
-        self.branch_of = branch_of
-        self.owner = branch_of or id
+        self.branch_of, self.owner = b"", id
         self.partition_types: tuple[ColumnType, ...] = metadata.partition_types
         self.visible = VisibleRows(store, id, commit, newest)
+
+    def of_branch(self, table: bytes) -> TableSnapshot:
+        """Make this a version of a branch of a table with an id, unless the id is empty, and return it."""
+        self.branch_of, self.owner = table, table or self.id
+        return self
 
     @property
     def version(self) -> int:
@@ -385,8 +388,8 @@ def load(
             f"The metadata of table {head.database}.{head.name}, which ticket {commit.metadata} wrote, are gone "
             "from the metastore: parquetry restore brings back a dump."
         ) from None
-    about = head.database, head.name, commit, metadata, head.newest, head.branch_of
-    return TableSnapshot(store, table, *about)
+    about = head.database, head.name, commit, metadata, head.newest
+    return TableSnapshot(store, table, *about).of_branch(head.branch_of)
 
 
 def load_again(before: TableSnapshot, head: Head) -> TableSnapshot:
@@ -399,7 +402,8 @@ def load_again(before: TableSnapshot, head: Head) -> TableSnapshot:
         return load(before.store, before.id, head, other=before.commit)
     except TableNotFoundError:
         about = head.database, head.name, head.commit
-        return TableSnapshot(before.store, before.id, *about, before.metadata, head.newest, head.branch_of)
+        version = TableSnapshot(before.store, before.id, *about, before.metadata, head.newest)
+        return version.of_branch(head.branch_of)
 
 
 def load_commit(store: Store, table: bytes, head: Head, version: int) -> CommitRecord | None:

@@ -28,7 +28,7 @@ from parquetry.metastore import (
     vacuum,
 )
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.operations import branches
+from parquetry.metastore.operations import branch_publishing, branches
 from parquetry.metastore.operations.drop import Dropping
 from parquetry.metastore.storage.format import BRANCHED, version_in
 from parquetry.metastore.storage.head import read_head
@@ -277,7 +277,7 @@ def test_a_drop_that_dies(lake: BranchLake, monkeypatch: pytest.MonkeyPatch) -> 
     """A vacuum deletes the rows of branches whose table is gone, and of branches that no head names."""
     other = lake.metastore.create_table("default", "u", metadata(location=f"file:{lake.folder}/u"))
     lake.write("append", ONE, "more")
-    monkeypatch.setattr(branches, "_remove_rows", lambda *_: None)
+    monkeypatch.setattr(branches, "remove_rows_of_branch", lambda *_: None)
     create_branch(lake.table(), "second")
     dropped = drop_branch(lake.table(), "second")
     assert (dropped.name, dropped.version) == ("second", 2)
@@ -358,8 +358,8 @@ def test_a_closed_branch(lake: BranchLake, monkeypatch: pytest.MonkeyPatch) -> N
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(branches, "_changes", die)
-        patch.setattr(branches, "_reopen", lambda *_: None)
+        patch.setattr(branch_publishing, "_changes", die)
+        patch.setattr(branch_publishing, "_reopen", lambda *_: None)
         with pytest.raises(KeyboardInterrupt):
             publish_branch(lake.table(), "try")
     assert seen == ["died"]
@@ -372,11 +372,11 @@ def test_a_closed_branch(lake: BranchLake, monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_publisher_that_was_taken_for_dead(lake: BranchLake, monkeypatch: pytest.MonkeyPatch) -> None:
     """It commits nothing once another has begun: the branch is published once."""
     lake.write("append", ONE, "more")
-    real = branches._changes
+    real = branch_publishing._changes
 
     def overtaken(*about: object) -> Transaction:
         made = real(*about)  # type: ignore[arg-type]
-        monkeypatch.setattr(branches, "_changes", real)
+        monkeypatch.setattr(branch_publishing, "_changes", real)
         head = read_head(lake.metastore.store, lake.branch().id)
         assert head is not None
         assert head.author is not None
@@ -384,7 +384,7 @@ def test_a_publisher_that_was_taken_for_dead(lake: BranchLake, monkeypatch: pyte
         publish_branch(lake.table(), "try")
         return made
 
-    monkeypatch.setattr(branches, "_changes", overtaken)
+    monkeypatch.setattr(branch_publishing, "_changes", overtaken)
     with pytest.raises(CommitConflictError, match="published or dropped by others meanwhile"):
         publish_branch(lake.table(), "try")
     assert sorted(path for files in content(lake.table()).values() for path in files) == sorted(
