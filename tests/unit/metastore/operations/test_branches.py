@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from parquetry.catalog import Catalog
 from parquetry.errors import CommitConflictError, ParquetryError, TableNotFoundError, UnsupportedError
 from parquetry.metastore import (
+    Draft,
     FileRecord,
+    Metastore,
     TableSnapshot,
     TableVersions,
     Transaction,
@@ -18,11 +22,13 @@ from parquetry.metastore import (
     check_of_new_files,
     create_branch,
     drop_branch,
+    dump,
     history,
     metastore as metastore_module,
     publish_branch,
     purge,
     purge_replaced,
+    restore,
     rollback,
     set_tag,
     vacuum,
@@ -30,6 +36,7 @@ from parquetry.metastore import (
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.operations import branch_publishing, branches
 from parquetry.metastore.operations.drop import Dropping
+from parquetry.metastore.ownership.handover import find_changed_table
 from parquetry.metastore.storage.format import BRANCHED, version_in
 from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.keyspace import FORMAT, HEADS, head_key, table_in
@@ -429,3 +436,53 @@ def test_busy_table(tmp_path: Path) -> None:
     head = read_head(lake.metastore.store, lake.id)
     assert head is not None
     assert head.oldest == 2
+
+
+def test_a_transaction_has_no_branches(lake: BranchLake) -> None:
+    """A transaction of several tables neither reads branches nor makes, publishes or drops them."""
+    inside = Draft(lake.metastore).metastore
+    table = inside.table("default", "t")
+    for call in (
+        lambda: inside.table("default", "t/try"),
+        lambda: inside.table("default", "t", version="try"),
+        lambda: create_branch(table, "second"),
+        lambda: publish_branch(table, "try"),
+        lambda: drop_branch(table, "try"),
+    ):
+        with pytest.raises(UnsupportedError, match="cannot be part of a transaction of several tables"):
+            call()
+    assert [each.name for each in branches_of(lake.table())] == ["try"]
+
+
+def test_a_dump_says_what_it_lacks(lake: BranchLake, caplog: pytest.LogCaptureFixture) -> None:
+    """A dump leaves branches out, and says so; a restored table has none."""
+    with caplog.at_level(logging.WARNING, "parquetry"):
+        dump(lake.metastore, str(lake.folder / "dump"))
+    assert "does not have the branches of table default.t (try)" in caplog.text
+    other = Metastore(MemoryStore(), lake.metastore.warehouse)
+    restore(other, str(lake.folder / "dump"))
+    assert content(other.table("default", "t")) == content(lake.table())
+    assert branches_of(other.table("default", "t")) == []
+    assert find_changed_table(lake.metastore.store.rows, other.store.rows) == (
+        "table default.t has branches, which no dump has (publish or drop try)"
+    )
+
+
+def test_methods_of_a_catalog(lake: BranchLake) -> None:
+    """Python makes, lists, reads, publishes and drops branches. Its names are `database.table.branch_name`."""
+    catalog = Catalog(lake.metastore)
+    catalog.branch("default.t", "second", 1)
+    assert [(each.name, each.begins) for each in catalog.branches("t")] == [("second", 1), ("try", 2)]
+    lake.write("append", ONE, "more")
+    for name in ("default.t.branch_try", "lake.default.t.branch_TRY", "default.`t`.branch_try"):
+        assert len(list(catalog.files(name))) == 3
+    assert catalog.table("default.t").files == 2
+    assert catalog.publish_branch("default.t", "try").files == 3
+    assert catalog.drop_branch("default.t", "second").begins == 1
+    with pytest.raises(TableNotFoundError, match="does not exist"):
+        catalog.table("default.t.branch_try")
+    catalog.branch("t", "try")
+    with pytest.raises(UnsupportedError, match="is a branch, on which this does not work"):
+        catalog.vacuum("default.t.branch_try")
+    with pytest.raises(UnsupportedError, match=r"is no earlier version of default\.t"):
+        catalog.rollback("default.t", "try")
