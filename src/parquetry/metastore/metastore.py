@@ -249,7 +249,7 @@ class Metastore:
 
         Args:
             database: name of the database, in any case.
-            name: name of the table or view, in any case; or of a branch (`valid_names.branch_name`).
+            name: name of the table or view, in any case; or of a branch (`refs.names`).
             version: number of the version, or its tag, or None; or a branch, whose newest version is meant.
             as_of: milliseconds since the epoch, or None. It selects the newest version made until then.
             kind: kind that it must have, or None for either.

@@ -16,8 +16,9 @@ from parquetry.errors import (
 from parquetry.locations import join_location
 from parquetry.metastore import Metastore, TableSnapshot, branches_of
 from parquetry.metastore.deletion.file_access import FileAccess
+from parquetry.metastore.refs.heads import is_living_branch
 from parquetry.metastore.storage import owner
-from parquetry.metastore.storage.head import decode_head, is_living_branch
+from parquetry.metastore.storage.head import decode_head
 from parquetry.metastore.storage.keyspace import HEADS, NAMES, RESTORING, prefix_range
 from parquetry.metastore.vacuuming.vacuum import remove_orphans
 from tests.support.interleavings.operations import DONE, NamedOperation, Site
