@@ -33,7 +33,7 @@ def test_write_audit_publish(spark: SparkSession, table: str, rows: Rows) -> Non
     spark.sql(f"UPDATE {branch} SET v = v + 1 WHERE id = 1")
     spark.sql(f"DELETE FROM {branch} WHERE id = 3")
     spark.sql(
-        f"MERGE INTO {branch} t USING (VALUES (2, 22), (5, 50)) AS s(id, v) ON t.id = s.id "
+        f"MERGE INTO {branch} t USING (SELECT * FROM VALUES (2, 22), (5, 50) AS s(id, v)) s ON t.id = s.id "
         "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT (id, v, p) VALUES (s.id, s.v, 3)"
     )
     more = spark.sql("SELECT 6 AS id, 60 AS v, 4 AS p")
