@@ -8,7 +8,7 @@ SHELL := bash
 SPARK :=
 # CHANGED=main names a revision of git: only tests that the changes since then can reach are run.
 CHANGED :=
-# PART=1/2 leaves out the files of the core's other half.
+# PART=1/2 leaves out half of the files of test-core and test-fast.
 PART :=
 # AUDIT=1: tests that need Spark audit what they read and write; AUDIT=12: one test in twelve, and no other tests.
 AUDIT :=
@@ -70,8 +70,8 @@ test-all: java $(READY) $(DBT)/.parquetry ## run all tests with all cases of the
 test-core: java $(READY) ## run a core of the tests that need Spark (SPARK=4.2, PYTHON=python3.14; PART=1/2: half of it)
 	@PARQUETRY_PART="$(PART)" $(RUN) -m pytest $(PYTEST_ARGS) -m core tests/spark
 
-test-fast: $(FAST)/.parquetry ## run what needs neither Java nor a server, exhaustive tests by samples, in a minute or a little more
-	@PARQUETRY_TEST_SAMPLE=20 $(FAST)/bin/python -m pytest $(PYTEST_ARGS) -m "not spark and not hbase and not postgresql" \
+test-fast: $(FAST)/.parquetry ## run what needs neither Java nor a server, exhaustive tests by samples, in some minutes (PYTHON=python3.14; PART=1/2: half of it)
+	@PARQUETRY_PART="$(PART)" PARQUETRY_TEST_SAMPLE=20 $(FAST)/bin/python -m pytest $(PYTEST_ARGS) -m "not spark and not hbase and not postgresql" \
 	  tests/conformance tests/property src/parquetry tests/unit
 
 lint: $(READY) ## check style, types and prose

@@ -18,6 +18,7 @@ from xdist.remote import Producer
 from tests.support.claims import refuse_without_claim
 from tests.support.costs import FileCosts
 from tests.support.effort import STEP, examples, left_out
+from tests.support.parts import in_part
 from tests.support.reach.changes import reached
 from tests.support.reach.recording import ROOT, Recorder
 from tests.support.scheduling import OneWorkerForAServer
@@ -92,6 +93,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(mark)
     if revision := os.environ.get("PARQUETRY_CHANGED"):
         keep_reached(config, items, revision)
+    deselect(config, items, [item for item in items if not in_part(item)])
     if config.option.keyword or any("::" in argument for argument in config.args):
         return  # a user who names tests wants all of their cases
     marks = (*_NEED.values(), "exhaustive")

@@ -30,9 +30,8 @@ class CountedStore:
     def __init__(self, store: Store, *, together: bool = True) -> None:
         self._store = store
         self.requests = 0
-        if together and isinstance(
-            store, SwapsTogether
-        ):  # an attribute of its own, for a protocol is asked for these
+        # An attribute of its own: newer Pythons look for the methods of a protocol past `__getattr__`.
+        if together and isinstance(store, SwapsTogether):
             self.swap_together = self._counted(store.swap_together)
 
     def __getattr__(self, name: str) -> Any:

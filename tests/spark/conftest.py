@@ -33,13 +33,11 @@ _SETTINGS: dict[str, str] = {}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is shown on other series of Spark alone, or is of another part of the core.
+    """Leave out what is shown on other series of Spark alone.
 
     Expect PySpark 4.0 to leave the sockets of `collect` to the garbage collector.
     """
-    out = {item for item in items if not (series.shows(item) and series.of_part(item))} | audit.left_out(
-        items
-    )
+    out = {item for item in items if not series.shows(item)} | audit.left_out(items)
     if out:
         config.hook.pytest_deselected(items=out)
         items[:] = [item for item in items if item not in out]

@@ -196,7 +196,8 @@ def test_a_sink_that_was_made_anew(spark: SparkSession, source: str, rows: Sql, 
         spark.sql(create)
         spark.sql(f"INSERT INTO {source} VALUES (6, 'v', 2)")
         with pytest.raises(
-            StreamingQueryException, match="was dropped or replaced since the streaming query"
+            StreamingQueryException,
+            match=r"was dropped or replaced since the streaming query|TABLE_ID_MISMATCH",
         ):
             query.processAllAvailable()
     finally:

@@ -5,9 +5,7 @@ A test that needs one has the marker `needs`. A test with the marker `lacks` sho
 
 from __future__ import annotations
 
-import os
 import re
-import zlib
 from typing import Any
 
 import pyspark
@@ -55,18 +53,6 @@ def shows(item: pytest.Item) -> bool:
         and all(series == each.args[0] for each in item.iter_markers("only"))
         and (series == newest or item.get_closest_marker("newest") is None)
     )
-
-
-def of_part(item: pytest.Item) -> bool:
-    """Return whether a test belongs to the part of the core that PARQUETRY_PART names, such as 1/2.
-
-    A part has whole files. What is about the differences of series belongs to each part.
-    """
-    part, _, parts = os.environ.get("PARQUETRY_PART", "").partition("/")
-    of_series = any(map(item.get_closest_marker, ("needs", "lacks", "since", "only")))
-    if not parts or of_series or item.path.parent.name == "series":
-        return True
-    return zlib.crc32(item.path.name.encode()) % int(parts) == int(part) - 1
 
 
 def refused(feature: str) -> Any:
