@@ -24,7 +24,7 @@ def table(spark: SparkSession, db: str) -> str:
 
 
 @pytest.mark.core
-def test_write_audit_publish(spark: SparkSession, table: str, rows: Rows) -> None:
+def test_write_audit_publish(spark: SparkSession, table: str, rows: Rows, store: ms.Metastore) -> None:
     """All kinds of writes go to a branch, which the table shows after it is published, by one version."""
     branch, every = f"{table}.branch_try", "ORDER BY id, v"
     before = rows(f"SELECT id, v, p FROM {table} {every}")
@@ -47,6 +47,8 @@ def test_write_audit_publish(spark: SparkSession, table: str, rows: Rows) -> Non
     assert spark.read.option("versionAsOf", "TRY").table(table).count() == 8
     assert rows(f"SELECT count(*), max(v) FROM {branch} VERSION AS OF 1") == [(3, 30)]
     assert rows(f"SELECT id, v, p FROM {table} {every}") == before
+    lake, name = Catalog(store), table.removeprefix("lake.")
+    assert lake.scan(f"{name}.branch_try").count() == lake.scan(name, version="try").count() == 8
     # a join of both, whose rows are of the same folder
     assert rows(f"SELECT count(*) FROM {table} a JOIN {branch} b USING (id)") == [(2,)]
     refs = rows(f"SELECT name, type, version FROM {table}.refs")
@@ -113,18 +115,3 @@ def test_a_conflict_and_merged_appends(spark: SparkSession, table: str, rows: Ro
         f"CALL lake.system.vacuum(table => '{table}', older_than => current_timestamp(), allow_recent => true)"
     )
     assert rows(f"SELECT id, v FROM {table} WHERE id < 3 ORDER BY id") == [(1, 10), (2, 1)]
-
-
-def test_a_branch_without_spark(spark: SparkSession, table: str, store: ms.Metastore) -> None:
-    """Python makes, reads and publishes branches; their names are `database.table.branch_name`."""
-    name = table.removeprefix("lake.")
-    spark.sql(f"INSERT INTO {table}.branch_try VALUES (4, 40, 3)")
-    lake = Catalog(store)
-    assert lake.scan(f"{name}.branch_try").count() == lake.scan(name, version="try").count() == 4
-    assert lake.scan(name).count() == 3
-    assert [each.name for each in lake.branches(name)] == ["try"]
-    lake.branch(name, "second", 1)
-    assert lake.drop_branch(name, "second").version == 1
-    lake.publish_branch(name, "try")
-    assert lake.scan(name).count() == 4
-    assert spark.table(table).count() == 4
