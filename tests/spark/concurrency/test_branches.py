@@ -81,6 +81,8 @@ def test_constraints_and_statements_of_definition(spark: SparkSession, table: st
     assert rows(f"SELECT count(*) FROM {branch}") == [(3,)]
     for statement, words in {
         f"ALTER TABLE {branch} ADD COLUMN w INT": "is a branch of a table, and cannot be altered",
+        f"MSCK REPAIR TABLE {branch}": "is a branch, on which this does not work",
+        f"ALTER TABLE {branch} ADD PARTITION (p = 9)": "is a branch, on which this does not work",
         f"DROP TABLE {branch}": "CALL lake.system.drop_branch drops it",
         f"ALTER TABLE {branch} RENAME TO other": "cannot be renamed",
         f"CREATE OR REPLACE TABLE {branch} AS SELECT 1 AS id": "cannot be made or replaced",
