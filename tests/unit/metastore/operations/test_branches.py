@@ -469,7 +469,7 @@ def test_a_dump_says_what_it_lacks(lake: BranchLake, caplog: pytest.LogCaptureFi
 
 
 def test_methods_of_a_catalog(lake: BranchLake) -> None:
-    """Python makes, lists, reads, publishes and drops branches. Its names are `database.table.branch_name`."""
+    """Python makes, lists, reads, publishes and drops branches, named `database.table.branch_name`."""
     catalog = Catalog(lake.metastore)
     catalog.branch("default.t", "second", 1)
     assert [(each.name, each.begins) for each in catalog.branches("t")] == [("second", 1), ("try", 2)]
