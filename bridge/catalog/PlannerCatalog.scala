@@ -49,10 +49,12 @@ abstract class PlannerCatalog
     ref.ask("list_tables", at(namespace)).as[NamesAnswer].names.map(Identifier.of(namespace, _)).toArray
 
   private def load(ident: Identifier, more: JField*): Table =
-    // a name with more parts is a metadata table, or not ours; SELECT * FROM parquet.`path` comes here, too
+    // a name with more parts is a metadata table, a branch, or not ours, as in SELECT * FROM parquet.`path`
     ident.namespace().length match {
       case 1 => new LoadedTable(ref, ref.ask("load_table", at(ident) ++ more: _*).as[TableAnswer])
-      case 2 => new MetadataTable(ref, ref.ask("load_metadata_table", at(ident) ++ more: _*).as[MetadataTableAnswer])
+      case 2 =>
+        val answer = ref.ask("load_metadata_table", at(ident) ++ more: _*).as[MetadataTableAnswer]
+        answer.branch.fold[Table](new MetadataTable(ref, answer))(new LoadedTable(ref, _))
       case _ => throw new NoSuchTableException(ident)
     }
 

@@ -78,7 +78,8 @@ object ChangeKeys {
   def split(text: String): Seq[String] = text.split(",").toSeq.map(_.trim).filter(_.nonEmpty)
 }
 
-case class MetadataTableAnswer(name: String, kind: String, table: TableRef, schema: StructType)
+/** @param branch the table, if the name is a branch's */
+case class MetadataTableAnswer(name: String, kind: String, table: TableRef, schema: StructType, branch: Option[TableAnswer])
 
 /**
  * A page of a metadata table's rows.

@@ -17,6 +17,7 @@ from tests.support.effort import STEP, examples, portion
 from tests.support.interleavings.explorer import Explorer, ForbiddenOutcome
 from tests.support.interleavings.outcomes import make
 from tests.support.interleavings.scenarios import (
+    BRANCHES,
     COMMITS,
     DATABASES,
     NAMES,
@@ -24,6 +25,7 @@ from tests.support.interleavings.scenarios import (
     OWNERS,
     REPLACING,
     THREE,
+    THREE_BRANCHES,
     THREE_REPLACING,
     THREE_TOGETHER,
     TOGETHER,
@@ -90,7 +92,18 @@ RARE = [
     Rare("*vacuum default.t*", "*TABLE_NOT_FOUND*", _VERSION),
 ]
 
-TWO = [*NAMES, *VIEWS, *DATABASES, *COMMITS, *VACUUMS, *REPLACING, *OWNERS, *TOGETHER, *NAMES_TOGETHER]
+TWO = [
+    *NAMES,
+    *VIEWS,
+    *DATABASES,
+    *COMMITS,
+    *VACUUMS,
+    *REPLACING,
+    *OWNERS,
+    *TOGETHER,
+    *NAMES_TOGETHER,
+    *BRANCHES,
+]
 
 
 def judge(scenario: Scenario, explorer: Explorer) -> None:
@@ -132,7 +145,7 @@ def test_a_crash_at_every_step_of_two(scenario: Scenario) -> None:
 
 
 @pytest.mark.parametrize(
-    "scenario", portion([*THREE, *THREE_REPLACING, *THREE_TOGETHER], 4, "three"), ids=str
+    "scenario", portion([*THREE, *THREE_REPLACING, *THREE_TOGETHER, *THREE_BRANCHES], 4, "three"), ids=str
 )
 def test_orders_of_three(scenario: Scenario) -> None:
     """The outcome of three operations in sampled orders equals some serial order's; one of them may crash."""

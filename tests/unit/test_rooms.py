@@ -134,6 +134,7 @@ FLOORS = {
         {"range_manifests"},
         {"versions"},
         {"manifest", "ownership"},
+        {"refs"},
         {"followers", "results", "storage"},
     ),
     "operations": (

@@ -170,7 +170,7 @@ def _live(
     listed = {identity(part.values): files_below(part).keys() for part in in_folder}
     every: set[str] = set().union(*listed.values())
     new = tuple(
-        file for file in folder.files if not is_own(file.path, snapshot.id) and file.path not in every
+        file for file in folder.files if not is_own(file.path, snapshot.owner) and file.path not in every
     )
     owner = in_folder[0].values if in_folder and identity(folder.values) not in listed else folder.values
     passing.meet(folder, every)

@@ -86,6 +86,9 @@ class Catalog(CatalogReader):
         with self._file_access():
             return table_view(ms.rollback(current, target))
 
+    def _table(self, name: str) -> ms.TableSnapshot:
+        return ms.require_table(self._snapshot(name))
+
     def rollback_transaction(self, id: str) -> list[Table]:
         """Undo a transaction in all of its tables, in one commit. Changes of other commits stay.
 
@@ -129,7 +132,7 @@ class Catalog(CatalogReader):
         """
         if version is not None and timestamp is not None:
             raise ValueError(f"Tag {tag!r} of table {name} has version and timestamp: give one of them.")
-        table = self._snapshot(name)
+        table = self._table(name)
         if timestamp is not None:
             as_of = _milliseconds("timestamp", timestamp)
             version = self._metastore.table(table.database, table.name, as_of=as_of).version
@@ -141,7 +144,46 @@ class Catalog(CatalogReader):
         Raises:
             TableNotFoundError: there is no such table, or it has no such tag.
         """
-        return ms.drop_tag(self._snapshot(name), tag)
+        return ms.drop_tag(self._table(name), tag)
+
+    def branch(self, name: str, branch: str, version: int | str | None = None) -> ms.TableBranch:
+        """Make a branch of a table, which is read and written as ``database.table.branch_name``.
+
+        Args:
+            name: of the table.
+            branch: such as ``audit``.
+            version: that it begins with, its number or its tag; None for the newest.
+
+        Raises:
+            TableNotFoundError: there is no such table, or no such version.
+            UnsupportedError: no branch can have the name, or a branch or a tag has it.
+        """
+        table = self._table(name)
+        if version is not None:
+            table = ms.require_table(self._metastore.table(table.database, table.name, version=version))
+        return ms.create_branch(table, branch)
+
+    def publish_branch(self, name: str, branch: str) -> Table:
+        """Make the changes of a branch a version of its table, and end the branch.
+
+        Returns:
+            The table as it is now.
+
+        Raises:
+            TableNotFoundError: there is no such table, or it has no such branch.
+            CommitConflictError: others changed the same partitions since the branch began, or are writing it.
+            FileMissingError: a file of the branch is missing.
+        """
+        with self._file_access():
+            return table_view(ms.publish_branch(self._table(name), branch).after)
+
+    def drop_branch(self, name: str, branch: str) -> ms.TableBranch:
+        """Drop a branch, and return it as it was. The next vacuum of the table deletes its files.
+
+        Raises:
+            TableNotFoundError: there is no such table, or it has no such branch.
+        """
+        return ms.drop_branch(self._table(name), branch)
 
     def vacuum(
         self,
@@ -182,7 +224,7 @@ class Catalog(CatalogReader):
 
         before = None if older_than is None else _milliseconds("older_than", older_than)
         with self._file_access():
-            table = self._snapshot(name)
+            table = self._table(name)
             options = VacuumOptions(
                 before, dry_run=dry_run, grace_hours=grace_hours, force=force, allow_recent=allow_recent
             )
@@ -334,7 +376,7 @@ class Catalog(CatalogReader):
         from parquetry.operations import follow_with_delta_log
 
         with self._file_access():
-            snapshot = self._snapshot(name)
+            snapshot = self._table(name)
             published = publishing.publish_delta(snapshot, progress)
             if follow:
                 follow_with_delta_log(snapshot)
@@ -366,7 +408,7 @@ class Catalog(CatalogReader):
         from parquetry.operations import follow_with_hive
 
         with self._file_access():
-            return follow_with_hive(self._snapshot(name), metastore, hive_table)
+            return follow_with_hive(self._table(name), metastore, hive_table)
 
     def compact_metadata(self, name: str, *, progress: Progress = silent) -> ms.Compacted:
         """Rewrite long lists of files, sorted and in full parts.
@@ -387,7 +429,7 @@ class Catalog(CatalogReader):
             CommitConflictError: others dropped a partition meanwhile; run it again.
         """
         with self._file_access():
-            return ms.compact_metadata(self._snapshot(name), progress)
+            return ms.compact_metadata(self._table(name), progress)
 
     def fsck(
         self, name: str, *, repair: bool = False, footers: bool = True, full: bool = False
@@ -408,7 +450,7 @@ class Catalog(CatalogReader):
             CommitConflictError: others changed meanwhile what is to be repaired.
         """
         with self._file_access():
-            return ms.fsck(self._snapshot(name), repair=repair, footers=footers, full=full)
+            return ms.fsck(self._table(name), repair=repair, footers=footers, full=full)
 
     def verify(
         self, name: str, where: str | None = None, *, progress: Progress = silent
@@ -471,7 +513,7 @@ class Catalog(CatalogReader):
 
         with self._file_access():
             return adoption.synchronise(
-                self._snapshot(name),
+                self._table(name),
                 ArrowFooters(time_zone),
                 adoption.SyncOptions(where, dry_run, readopt=readopt, buckets=buckets),
                 progress,
@@ -505,9 +547,7 @@ class Catalog(CatalogReader):
         """
         heavy = None if isinstance(values, str) and values == "auto" else values
         with self._file_access():
-            return table_view(
-                definition.set_skew(self._snapshot(name), _columns(columns), heavy, directories)
-            )
+            return table_view(definition.set_skew(self._table(name), _columns(columns), heavy, directories))
 
     def set_buckets(
         self,
@@ -541,7 +581,7 @@ class Catalog(CatalogReader):
         """
         chosen, order = _columns(columns), _columns(sorted_by)
         with self._file_access():
-            return table_view(definition.set_buckets(self._snapshot(name), chosen, count, order, version))
+            return table_view(definition.set_buckets(self._table(name), chosen, count, order, version))
 
     def create_partition_index(
         self,
@@ -569,7 +609,7 @@ class Catalog(CatalogReader):
             CommitConflictError: others keep changing the table's metadata.
         """
         with self._file_access():
-            return table_view(ms.create_index(self._snapshot(name), _columns(columns), index, progress))
+            return table_view(ms.create_index(self._table(name), _columns(columns), index, progress))
 
     def drop_partition_index(self, name: str, index: str | Sequence[str]) -> Table:
         """Drop an index over partition columns.
@@ -587,7 +627,7 @@ class Catalog(CatalogReader):
             CommitConflictError: others keep changing the table's metadata.
         """
         with self._file_access():
-            return table_view(ms.drop_index(self._snapshot(name), index))
+            return table_view(ms.drop_index(self._table(name), index))
 
     def rebuild_partition_index(
         self, name: str, index: str | Sequence[str], *, progress: Progress = silent
@@ -608,7 +648,7 @@ class Catalog(CatalogReader):
             CommitConflictError: others keep changing the table's metadata.
         """
         with self._file_access():
-            return table_view(ms.rebuild_index(self._snapshot(name), index, progress))
+            return table_view(ms.rebuild_index(self._table(name), index, progress))
 
 
 def _milliseconds(name: str, time: datetime) -> int:

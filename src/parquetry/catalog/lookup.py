@@ -21,8 +21,8 @@ def find_table(
     Args:
         metastore: that has the table.
         name: ``database.table``, ``table`` in the default database, or ``catalog.database.table`` as in SQL.
-            Any name of the catalog means this one.
-        version: number of the version, or its tag, or None.
+            Any name of the catalog means this one. `database.table.branch_name` is a branch of a table.
+        version: number of the version, or its tag, or a branch, or None.
         as_of: milliseconds since the epoch, or None. It selects the newest version made until then.
 
     Raises:
@@ -34,6 +34,9 @@ def find_table(
         parts = parse_name(name)
     except ValueError:
         parts = []
+    if _is_branch(metastore, parts):
+        *parts, branch = parts
+        parts[-1] = ms.branch_name(parts[-1], branch.lower().removeprefix(ms.BRANCH_PREFIX))
     if len(parts) == 3:
         parts = parts[1:]
     if len(parts) == 1:
@@ -58,6 +61,14 @@ def find_table(
         raise errors.TableNotFoundError(
             f"Table {parts[0]}.{parts[1]} does not exist{_instead(metastore, *parts)}"
         ) from None
+
+
+def _is_branch(metastore: ms.Metastore, parts: Sequence[str]) -> bool:
+    """Return whether a name is `database.table.branch_name`, and not `catalog.database.branch_name`."""
+    if len(parts) < 3 or not parts[-1].lower().startswith(ms.BRANCH_PREFIX):
+        return False
+    is_table = len(parts) == 3 and parts[1].lower() in metastore.databases()
+    return not is_table or parts[2].lower() not in metastore.tables(parts[1])
 
 
 def _instead(metastore: ms.Metastore, database: str, table: str) -> str:

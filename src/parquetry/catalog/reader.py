@@ -223,7 +223,7 @@ class CatalogReader:
             name: of the table.
             where: a condition on any columns, such as ``day >= DATE '2026-03-01' AND id < 59500``.
             columns: their names, in the order wanted; None for all.
-            version: its number or its tag, or None for the newest.
+            version: its number, its tag, or a branch; None for the newest.
             timestamp: a time with a time zone: the newest version made until then.
             limit: how many rows at most.
             time_zone: the zone of timestamps without one in `where`; None is UTC. ORC stores timestamps as
@@ -399,6 +399,15 @@ class CatalogReader:
             TableNotFoundError: there is no such table.
         """
         return ms.tags_of(self._snapshot(name))
+
+    def branches(self, name: str) -> list[ms.TableBranch]:
+        """Return the branches of a table, by name.
+
+        Raises:
+            NamespaceNotFoundError: there is no such database.
+            TableNotFoundError: there is no such table.
+        """
+        return ms.branches_of(self._snapshot(name))
 
     def plan(self, name: str, filter: str | Predicate, *, run: bool = False) -> Plan:
         """Return how the partitions of a filter are found.

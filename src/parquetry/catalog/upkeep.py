@@ -8,7 +8,7 @@ from typing import cast
 from parquetry.catalog.lookup import find_table
 from parquetry.catalog.views import full_name
 from parquetry.config import settle
-from parquetry.metastore import Metastore, TableMetadata, TableSnapshot
+from parquetry.metastore import Metastore, TableMetadata, TableSnapshot, require_table
 from parquetry.operations import OperationEngine
 
 
@@ -33,7 +33,7 @@ class UpkeepContext:
 
     def find(self, name: str) -> TableSnapshot:
         """Return a table as it is now."""
-        return find_table(self.metastore, name)
+        return require_table(find_table(self.metastore, name))
 
     def full_name(self, snapshot: TableSnapshot) -> str:
         """Return a table's name as the users write it."""

@@ -134,8 +134,12 @@ def file_views(
 
 
 def full_name(database: str, table: str) -> str:
-    """Return a table's name as `database.table`, in backticks where a part holds a dot."""
-    return ".".join(quote_part(part) if "." in part or "`" in part else part for part in (database, table))
+    """Return a table's name as `database.table`, in backticks where a part holds a dot.
+
+    The name of a branch (`metastore.branch_name`) becomes `database.table.branch_name`.
+    """
+    parts = (database, *ms.name_parts(table))
+    return ".".join(quote_part(part) if "." in part or "`" in part else part for part in parts)
 
 
 def _name_values(snapshot: ms.TableSnapshot, values: Sequence[Value]) -> dict[str, Any]:

@@ -37,8 +37,9 @@ class _Warehouse:
 
     def find(self, name: str) -> TableSnapshot:
         from parquetry.catalog import find_table
+        from parquetry.metastore import require_table
 
-        return find_table(self.metastore, name)
+        return require_table(find_table(self.metastore, name))
 
     def full_name(self, snapshot: TableSnapshot) -> str:
         from parquetry.catalog import full_name

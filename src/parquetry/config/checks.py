@@ -225,7 +225,7 @@ Use = Literal["read", "stream", "write"]
 
 _VERSION = "say option('versionAsOf', …) with a version that `.history` lists"
 _TIME = "say option('timestampAsOf', '2026-03-01 12:00:00')"
-_NO_BRANCHES = "tables have versions, and neither branches nor tags: "
+_NAMED = "say option('versionAsOf', '…') with the name of the tag or the branch"
 _CHANGES = "which rows a version changed is not recorded: spark.readStream with startingVersion reads those that it added"
 _STREAMS = (
     "it is an option of streams: read with spark.readStream, or one version with option('versionAsOf', …)"
@@ -243,8 +243,8 @@ _OF_READS = {
     "as-of-timestamp": _TIME,
     "timestamp-as-of": _TIME,
     "as.of.instant": _TIME,
-    "branch": _NO_BRANCHES + _VERSION,
-    "tag": _NO_BRANCHES + _VERSION,
+    "branch": _NAMED,
+    "tag": _NAMED,
     "readChangeFeed": _CHANGES,
     "readChangeData": _CHANGES,
     "start-snapshot-id": _CHANGES,
@@ -274,8 +274,8 @@ _OPTIONS: dict[Use, dict[str, str]] = {
         "overwrite-mode": "say option('partitionOverwriteMode', 'dynamic')",
         "merge-schema": "say option('mergeSchema', 'true')",
         "target-file-size-bytes": "say option('target-file-size', '64mb')",
-        "branch": _NO_BRANCHES + "leave the option out",
-        "tag": _NO_BRANCHES + "leave the option out",
+        "branch": "write to the table lake.db.t.branch_…",
+        "tag": "a tag is of a version that is there: CALL system.tag gives it after the write",
         "txnAppId": _BATCHES,
         "txnVersion": _BATCHES,
         "dataChange": "files are written anew without a change of rows by CALL system.compact",

@@ -28,8 +28,8 @@ _SORTING = (
     "SET TBLPROPERTIES ('sort-by' = 'zorder(a, b)') sorts them along a curve."
 )
 _BRANCHES = (
-    "tables have versions and tags, and no branches: a transaction publishes several statements at once (begin and "
-    "commit of the namespace system), {call}.rollback({arg}, version => 3) goes back to a version, and {call}.tag({arg}, name => '…') keeps one."
+    "{call}.branch({arg}, name => 'try') makes a branch, INSERT INTO {table}.branch_try writes into it, VERSION AS OF 'try' reads it, "
+    "and {call}.publish_branch({arg}, name => 'try') makes its changes a version of the table."
 )
 _TAGS = (
     "{call}.tag({arg}, name => '…', version => 3) gives a version a tag, VERSION AS OF '…' reads it, {call}.tags({arg}) lists tags, "

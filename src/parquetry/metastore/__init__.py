@@ -89,6 +89,14 @@ if FOR_TYPE_CHECKERS:
         open_metastore as open_metastore,
     )
     from parquetry.metastore.namespace.staging import StagedTable as StagedTable
+    from parquetry.metastore.operations.branch_publishing import publish_branch as publish_branch
+    from parquetry.metastore.operations.branches import (
+        TableBranch as TableBranch,
+        branches_of as branches_of,
+        create_branch as create_branch,
+        drop_branch as drop_branch,
+        require_table as require_table,
+    )
     from parquetry.metastore.operations.compact_metadata import (
         compact_metadata as compact_metadata,
         count_outdated_lists as count_outdated_lists,
@@ -142,6 +150,11 @@ if FOR_TYPE_CHECKERS:
     from parquetry.metastore.range_manifests.view import (
         RangedPartitions as RangedPartitions,
         open_ranges as open_ranges,
+    )
+    from parquetry.metastore.refs.names import (
+        BRANCH_PREFIX as BRANCH_PREFIX,
+        branch_name as branch_name,
+        name_parts as name_parts,
     )
     from parquetry.metastore.results import (
         Check as Check,

@@ -104,7 +104,7 @@ def notify_of_drop(version: Any) -> None:
 
 def _run(version: Any, chosen: Callable[[Follower], Follow], warning: str) -> None:
     follower = follower_of(version.metadata.properties)
-    if follower is None:
+    if follower is None or version.branch_of:  # others follow the table, and not its branches
         return
     try:
         chosen(follower)(version, version.metadata.properties[PUBLISH])

@@ -26,7 +26,7 @@ from parquetry.errors import (
     VersionNotFoundError,
 )
 from parquetry.locations import warehouse_location
-from parquetry.metastore.cleanup.retention import delete_table
+from parquetry.metastore.cleanup.retention import delete_table, end_branches
 from parquetry.metastore.copies import shared_tables
 from parquetry.metastore.followers import notify_of_drop
 from parquetry.metastore.namespace.databases import Databases
@@ -34,14 +34,16 @@ from parquetry.metastore.namespace.names import NamedTable, TableNames, new_toke
 from parquetry.metastore.namespace.staging import StagedTable
 from parquetry.metastore.ownership.handover import Claimed, claim, review_shared
 from parquetry.metastore.ownership.owner import Ownership
+from parquetry.metastore.refs.heads import branch_in, tagged_version
+from parquetry.metastore.refs.names import branch_name, name_parts, split_branch
 from parquetry.metastore.storage.clock import server_time
 from parquetry.metastore.storage.format import FIRST, check_format, require_format
-from parquetry.metastore.storage.head import Head, Kind, decode_head, edit_head, pause, tagged_version
+from parquetry.metastore.storage.head import Head, Kind, decode_head, edit_head, live_head, pause, read_head
 from parquetry.metastore.storage.keyspace import head_key
 from parquetry.metastore.storage.model import Database, TableMetadata
 from parquetry.metastore.storage.owner import Owner
 from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE, name_fault, normalise_name
-from parquetry.metastore.transactions.gathering import keeps_rows_of
+from parquetry.metastore.transactions.gathering import DraftRows, keeps_rows_of
 from parquetry.metastore.versions.snapshot import TableSnapshot, commit_as_of, load, load_again, load_commit
 from parquetry.metastore.warehouse_store import WarehouseStore
 from parquetry.store import (
@@ -247,8 +249,8 @@ class Metastore:
 
         Args:
             database: name of the database, in any case.
-            name: name of the table or view, in any case.
-            version: number of the version, or its tag, or None.
+            name: name of the table or view, in any case; or of a branch (`refs.names`).
+            version: number of the version, or its tag, or None; or a branch, whose newest version is meant.
             as_of: milliseconds since the epoch, or None. It selects the newest version made until then.
             kind: kind that it must have, or None for either.
 
@@ -319,8 +321,8 @@ class Metastore:
         heads = [None if value is None else decode_head(value) for value in values]
         return all(
             head is not None
-            and (head.state, head.database, head.name, head.commit.id)
-            == ("live", table.database, table.name, table.commit.id)
+            and (not head.is_deleted and head.state != "staged")
+            and (head.database, head.name, head.commit.id) == (table.database, table.name, table.commit.id)
             for head, table in zip(heads, tables, strict=True)
         )
 
@@ -343,6 +345,8 @@ class Metastore:
     def _load(self, named: NamedTable, version: int | str | None, as_of: int | None) -> TableSnapshot:
         head = named.head
         if isinstance(version, str):
+            if version not in head.tags and version.lower() in head.branches:
+                return load(self.store, *self._find_branch(named, version.lower())[:2])
             version = tagged_version(head, version)
         if version is None and as_of is None:
             return load(self.store, named.id, head)
@@ -356,7 +360,7 @@ class Metastore:
         if commit is None:
             first = load_commit(self.store, named.id, head, head.oldest)
             since = "" if first is None else f", the first of {_time(first.committed_at)}"
-            label = f"{head.database}.{head.name}"
+            label = ".".join((head.database, *name_parts(head.name)))
             if head.oldest and (version is None or 0 <= version < head.oldest):
                 raise VersionNotFoundError(
                     f"Table {label} has no {wanted} any more: a vacuum took the versions before {head.oldest}. It has "
@@ -368,6 +372,11 @@ class Metastore:
     def _find(self, database: str, name: str, kind: Kind | None) -> NamedTable:
         database, name = database.lower(), name.lower()
         fault = name_fault(name)
+        base, branch = split_branch(name)
+        if branch is not None and name_fault(base) is None and name_fault(database) is None:
+            table = self._names.find(database, base)
+            if table is not None and table.head.kind == "table":
+                return self._find_branch(table, branch)
         named = None if fault or name_fault(database) else self._names.find(database, name)
         if named is None:
             self.database(database)
@@ -381,6 +390,31 @@ class Metastore:
                 f"{named.head.kind}s."
             )
         return named
+
+    def _find_branch(self, table: NamedTable, name: str) -> NamedTable:
+        """Return a branch of a table.
+
+        Raises:
+            TableNotFoundError: there is none of this name.
+            UnsupportedError: the metastore is the view of a transaction of several tables.
+        """
+        label = f"{table.head.database}.{table.head.name}"
+        if isinstance(getattr(self.store, "rows", None), DraftRows):
+            raise UnsupportedError(
+                f"Branch {name!r} of table {label} cannot be part of a transaction of several tables: read and write it "
+                "before the transaction or after it."
+            )
+        branch = branch_in(table.head, name)
+        head = live_head(self.store, branch.id, f"Branch {name!r} of table {label} was dropped meanwhile.")
+        names = table.head.database, branch_name(table.head.name, name)
+        if (head.database, head.name) != names:  # the table was renamed since
+            head = edit_head(
+                self.store,
+                branch.id,
+                lambda head: msgspec.structs.replace(head, database=names[0], name=names[1]),
+                lambda head: (head.database, head.name) == names,
+            )
+        return NamedTable(branch.id, head, head.token, b"")
 
     def create_table(self, database: str, name: str, metadata: TableMetadata) -> TableSnapshot:
         """Make an empty table, or a view.
@@ -440,6 +474,7 @@ class Metastore:
             TableNotFoundError: the table does not exist; another process may have just dropped it.
         """
         self.require_owned(now=True)
+        require_no_branch(database, name, "dropped", "CALL system.drop_branch drops it")
         named = self._find(database, name, kind)
         while True:
             try:
@@ -470,6 +505,11 @@ class Metastore:
         if keeps_rows_of(self.store, table):
             return
         with _drop_goes_on(label):
+            head = read_head(self.store, table)
+            if head is not None:
+                end_branches(self.store, head)
+                for branch in head.branches.values():
+                    delete_table(self.store, branch.id)
             delete_table(self.store, table)
 
     def _mark_dropped(self, named: NamedTable, version: int | None, author: Owner | None) -> Head | None:
@@ -502,6 +542,7 @@ class Metastore:
             CommitConflictError: another process renamed or dropped it at the same time.
         """
         new_database, new_name = self.database(new_database).name, normalise_name("table", new_name)
+        require_no_branch(database, name, "renamed", "make another branch, and drop this one")
         named = self._find(database, name, kind)
         while True:
             try:
@@ -548,6 +589,23 @@ def open_metastore(
     except BaseException:
         opened.close()
         raise
+
+
+def require_no_branch(database: str, name: str, done: str, remedy: str) -> None:
+    """Make sure that a name is not a branch's.
+
+    Args:
+        database: the database.
+        name: as for `Metastore.table`.
+        done: for the message: what is not done with a branch.
+        remedy: for the message.
+
+    Raises:
+        UnsupportedError: it is.
+    """
+    if split_branch(name)[1] is not None:
+        label = ".".join((database, *name_parts(name)))
+        raise UnsupportedError(f"{label} is a branch of a table, and cannot be {done}: {remedy}.")
 
 
 def _is_as_it_was(named: NamedTable, earlier: NamedTable) -> bool:

@@ -22,7 +22,7 @@ if FOR_TYPE_CHECKERS:
         Operation as Operation,
         Timestamp as Timestamp,
     )
-    from parquetry.operations.past.tags import table_tags as table_tags
+    from parquetry.operations.past.branches import table_refs as table_refs
     from parquetry.operations.past.versions import (
         TableDetail as TableDetail,
         detail as detail,

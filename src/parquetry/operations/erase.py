@@ -52,6 +52,11 @@ def erase(
             f"Erase from table {snapshot.label} would have to end version {tags[0].version}, which tag {tags[0].name!r} keeps, and "
             "all later ones: drop the table's tags first (CALL system.drop_tag)."
         )
+    if branches := ms.branches_of(snapshot):
+        raise UnsupportedError(
+            f"Erase from table {snapshot.label} would leave the rows in branch {branches[0].name!r}: publish the table's branches "
+            "(CALL system.publish_branch), or drop them (CALL system.drop_branch), first."
+        )
     grace = ms.grace_of(snapshot, grace_hours)
     if dry_run:
         return list(_plan(context, snapshot, condition, grace))

@@ -7,6 +7,7 @@ from parquetry.operations.checks import doctor, fsck, verify
 from parquetry.operations.erase import erase
 from parquetry.operations.indexes import create_partition_index, drop_partition_index, rebuild_partition_index
 from parquetry.operations.maintenance import maintain, status
+from parquetry.operations.past.branches import branch, branches, drop_branch, publish_branch
 from parquetry.operations.past.tags import drop_tag, tag, tags
 from parquetry.operations.past.versions import detail, history, rollback, rollback_transaction
 from parquetry.operations.publish import claim, publish, sync
@@ -20,6 +21,7 @@ OPERATIONS = {
     for operation in (
         *(history, detail, doctor, fsck, verify, sync, vacuum, erase, rollback, compact_metadata, publish),
         *(rollback_transaction, tags, tag, drop_tag),
+        *(branches, branch, publish_branch, drop_branch),
         *(compact, rebucket, suggest_skew, advise),
         *(create_partition_index, drop_partition_index, rebuild_partition_index),
         *(status, maintain),

@@ -32,6 +32,7 @@ from parquetry.identifiers import column_lists_text, join_name, parse_name, path
 from parquetry.layout import logical_schema, physical_schema
 from parquetry.locations import warehouse_location
 from parquetry.metastore import (
+    BRANCH_PREFIX,
     Draft,
     Metastore,
     Replacement,
@@ -43,7 +44,9 @@ from parquetry.metastore import (
     change_file,
     index_columns,
     metastore_file,
+    name_parts,
     open_metastore,
+    require_table,
 )
 from parquetry.planner.engine import Engine
 from parquetry.planner.protocol.answers import Bucketing, LoadedTable, TableConstraint
@@ -211,9 +214,25 @@ class Lake:
             )
         return namespace[0]
 
+    def refuse_branch(self, namespace: list[str], name: str, done: str, remedy: str) -> None:
+        """Make sure that users do not mean a branch by a name.
+
+        Args:
+            namespace: before the name.
+            name: the name.
+            done: for the message: what is not done with a branch.
+            remedy: for the message.
+
+        Raises:
+            UnsupportedError: it is.
+        """
+        if len(namespace) == 2 and name.lower().startswith(BRANCH_PREFIX):
+            label = join_name((self.name, *namespace, name))
+            raise UnsupportedError(f"{label} is a branch of a table, and cannot be {done}: {remedy}.")
+
     def full_name(self, snapshot: TableSnapshot) -> str:
         """Return a table's name as Spark's users write it."""
-        return join_name((self.name, snapshot.database, snapshot.name))
+        return join_name((self.name, snapshot.database, *name_parts(snapshot.name)))
 
     def cache(self, snapshot: TableSnapshot) -> TableSnapshot:
         """Cache a version for later questions about it."""
@@ -272,7 +291,7 @@ class Lake:
         Raises:
             TableNotFoundError: there is none.
         """
-        return self.metastore.table(*_parts(name))
+        return require_table(self.metastore.table(*_parts(name)))
 
     def qualified(self, name: str, catalog: str | None, namespace: Sequence[str]) -> str:
         """Return the name of a table given to a procedure of this catalog as `database.table`.

@@ -20,8 +20,8 @@ from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, Unsuppo
 from parquetry.identifiers import join_name
 from parquetry.layout import logical_schema
 from parquetry.locations import join_location
-from parquetry.metastore import PartitionSnapshot, TableSnapshot
-from parquetry.operations import OPERATIONS, readable_versions, table_tags
+from parquetry.metastore import BRANCH_PREFIX, PartitionSnapshot, TableSnapshot, branch_name
+from parquetry.operations import OPERATIONS, readable_versions, table_refs
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.signature import Row, wire_rows
 from parquetry.planner.protocol import answers, questions
@@ -49,8 +49,8 @@ _ICEBERG_NAMES = (
 )
 """Names of Iceberg's metadata tables, and the table here that has the same facts."""
 
-_ICEBERG_SELECTORS = ("branch_", "tag_", "snapshot_id_", "at_timestamp_")
-"""Prefixes of a name's last part: with them, Iceberg's users read a branch or a version."""
+_ICEBERG_SELECTORS = ("tag_", "snapshot_id_", "at_timestamp_")
+"""Prefixes of a name's last part: with them, Iceberg's users read a version."""
 
 _OF_WHOLE_TABLES = ("history", "refs", "queries")
 """Metadata tables whose rows are of no partition."""
@@ -64,7 +64,7 @@ _Placed: TypeAlias = tuple[bytes, int, Row]
 
 
 def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
-    """Return a metadata table's name and columns, and the version of the table that it describes.
+    """Return a metadata table's name and columns, and the version that it describes; or a branch of a table.
 
     Raises:
         TableNotFoundError: there is no such table, or it has no metadata table of this name.
@@ -74,10 +74,13 @@ def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
     if len(q.namespace) == 2 and name.startswith(_ICEBERG_SELECTORS):
         table = join_name((lake.name, *q.namespace))
         raise UnsupportedError(
-            f"{table}.{q.name} does not exist here: tables have versions and tags, and no branches: {table}.history and "
-            f"{table}.refs list them, and {table} VERSION AS OF 3 (or 'a tag'), or TIMESTAMP AS OF '…', reads one."
+            f"{table}.{q.name} does not exist here: {table}.history and {table}.refs list versions and tags, and"
+            f" {table} VERSION AS OF 3 (or 'a tag'), or TIMESTAMP AS OF '…', reads one."
         )
-    if len(q.namespace) != 2 or name not in _READERS.keys() | _ICEBERG_NAMES.keys() | {_ICEBERG_CHANGES}:
+    is_branch = len(q.namespace) == 2 and name.startswith(BRANCH_PREFIX)
+    if not is_branch and (
+        len(q.namespace) != 2 or name not in _READERS.keys() | _ICEBERG_NAMES.keys() | {_ICEBERG_CHANGES}
+    ):
         full = ".".join([lake.name, *q.namespace, q.name])
         known = ", ".join(f"{lake.name}.db.t.{known}" for known in _READERS)
         raise TableNotFoundError(f"{full} is not a table; about a table there are {known}.")
@@ -87,7 +90,7 @@ def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
         catalog=q.catalog,
         options=q.options,
         namespace=[database],
-        name=table,
+        name=branch_name(table, name.removeprefix(BRANCH_PREFIX)) if is_branch else table,
         version=q.version,
         as_of=q.as_of,
     )
@@ -95,6 +98,8 @@ def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
         found = load_table(lake, question)
     except NamespaceNotFoundError as error:
         raise TableNotFoundError(error.message) from None
+    if is_branch:
+        return answers.MetadataTable(found.name, "branch", found.table, found.schema, found)
     if name == _ICEBERG_CHANGES:
         raise UnsupportedError(
             f"{found.name}.{q.name} does not exist here: table_changes('{found.name}', 3, 9) gives the changes of "
@@ -203,7 +208,7 @@ def _history(wanted: _MetadataScan, after: questions.PageCursor) -> Generator[_P
 
 
 def _refs(wanted: _MetadataScan, after: questions.PageCursor) -> Generator[_Placed]:
-    for number, row in enumerate(islice(table_tags(wanted.snapshot), after.passed, None), after.passed + 1):
+    for number, row in enumerate(islice(table_refs(wanted.snapshot), after.passed, None), after.passed + 1):
         yield b"", number, row
 
 

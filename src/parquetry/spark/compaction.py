@@ -59,7 +59,7 @@ def compact(
     paths = (join_location(each.partition.location, file.path) for each in rewrites for file in each.files)
     options = file_options(snapshot, settings)
     progress("Writing files", 0, None)
-    with keep_in_flight(snapshot.store, snapshot.id), chosen_files(paths) as token:
+    with keep_in_flight(snapshot.store, snapshot.owner), chosen_files(paths) as token:
         reader = (
             active_session()
             .read.option("versionAsOf", str(snapshot.version))

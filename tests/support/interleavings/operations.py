@@ -30,6 +30,9 @@ from parquetry.metastore import (
     TableMetadata,
     TableSnapshot,
     Transaction,
+    create_branch,
+    drop_branch,
+    publish_branch,
 )
 from parquetry.metastore.cleanup.in_flight import WriteInFlight
 from parquetry.metastore.commits.committer import commit
@@ -86,7 +89,7 @@ class Site:
 
     def file(self, table: TableSnapshot, tag: str, d: int) -> FileRecord:
         """Write a file of a partition of a table."""
-        name = f"pq-{table.id.hex()}-{tag}.parquet"
+        name = f"pq-{table.owner.hex()}-{tag}.parquet"
         path = f"{self.folder(table, d)}/{name}"
         self.around.write(path)
         self.written.append(path)
@@ -210,6 +213,36 @@ def rename(name: str, new: str) -> NamedOperation:
     return NamedOperation(f"rename {name} to {new}", run)
 
 
+# -- branches
+
+
+def branch(name: str, new: str = "try") -> NamedOperation:
+    """CALL branch."""
+
+    def run(site: Site) -> None:
+        create_branch(site.metastore.table(*name.split(".")), new)
+
+    return NamedOperation(f"branch {new} of {name}", run)
+
+
+def publish_branch_of(name: str, branch: str = "try") -> NamedOperation:
+    """CALL publish_branch."""
+
+    def run(site: Site) -> None:
+        publish_branch(site.metastore.table(*name.split(".")), branch)
+
+    return NamedOperation(f"publish {branch} of {name}", run)
+
+
+def drop_branch_of(name: str, branch: str = "try") -> NamedOperation:
+    """CALL drop_branch."""
+
+    def run(site: Site) -> None:
+        drop_branch(site.metastore.table(*name.split(".")), branch)
+
+    return NamedOperation(f"drop {branch} of {name}", run)
+
+
 # -- views and databases
 
 
@@ -290,7 +323,7 @@ def append_slowly(name: str, tag: str, d: int = 1) -> NamedOperation:
 
     def run(site: Site) -> str | None:
         store = site.metastore.store
-        key = IN_FLIGHT + site.metastore.table(*name.split(".")).id + os.urandom(8)
+        key = IN_FLIGHT + site.metastore.table(*name.split(".")).owner + os.urandom(8)
         now = NOW // 1_000_000
         store.put_many([(key, encode(WriteInFlight(now - OLD_MS, now)))])
         try:

@@ -14,8 +14,9 @@ from parquetry.errors import (
     ParquetryError,
 )
 from parquetry.locations import join_location
-from parquetry.metastore import Metastore
+from parquetry.metastore import Metastore, TableSnapshot, branches_of
 from parquetry.metastore.deletion.file_access import FileAccess
+from parquetry.metastore.refs.heads import is_living_branch
 from parquetry.metastore.storage import owner
 from parquetry.metastore.storage.head import decode_head
 from parquetry.metastore.storage.keyspace import HEADS, NAMES, RESTORING, prefix_range
@@ -86,17 +87,25 @@ def content(world: SteppedWorld) -> Content:
         tables: list[tuple[object, ...]] = []
         for name in metastore.tables(database):
             table = metastore.table(database, name)
-            tags = []
-            for part in table.partitions():
-                for file in part.files:
-                    if join_location(part.location, file.path) not in world.files:
-                        raise AssertionError(f"{database}.{name} lists {file.path}, which is gone")
-                    tags.append((part.values, file.path.rpartition("-")[2]))
-            tables.append(("table", name, table.metadata.comment, tuple(sorted(tags))))
+            tables.append(("table", name, table.metadata.comment, _files(world, table)))
+            for branch in branches_of(table):
+                newest = metastore.table(database, name, version=branch.name)
+                tables.append(("branch", newest.name, newest.metadata.comment, _files(world, newest)))
         views = [metastore.table(database, name, kind="view") for name in metastore.views(database)]
         tables += [("view", view.name, view.metadata.comment) for view in views]
         found.append((database, tuple(tables)))
     return tuple(found)
+
+
+def _files(world: SteppedWorld, table: TableSnapshot) -> tuple[tuple[object, str], ...]:
+    """Return the partitions and files of a version."""
+    tags: list[tuple[object, str]] = []
+    for part in table.partitions():
+        for file in part.files:
+            if join_location(part.location, file.path) not in world.files:
+                raise AssertionError(f"{table.label} lists {file.path}, which is gone")
+            tags.append((part.values, file.path.rpartition("-")[2]))
+    return tuple(sorted(tags, key=repr))
 
 
 def clean(world: SteppedWorld) -> None:
@@ -124,7 +133,7 @@ def leftovers(world: SteppedWorld, whole: bool) -> Iterator[str]:
     }
     for key, value in metastore.store.scan(*prefix_range(HEADS)):
         head = decode_head(value)
-        if key[len(HEADS) :] not in there:
+        if key[len(HEADS) :] not in there and not is_living_branch(metastore.store, key[len(HEADS) :], head):
             yield f"a table that is {head.state} and calls itself {head.database}.{head.name}"
     if (names := sum(1 for _ in rows.scan(*prefix_range(NAMES)))) != len(there):
         yield f"{names} rows of names for {len(there)} tables"

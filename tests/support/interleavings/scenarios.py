@@ -9,6 +9,7 @@ from tests.support.interleavings.operations import (
     append,
     append_slowly,
     back_up,
+    branch,
     claim,
     claim_and_append,
     clear,
@@ -21,12 +22,14 @@ from tests.support.interleavings.operations import (
     create_database,
     create_view,
     drop,
+    drop_branch_of,
     drop_database,
     drop_partition,
     dump_and_restore,
     list_tables,
     mark,
     overwrite,
+    publish_branch_of,
     publish_to_hive,
     read,
     read_both,
@@ -192,6 +195,41 @@ REPLACING = [
     Scenario(DATABASE, (replace("x.t", "B", rows=True), drop_database("x"))),
     Scenario(PAST, (replace(T, "B", rows=True), clear(T))),
     Scenario(PAST, (replace(T, "B", rows=True), roll_back(T, 2))),
+]
+
+TRY = "default.t/try"
+BRANCHED = (*FILLED, branch(T), append(TRY, "old"))
+BRANCHES = [
+    Scenario(PAST, (branch(T), clear(T))),
+    Scenario(FILLED, (branch(T), branch(T))),
+    Scenario(FILLED, (branch(T), append(T, "f"))),
+    Scenario(FILLED, (branch(T), drop(T))),
+    Scenario(FILLED, (branch(T), clear_orphans())),
+    Scenario(BRANCHED, (append(TRY, "f"), append(TRY, "g"))),
+    Scenario(BRANCHED, (append(TRY, "f"), clear(T))),
+    Scenario(BRANCHED, (append(TRY, "old2"), clear(T))),
+    Scenario(BRANCHED, (append_slowly(TRY, "old2"), clear(T))),
+    Scenario(BRANCHED, (append(TRY, "f"), drop(T))),
+    Scenario(BRANCHED, (append(TRY, "f"), rename(T, U))),
+    Scenario(BRANCHED, (append(TRY, "f"), drop_branch_of(T))),
+    Scenario(BRANCHED, (overwrite(TRY, "f"), clear_orphans())),
+    Scenario(BRANCHED, (drop_branch_of(T), clear(T))),
+    Scenario(BRANCHED, (drop_branch_of(T), read(TRY))),
+    Scenario(BRANCHED, (publish_branch_of(T), append(T, "f"))),
+    Scenario(BRANCHED, (publish_branch_of(T), overwrite(T, "f"))),
+    Scenario(BRANCHED, (publish_branch_of(T), append(TRY, "f"))),
+    Scenario(BRANCHED, (publish_branch_of(T), publish_branch_of(T))),
+    Scenario(BRANCHED, (publish_branch_of(T), drop_branch_of(T))),
+    Scenario(BRANCHED, (publish_branch_of(T), clear(T))),
+    Scenario(BRANCHED, (publish_branch_of(T), clear_orphans())),
+    Scenario(BRANCHED, (publish_branch_of(T), drop(T))),
+    Scenario(BRANCHED, (publish_branch_of(T), rename(T, U))),
+]
+THREE_BRANCHES = [
+    Scenario(BRANCHED, (publish_branch_of(T), append(TRY, "f"), clear(T))),
+    Scenario(BRANCHED, (publish_branch_of(T), publish_branch_of(T), append(TRY, "f"))),
+    Scenario(BRANCHED, (append_slowly(TRY, "old2"), drop_branch_of(T), clear(T))),
+    Scenario(BRANCHED, (branch(T, "second"), overwrite(T, "g"), clear(T))),
 ]
 
 S = "default.s"

@@ -20,6 +20,7 @@ from parquetry.metastore import Metastore
 from parquetry.metastore.commits import replacement
 from parquetry.metastore.deletion.file_access import FileAccess, Info
 from parquetry.metastore.namespace import orphans
+from parquetry.metastore.operations import branch_publishing
 from parquetry.metastore.ownership import handover
 from parquetry.metastore.ownership.owner import Ownership
 from parquetry.metastore.storage import head, intents
@@ -192,6 +193,7 @@ class Surroundings:
             patches.enter_context(patch.object(intents, "PATIENCE", 1))
             patches.enter_context(patch.object(orphans, "MIN_RENAMING_S", 0.0))
             patches.enter_context(patch.object(delete_files, "PATIENCE_S", 0.0))
+            patches.enter_context(patch.object(branch_publishing, "PATIENCE_S", 0.0))
             patches.enter_context(patch.object(replacement, "MAX_REPLACE_ATTEMPTS", 3))
             yield
 

@@ -19,6 +19,9 @@ from parquetry.metastore import (
     TableSnapshot,
     Totals,
     Transaction,
+    create_branch,
+    drop_branch,
+    publish_branch,
 )
 from parquetry.metastore.check.fsck import fsck
 from parquetry.metastore.commits.committer import commit
@@ -109,7 +112,7 @@ def written(table: TableSnapshot, values: Sequence[Any], *names: str) -> list[Fi
     """Write files of a partition, under names that are the table's own."""
     folder = Path(table.placement.default_location(values))
     folder.mkdir(parents=True, exist_ok=True)
-    full = [f"pq-{table.id.hex()}-{name}" for name in names]
+    full = [f"pq-{table.owner.hex()}-{name}" for name in names]
     for name in full:
         (folder / name).write_bytes(b"x")
     return [FileRecord(name, 1, 1) for name in full]
@@ -208,6 +211,20 @@ def scattered(world: CrashWorld) -> CrashWorld:
             for values in ((1, "a"), (1, "b")):
                 transaction.append(values, written(table, values, f"small{n}", f"more{n}"))
             table = commit(transaction)
+    files = {path: path.read_bytes() for path in world.folder.rglob("pq-*") if path.is_file()}
+    return CrashWorld(world.folder, dict(store.scan(b"", None)), files, world.dumped)
+
+
+def branched(world: CrashWorld) -> CrashWorld:
+    """Return the world with a branch of the table, which has changed something in each way."""
+    store = MemoryStore()
+    store.put_many(world.rows.items())
+    metastore = world.open(store)
+    create_branch(metastore.table("default", "t"), "try")
+    for change in (append, overwrite, lambda transaction: transaction.drop((2, "b"))):
+        transaction = Transaction(metastore.table("default", "t/try"), "change")
+        change(transaction)
+        commit(transaction)
     files = {path: path.read_bytes() for path in world.folder.rglob("pq-*") if path.is_file()}
     return CrashWorld(world.folder, dict(store.scan(b"", None)), files, world.dumped)
 
@@ -326,6 +343,12 @@ def roll_back(metastore: Metastore, _: CrashWorld) -> None:
     rollback(metastore.table("default", "t"), metastore.table("default", "t", version=1))
 
 
+def commit_to_branch(metastore: Metastore, _: CrashWorld) -> None:
+    transaction = Transaction(metastore.table("default", "t", version="try"), "append")
+    append_many(transaction)
+    commit(transaction)
+
+
 def clear(metastore: Metastore, _: CrashWorld) -> None:
     vacuum(metastore.table("default", "t"), older_than=LATER)
 
@@ -366,6 +389,22 @@ OPERATIONS: dict[str, Operation] = {
     "drop index": Operation(lambda metastore, _: drop_index(metastore.table("default", "t"), "s")),
     "rollback": Operation(roll_back),
     "vacuum": Operation(clear),
+    "branch": Operation(
+        lambda metastore, _: create_branch(metastore.table("default", "t", version=4), "try")
+    ),
+    "commit to a branch": Operation(commit_to_branch, begin=branched),
+    "publish branch": Operation(
+        lambda metastore, _: publish_branch(metastore.table("default", "t"), "try"),
+        begin=branched,
+        again=True,
+    ),
+    "drop branch": Operation(
+        lambda metastore, _: drop_branch(metastore.table("default", "t"), "try"), begin=branched
+    ),
+    "drop table with a branch": Operation(
+        lambda metastore, _: metastore.drop_table("default", "t"), begin=branched
+    ),
+    "vacuum beside a branch": Operation(clear, begin=branched),
     "fsck": Operation(
         lambda metastore, _: fsck(metastore.table("default", "t"), repair=True),
         begin=damaged,

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from parquetry.errors import CommitUnknownError, StoreError
-from parquetry.metastore import FileRecord, Metastore, TableMetadata, TableSnapshot, Transaction
+from parquetry.metastore import FileRecord, Metastore, TableMetadata, TableSnapshot, Transaction, branches_of
 from parquetry.metastore.check.fsck import fsck
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import files_removed
@@ -72,6 +72,10 @@ def state(world: CrashWorld, store: Store) -> State:
             if own not in _KNOWN:
                 _KNOWN[own] = _versions(metastore, newest)
             found[f"{database}.{name}"] = _KNOWN[own]
+            for branch in branches_of(newest):
+                found[f"{database}.{name}/{branch.name}"] = _versions(
+                    metastore, metastore.table(database, name, version=branch.name)
+                )
     return found
 
 
@@ -113,7 +117,7 @@ def _nameless_files(table: TableSnapshot, files: Sequence[FileRecord]) -> list[F
 
 def _idless(table: TableSnapshot, path: str) -> str:
     """Return a path without the id of the table, or of one whose place it took."""
-    return re.sub("pq-[0-9a-f]{16}-", lambda name: "own-" if table.id.hex() in name[0] else "other-", path)
+    return re.sub("pq-[0-9a-f]{16}-", lambda name: "own-" if table.owner.hex() in name[0] else "other-", path)
 
 
 def _nameless(metadata: TableMetadata) -> TableMetadata:
@@ -132,7 +136,10 @@ def leftovers(store: Store) -> list[str]:
     needed = {FORMAT, *(key for key in rows if key.startswith(DATABASES))}
     for database in metastore.databases():
         for name in metastore.tables(database):
-            needed |= _needed(metastore.table(database, name), rows)
+            table = metastore.table(database, name)
+            needed |= _needed(table, rows)
+            for branch in branches_of(table):
+                needed |= _needed(metastore.table(database, name, version=branch.name), rows)
     return [key.hex() for key in rows if key not in needed]
 
 
@@ -261,7 +268,7 @@ def check(
     assert metastore.databases() == [name for name in sorted(found) if "." not in name]
     for database in metastore.databases():
         names = [name.split(".")[1] for name in sorted(found) if name.startswith(f"{database}.")]
-        assert metastore.tables(database) == names
+        assert metastore.tables(database) == [name for name in names if "/" not in name]
     tables = [name for name in found if "." in name]
     touched = [name for name in tables if any(each.get(name) != found[name] for each in states)]
     for name in touched or tables[:1]:
@@ -269,7 +276,7 @@ def check(
     if clear_copy:
         store = copied(store)
         metastore = world.open(store)
-    for name in touched or tables[:1]:
+    for name in [name for name in touched if "/" not in name] or tables[:1]:
         table = metastore.table(*name.split("."))
         vacuum(table, older_than=0)
         assert {finding.kind for finding in fsck(table, footers=False)} <= operation.allowed_findings

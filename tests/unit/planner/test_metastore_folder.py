@@ -120,6 +120,9 @@ CALLS: dict[str, dict[str, Any]] = {
     "rollback_transaction": {"transaction": "0"},
     "tag": {"name": "first"},
     "drop_tag": {"name": "first"},
+    "branch": {"name": "first"},
+    "publish_branch": {"name": "first"},
+    "drop_branch": {"name": "first"},
     "compact": {},
     "rebucket": {},
     "create_partition_index": {"columns": ["d"]},
@@ -178,7 +181,7 @@ def test_every_question_that_changes_is_refused(tmp_path: Path, caplog: pytest.L
     changing = {name for name, operation in OPERATIONS.items() if operation.changes}
     assert changing == CALLS.keys()
     assert {*OPERATIONS} - changing == {
-        "history", "tags", "detail", "verify", "publish", "suggest_skew", "advise", "explain", "explain_json", "last_reports", "doctor", "claim", "status",
+        "history", "tags", "branches", "detail", "verify", "publish", "suggest_skew", "advise", "explain", "explain_json", "last_reports", "doctor", "claim", "status",
     }  # fmt: skip
     where = {"current_catalog": "lake", "current_namespace": ["default"]}
     for name, arguments in CALLS.items():

@@ -61,7 +61,7 @@ class RowRequest:
     @property
     def table(self) -> str:
         """Return the table's name for people."""
-        return f"{self.snapshot.database}.{self.snapshot.name}"
+        return self.snapshot.label
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ def keep_in_flight(store: Store, table: bytes, every: float = HEARTBEAT_S) -> It
 
     Args:
         store: store of the metastore.
-        table: id of the table.
+        table: id of the table whose vacuum deletes the files (`TableSnapshot.owner`).
         every: seconds between heartbeats.
     """
     key = IN_FLIGHT + table + os.urandom(8)

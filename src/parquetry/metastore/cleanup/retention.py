@@ -12,6 +12,7 @@ Rows of aborted commits and of dropped tables are removed here, too.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from enum import IntEnum
@@ -78,7 +79,7 @@ class StoredRow(NamedTuple):
 def oldest_needed_commit(store: Store, table: bytes, head: Head, time: int) -> CommitRecord:
     """Return the oldest version that is needed to read the table as of a time, or of any later time.
 
-    No version is later than the first one with a tag.
+    No version is later than the first one that a tag or a branch keeps.
 
     Args:
         store: store of the metastore.
@@ -94,7 +95,7 @@ def oldest_needed_commit(store: Store, table: bytes, head: Head, time: int) -> C
 
 
 def up_to_tag(store: Store, table: bytes, head: Head, commit: CommitRecord) -> CommitRecord:
-    """Return a version, or the first one with a tag if that is older.
+    """Return a version, or the first one that a tag or a branch keeps if that is older.
 
     Args:
         store: store of the metastore.
@@ -126,8 +127,8 @@ def retire(store: Store, table: bytes, oldest: int) -> Head:
     """Make the versions before `oldest` unreadable for good, and abort the commits of dead authors.
 
     Returns:
-        the new head. Another process may have retired more versions. Fewer are retired if an older version
-        has a tag.
+        the new head. Another process may have retired more versions. Fewer are retired if a tag or a
+        branch keeps an older version.
 
     Raises:
         TableNotFoundError: the table was dropped.
@@ -325,6 +326,27 @@ def delete_rows(
     keyspace.delete_prefix(store, keyspace.SUMMARIES + table + keyspace.number(ticket))
     store.delete_many([keyspace.metadata_key(table, ticket)])
     keyspace.delete_prefix(store, keyspace.JOURNAL + table + keyspace.number(ticket))
+
+
+def end_branches(store: Store, head: Head) -> None:
+    """Make sure that no branch of a dropped table takes another commit: its files would be left over.
+
+    Args:
+        store: store of the metastore.
+        head: of the dropped table.
+    """
+    for branch in head.branches.values():
+        end_branch(store, branch.id)
+
+
+def end_branch(store: Store, branch: bytes) -> None:
+    """Mark a branch as dropped, which its table no longer names. Its rows are deleted next."""
+
+    def change(head: Head) -> Head:
+        return head if head.is_deleted else msgspec.structs.replace(head, state="dropped", author=None)
+
+    with contextlib.suppress(TableNotFoundError):
+        edit_head(store, branch, change, lambda head: head.is_deleted)
 
 
 def delete_table(store: Store, table: bytes) -> None:

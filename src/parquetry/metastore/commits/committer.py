@@ -354,4 +354,4 @@ class Committer:
             return load(task.store, task.table, head, commit)
         except TableNotFoundError:  # dropped right after this commit
             about = head.database, head.name, commit, self._attempt.metadata
-            return TableSnapshot(task.store, task.table, *about)
+            return TableSnapshot(task.store, task.table, *about).of_branch(task.base.branch_of)

@@ -82,7 +82,7 @@ def records_of(prepared: PreparedCommit) -> dict[bytes, bytes]:
         # An append or another form of the list removes no file, and a rename leaves the files in the table.
         if there is None or isinstance(change, Append | Move | Recut) or change == Drop(moves=True):
             continue
-        for path, file in _foreign(base.id, base.placement, key, there.location, _readable(base, there)):
+        for path, file in _foreign(base.owner, base.placement, key, there.location, _readable(base, there)):
             rows[path] = RemovedFileRecord(file.bytes, file.modified)
     if rows or not (prepared.no_records or _has_no_records(base)):
         incoming = _incoming(prepared)
@@ -115,7 +115,7 @@ def _incoming(prepared: PreparedCommit) -> set[str]:
             there = prepared.base_entry(key)
             location = change.location or (None if there is None else there.location)
             placement = prepared.transaction.placement
-            files = _foreign(prepared.base.id, placement, key, location, change.files)
+            files = _foreign(prepared.base.owner, placement, key, location, change.files)
             incoming.update(path for path, _ in files)
     return incoming
 

@@ -14,6 +14,7 @@ from parquetry.errors import BatchCommittedError
 from parquetry.metastore.commits.attempt import Attempt
 from parquetry.metastore.commits.change_counts import count_removed
 from parquetry.metastore.range_manifests.records import mark_stale
+from parquetry.metastore.refs.heads import without_branch
 from parquetry.metastore.storage.clock import store_now_ms, warn_of_future
 from parquetry.metastore.storage.head import Head, decode_head, edit_head, read_head, remove
 from parquetry.metastore.storage.intents import HeadName, Intent, read_intent
@@ -214,6 +215,8 @@ def _change(
             pending=head.pending_without(attempt.ticket),
             aborted=remove(head.aborted, forgettable),
         )
+        if transaction.ends_branch is not None:
+            after = without_branch(after, *transaction.ends_branch)
         newest = _encode_newest(task, attempt, listed, all_listed) if listed else b""
         return msgspec.structs.replace(after, commit=_commit(task, attempt, after, time), newest=newest)
 

@@ -28,6 +28,8 @@ from parquetry.locations import StoragePath, is_below, join_location, path_below
 from parquetry.metastore.deletion.file_access import RealPaths
 from parquetry.metastore.manifest.entries import decode_entry
 from parquetry.metastore.metastore import Metastore
+from parquetry.metastore.refs.heads import is_living_branch
+from parquetry.metastore.refs.names import name_parts
 from parquetry.metastore.storage.checksums import is_tombstone
 from parquetry.metastore.storage.head import Head, decode_head
 from parquetry.metastore.storage.keyspace import HEADS, METADATA, metadata_key, partition_prefix, prefix_range
@@ -57,9 +59,16 @@ class Claim(NamedTuple):
     managed: bool
 
     @property
+    def owner(self) -> bytes:
+        """Return the id of the table that deletes the files: of a branch, its table."""
+        return self.head.branch_of or self.table
+
+    @property
     def label(self) -> str:
         """Return the table's name for messages."""
-        return f"table {self.head.database}.{self.head.name}" if self.head.name else "a table in the making"
+        if not self.head.name:
+            return "a table in the making"
+        return f"table {'.'.join((self.head.database, *name_parts(self.head.name)))}"
 
 
 class _StoredLocation(msgspec.Struct, frozen=True):
@@ -70,13 +79,18 @@ class _StoredLocation(msgspec.Struct, frozen=True):
 
 
 def claims(store: Store, real: RealPaths) -> Iterator[Claim]:
-    """Yield the claims of all tables, unfinished ones included.
+    """Yield the claims of all tables, unfinished ones included, and of their branches.
 
     A table whose rows cannot be read is left out, and logged: its location is not known.
     """
     heads = ((key[len(HEADS) :], value) for key, value in store.scan(*prefix_range(HEADS)))
     for batch in in_batches(heads, _TABLES_PER_BATCH):
-        readable = [(table, head) for table, value in batch if (head := _head(table, value)) is not None]
+        readable = [
+            (table, head)
+            for table, value in batch
+            if (head := _head(table, value)) is not None
+            and (not head.branch_of or is_living_branch(store, table, head))
+        ]
         keys = [metadata_key(table, head.commit.metadata) for table, head in readable]
         for (table, head), value in zip(readable, store.get_many(keys), strict=True):
             if value is None:  # dropped meanwhile, or not yet written

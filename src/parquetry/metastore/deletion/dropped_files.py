@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from parquetry.errors import TableNotFoundError, WarehouseError
 from parquetry.locations import StoragePath, base_name, join_location
+from parquetry.metastore.cleanup.retention import end_branches
 from parquetry.metastore.deletion.claims import Claim, former_folders, outer_folders
 from parquetry.metastore.deletion.file_access import FileAccess, Info, RealPaths, checksummed_file
 from parquetry.metastore.deletion.owned_files import OwnedFiles, is_data, recorded_files
@@ -110,6 +111,8 @@ class DroppedTableFiles:
         head = read_head(table.store, table.id)
         if head is not None and not head.is_deleted:
             return []
+        if head is not None:
+            end_branches(table.store, head)
         own = self._own_files(read_claims)
         try:
             there = {path for path, _ in self._files.below(own.root)}
@@ -179,9 +182,10 @@ def purge(table: TableSnapshot, locations: Iterable[str]) -> list[str]:
 def _purge(table: TableSnapshot, locations: Callable[[], Iterable[str]], everything: bool) -> list[str]:
     """Delete files that no version needs. The commit is made: no error may reach the statement's caller.
 
-    In a transaction of several tables, it deletes no file: the versions for everyone still need them.
+    In a transaction of several tables, it deletes no file: the versions for everyone still need them. For a
+    branch, it deletes none either.
     """
-    if draft_of(table) is not None:
+    if draft_of(table) is not None or table.branch_of:
         return []
     try:
         return _delete_unneeded(table, locations(), everything)

@@ -8,8 +8,9 @@ A file may be deleted if all three conditions are true:
 2. The file is below the table's location, after links and `..` are resolved. So a link that leads out of the
    folder never leads to a deleted file. In a partition with a location elsewhere (`claims`), only
    files that the table wrote are deleted; other files there have no known owner and are kept.
-3. No other table has a claim to the file. A file of another writer is kept if it is in another table's
-   folder. A file that this table wrote is kept if another table lists it whose folder overlaps this one's.
+3. No other table has a claim to the file, and no branch of the table lists it. A file of another writer is
+   kept if it is in another table's folder. A file that this table wrote is kept if another table lists it
+   whose folder overlaps this one's.
 
 With a file, its checksum is deleted, which Hadoop's local file system keeps beside it. Empty directories are
 deleted, up to the table's location, but no directory that is another table's location.
@@ -19,6 +20,8 @@ these folders (`unfinished_uploads`). The table's own writers end theirs, so an 
 
 The rule does not apply to files that a failing write has just made under new names: the write deletes them
 itself.
+
+A branch deletes no file. Its files bear the id of its table, which deletes them when no branch needs them.
 
 For condition 3 the locations of all tables are read, but partitions only of tables whose folders overlap.
 Unless older versions made the metastore, these are external tables over one folder.
@@ -162,8 +165,8 @@ class OwnedFiles:
 
     @functools.cached_property
     def _within(self) -> list[StoragePath]:
-        """The folders of other tables within this table's folder."""
-        folders = (claim.folder for claim in self._others)
+        """The folders of other tables within this table's folder. Branches of it are no other tables."""
+        folders = (claim.folder for claim in self._others if claim.owner != self._table)
         return [folder for folder in folders if folder == self.root or is_below(folder, self.root)]
 
     def deletable(self, paths: Iterable[StoragePath]) -> set[StoragePath]:

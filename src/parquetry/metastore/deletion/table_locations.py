@@ -108,7 +108,7 @@ class TableLocations:
         """
         location = self._name_location(absolute_location(text, table.metadata.location))
         require_outside_metastore(self._metastore, location, f"partition {name} of table {table.label}")
-        require_free(self._claims(but=table.id), location, f"partition {name} of table {table.label}")
+        require_free(self._claims(but=table.owner), location, f"partition {name} of table {table.label}")
         return location
 
     def require_free_cells(self, label: str, arrangement: ArrangementSpec, table: bytes = b"") -> None:
@@ -143,7 +143,7 @@ class TableLocations:
 
     def _claims(self, but: bytes = b"") -> Iterator[Claim]:
         every: Iterable[Claim] = claims(self._metastore.store, RealPaths())
-        return (claim for claim in every if claim.table != but)
+        return (claim for claim in every if claim.owner != but)
 
     def _name_location(self, location: str) -> str:
         return self._metastore.store.below.with_own_name(location)
@@ -208,7 +208,7 @@ def own_locations(snapshot: TableSnapshot) -> dict[str, str]:
     if outside:
         real = RealPaths()
         taken = [real.folder(storage_path(table))]
-        taken += [claim.folder for claim in claims(snapshot.store, real) if claim.table != snapshot.id]
+        taken += [claim.folder for claim in claims(snapshot.store, real) if claim.owner != snapshot.owner]
         for directory, location in outside.items():
             path = real.folder(storage_path(location))
             if not any(overlap(path, other) for other in taken):

@@ -67,4 +67,5 @@ def _moment(metastore: Metastore, beside: Sequence[TableSnapshot]) -> int | None
 
 def _for_everyone(metastore: Metastore, table: TableSnapshot) -> TableSnapshot:
     """Return a version that was read from a draft as one of the metastore, so that writes go there."""
-    return TableSnapshot(metastore.store, table.id, table.database, table.name, table.commit, table.metadata)
+    about = table.database, table.name, table.commit, table.metadata
+    return TableSnapshot(metastore.store, table.id, *about).of_branch(table.branch_of)

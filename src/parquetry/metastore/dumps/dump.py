@@ -3,12 +3,15 @@
 A dump has databases, tables and all readable versions. Data files stay where they are. Locations below the
 warehouse are written relative to it, so that a dump can be restored for a warehouse elsewhere. Others may go
 on working: each table is written as one head shows it. `format` describes the format.
+
+Branches are left out, and a warning names them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import os
 import re
 import shutil
@@ -52,6 +55,7 @@ from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.metastore.warehouse_store import WarehouseStore
 from parquetry.progress import Progress, silent
 
+_LOG = logging.getLogger("parquetry")
 MAX_READ_ATTEMPTS = 5
 """Attempts to read a table that others drop or vacuum meanwhile, and names that others change."""
 _UNFINISHED = ".parquetry-dump-"
@@ -233,6 +237,11 @@ def _lines(store: WarehouseStore, snapshot: TableSnapshot) -> Iterator[bytes]:
     head = read_head(store, table)
     if head is None:
         raise TableNotFoundError("The table was dropped.")
+    if head.branches:
+        _LOG.warning(
+            "The dump does not have the branches of table %s (%s): publish them before, if the dump is to have their rows.",
+            snapshot.label, ", ".join(sorted(head.branches)),
+        )  # fmt: skip
     oldest = oldest_commit(store, table, head)
     hidden = head.invisible()
     about = {"oldest": head.oldest, "next_ticket": head.next_ticket, "hidden": hidden}

@@ -23,9 +23,10 @@ from parquetry.keys import successor
 from parquetry.metastore.cleanup.retention import delete_table
 from parquetry.metastore.namespace.databases import Databases
 from parquetry.metastore.namespace.names import TableNames
+from parquetry.metastore.refs.heads import is_living_branch
 from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.clock import store_now_ms
-from parquetry.metastore.storage.head import Head, decode_head, edit_head, swap
+from parquetry.metastore.storage.head import Head, decode_head, edit_head, read_head, swap
 from parquetry.store import Range, Store
 
 MAX_STAGING_MS = 7 * 24 * 60 * 60 * 1000
@@ -114,6 +115,8 @@ class Orphans:
         delete_table(self._store, orphan.id)
 
     def _is_dead(self, id: bytes, head: Head) -> bool:
+        if head.branch_of:
+            return head.is_deleted or not self._may_be_branch(id, head)
         if head.is_deleted and (head.author is None or not head.name):
             return True
         if head.author is None or not head.author.is_dead(store_now_ms(self._store), MAX_STAGING_MS):
@@ -126,6 +129,15 @@ class Orphans:
             return False
         named = self._names.find(head.database, head.name)
         return named is None or named.id != id or not self._databases.exists(head.database)
+
+    def _may_be_branch(self, id: bytes, head: Head) -> bool:
+        """Return whether the table of a branch names it, or may yet do so."""
+        if is_living_branch(self._store, id, head):
+            return True
+        base = read_head(self._store, head.branch_of)
+        if base is None or base.is_deleted or head.author is None:
+            return False
+        return not head.author.is_dead(store_now_ms(self._store), MAX_STAGING_MS)
 
     def _bypass(self, head: Head) -> bool:
         """Let a replaced table's name lead past it; return False if another process is changing its row."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from parquetry.errors import FileMissingError
+from parquetry.errors import FileMissingError, UnsupportedError
 from parquetry.locations import join_location
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import files_removed
@@ -35,10 +35,16 @@ def rollback(current: TableSnapshot, target: TableSnapshot) -> TableSnapshot:
         The new version, or `current` if nothing differs.
 
     Raises:
+        UnsupportedError: the target is a version of a branch, or of another table.
         TableNotFoundError: the version was vacuumed.
         FileMissingError: a file of that version does not exist (a PURGE deleted it, or someone by hand).
         CommitConflictError: others changed the differing partitions meanwhile, or vacuumed the version.
     """
+    if target.id != current.id:
+        raise UnsupportedError(
+            f"{target.label} is no earlier version of {current.label}, so no rollback goes to it. CALL system.publish_branch "
+            "makes a branch a version of its table."
+        )
     transaction = Transaction(current, "rollback")
     transaction.leave_records()
     transaction.record_removed_files(differing_records(current, target))

@@ -32,7 +32,7 @@ class OldVersions:
             if a tag keeps it.
         is_exact: whether the sizes are exact. Versions of older libraries do not record what they removed.
         vacuumed_at: when the last vacuum ended, in milliseconds since the epoch, or None if it is not known.
-        tag: the tag of the oldest version that has one, or None.
+        tag: the tag, or the branch, that keeps the oldest version that is kept so, or None.
     """
 
     count: int
@@ -62,13 +62,14 @@ def old_versions(table: TableSnapshot) -> OldVersions:
     held = expired_bytes = expired = 0
     is_exact = True
     later, until = head.commit, None
-    tag = min(head.tags, key=lambda name: (head.tags[name].version, name), default=None)
+    kept = head.kept_versions
+    tag = min(kept, key=lambda name: (kept[name], name), default=None)
     for commit in table.history(head.oldest):
         if commit.version != later.version:
             removed, known = _bytes_released(commit, later)
             is_exact &= known
             held += removed
-            is_tagged = tag is not None and head.tags[tag].version <= commit.version
+            is_tagged = tag is not None and kept[tag] <= commit.version
             until = None if is_tagged else later.committed_at + _KEPT_MS
             if later.committed_at <= limit and not is_tagged:
                 expired += 1

@@ -28,6 +28,7 @@ from parquetry.errors import CommitConflictError, MetastoreDamagedError, TableNo
 from parquetry.locations import absolute_location, is_below, storage_path, take_apart
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.metastore import Metastore
+from parquetry.metastore.refs.names import name_parts
 from parquetry.metastore.results import Relocated
 from parquetry.metastore.storage.format import renew_locations_epoch
 from parquetry.metastore.storage.head import read_head
@@ -198,7 +199,7 @@ class _Relocation:
             head = read_head(self._metastore.store, table)
             named = head is not None and head.name
             names[table] = (
-                f"{head.database}.{head.name}"
+                ".".join((head.database, *name_parts(head.name)))
                 if head and named
                 else f"(a table without a name, {table.hex()})"
             )

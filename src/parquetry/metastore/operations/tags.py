@@ -14,9 +14,10 @@ import msgspec
 
 from parquetry.errors import TableNotFoundError, UnsupportedError, VersionNotFoundError
 from parquetry.metastore.ownership.owner import ownership_of
+from parquetry.metastore.refs.heads import tagged_version
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.format import TAGGED, require_format
-from parquetry.metastore.storage.head import Head, Tag, edit_head, live_head, tagged_version
+from parquetry.metastore.storage.head import Head, Tag, edit_head, live_head
 from parquetry.metastore.transactions.gathering import require_no_draft
 from parquetry.metastore.versions.snapshot import TableSnapshot
 
@@ -72,7 +73,7 @@ def set_tag(table: TableSnapshot, name: str, version: int, *, replace: bool = Fa
         TableNotFoundError: the table was dropped meanwhile.
     """
     require_no_draft(table, "A tag")
-    _require_name(table, name)
+    require_ref_name(table, name, "a tag")
     ownership_of(table.store).require(now=True)
     made = Tag(version, store_now_ms(table.store))
 
@@ -83,6 +84,10 @@ def set_tag(table: TableSnapshot, name: str, version: int, *, replace: bool = Fa
             raise VersionNotFoundError(
                 f"Table {table.label} has no version {version} that tag {name!r} could be given to; it has versions "
                 f"{head.oldest} to {head.commit.version}."
+            )
+        if name.lower() in head.branches:
+            raise UnsupportedError(
+                f"Table {table.label} has a branch {name!r}, so no tag can have this name: choose another one."
             )
         before = head.tags.get(name)
         if before is not None and before.version == version:
@@ -139,25 +144,28 @@ def _require_open(table: TableSnapshot, head: Head) -> None:
         raise TableNotFoundError(f"Table {table.label} was {head.state} meanwhile; nothing was changed.")
 
 
-def _require_name(table: TableSnapshot, name: str) -> None:
-    """Make sure that a tag can have a name.
+def require_ref_name(table: TableSnapshot, name: str, what: str) -> None:
+    """Make sure that a tag or a branch can have a name.
+
+    Args:
+        table: for the message.
+        name: the name.
+        what: for the message: ``a tag`` or ``a branch``.
 
     Raises:
         UnsupportedError: it cannot.
     """
     fault = None
     if not name or name != name.strip() or not name.isprintable():
-        fault = (
-            "a tag has characters, begins and ends with none that is blank, and has none that cannot be seen"
-        )
+        fault = f"{what} has characters, begins and ends with none that is blank, and has none that cannot be seen"
     elif name.isdigit():
         fault = "a number names the version of this number"
     elif name.lower() == MAIN:
         fault = "it is the newest version for readers of Iceberg"
     elif len(name) > MAX_NAME_CHARACTERS:
-        fault = f"a tag has {MAX_NAME_CHARACTERS} characters at most"
+        fault = f"{what} has {MAX_NAME_CHARACTERS} characters at most"
     if fault is not None:
         shown = name if len(name) <= MAX_NAME_CHARACTERS else f"{name[:40]}…"
         raise UnsupportedError(
-            f"{shown!r} cannot be a tag of table {table.label}: {fault}. Choose another name."
+            f"{shown!r} cannot be {what} of table {table.label}: {fault}. Choose another name."
         )

@@ -356,6 +356,8 @@ def find_changed_table(source: Store, restored: Store) -> str | None:
             return f"a commit of table {name} is under way"
         if before is None:
             return f"table {name} was made"
+        if head.branches:
+            return f"table {name} has branches, which no dump has (publish or drop {', '.join(sorted(head.branches))})"
         if before.commit.id != head.commit.id:
             return f"table {name} has version {head.commit.version}, and the dump has {before.commit.version}"
         if before.oldest != head.oldest:

@@ -20,6 +20,8 @@ rows have not changed, which does no harm.
 |         | checksums of rows (`checksums`); a raised store also has rows without             |
 | 7       | commits of several tables: intents in the places of heads (`intents`)             |
 | 8       | tags of versions, in heads                                                        |
+| 9       | branches of tables, in heads; a library that does not know them would delete      |
+|         | their files                                                                       |
 | 6       | a retired metastore, which another one has taken the warehouse from: only it has  |
 |         | this version, so that libraries that do not know of this refuse it                |
 
@@ -76,7 +78,9 @@ TOGETHER = 7
 """The version with commits of several tables. The first such commit raises the store."""
 TAGGED = 8
 """The version with tags. A library that does not know them would drop them, and retire their versions."""
-NEWEST = TAGGED
+BRANCHED = 9
+"""The version with branches. A library that does not know them would delete their files."""
+NEWEST = BRANCHED
 """The last version that this library reads."""
 OWN_FOLDER = "the warehouse's own folder"
 """Begins the name of the store inside the warehouse, in messages and in `FormatRow.retired_for`."""

@@ -17,7 +17,7 @@ from typing import Literal
 
 import msgspec
 
-from parquetry.errors import StoreError, TableNotFoundError, VersionNotFoundError
+from parquetry.errors import StoreError, TableNotFoundError
 from parquetry.metastore.storage.keyspace import head_key
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.storage.owner import Owner
@@ -27,10 +27,8 @@ from parquetry.store import Store
 MAX_FAILURES = 5
 """Failures of the store after which `edit_head` gives up."""
 MAX_PAUSE_SECONDS = 0.05
-_NAMED_TAGS = 5
-"""Tags that a message lists."""
 
-State = Literal["staged", "live", "replaced", "dropped"]
+State = Literal["staged", "live", "replaced", "dropped", "branch", "publishing"]
 Kind = Literal["table", "view"]
 
 Tickets = tuple[tuple[int, int], ...]
@@ -49,13 +47,30 @@ class Tag(msgspec.Struct, frozen=True, array_like=True):
     created_at: int
 
 
+class Branch(msgspec.Struct, frozen=True, array_like=True):
+    """A branch of a table, as the table's head names it.
+
+    Attributes:
+        id: id of the branch's own rows.
+        version: number of the table's version that it began with, which is kept, like one with a tag.
+        created_at: when it was made, in milliseconds since the epoch.
+        turn: how often its publishing has begun. So a publisher that was taken for dead commits nothing.
+    """
+
+    id: bytes
+    version: int
+    created_at: int
+    turn: int = 0
+
+
 class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     """The head of a table.
 
     Attributes:
         state: a ``staged`` table has no name yet, a ``live`` one has its name, a ``dropped`` one has it no
             longer. A ``replaced`` table has lost its name to another table; only libraries before format 5
-            made such heads.
+            made such heads. A ``branch`` is reached by the head of its table alone, and a ``publishing`` one
+            takes no commits.
         database: the database's name, in lower case.
         name: the table's name, in lower case.
         token: token that the row of the name must have to lead to this table.
@@ -75,6 +90,8 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
         newest: the newest row of each partition, if partitions have many rows; see `versions.newest_rows`.
         kind: whether it is a table or a view, as its metadata say in all versions.
         tags: the tags of versions, by name. No version from the oldest of them on is retired.
+        branches: the table's branches, by name. The versions that they began with are kept, too.
+        branch_of: id of the table that this is a branch of, or empty.
     """
 
     state: State
@@ -117,11 +134,19 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     newest: bytes = b""
     kind: Kind = "table"
     tags: dict[str, Tag] = msgspec.field(default_factory=dict)
+    branches: dict[str, Branch] = msgspec.field(default_factory=dict)
+    branch_of: bytes = b""
+
+    @property
+    def kept_versions(self) -> dict[str, int]:
+        """Return the versions that tags and branches keep, by their names."""
+        tags = {name: tag.version for name, tag in self.tags.items()}
+        return tags | {name: branch.version for name, branch in self.branches.items()}
 
     @property
     def first_tagged(self) -> int | None:
-        """Return the oldest version that has a tag, or None if there are no tags."""
-        return min((tag.version for tag in self.tags.values()), default=None)
+        """Return the oldest version that a tag or a branch keeps, or None if there are none."""
+        return min(self.kept_versions.values(), default=None)
 
     def invisible(self) -> Tickets:
         """Return the tickets below `next_ticket` that no version shows."""
@@ -205,24 +230,6 @@ def live_head(store: Store, table: bytes, message: str) -> Head:
     if head is None or head.is_deleted:
         raise TableNotFoundError(message)
     return head
-
-
-def tagged_version(head: Head, name: str) -> int:
-    """Return the number of the version that has a tag.
-
-    Raises:
-        VersionNotFoundError: no version has it.
-    """
-    tag = head.tags.get(name)
-    if tag is None:
-        some = sorted(head.tags)[:_NAMED_TAGS]
-        known = f"its tags are {', '.join(map(repr, some))}" if some else "it has no tags"
-        more = ", …" if len(some) < len(head.tags) else ""
-        raise VersionNotFoundError(
-            f"Table {head.database}.{head.name} has no version of tag {name!r}; {known}{more}. CALL system.tags lists "
-            "them, and CALL system.history the versions."
-        )
-    return tag.version
 
 
 def decode_head(value: bytes) -> Head:

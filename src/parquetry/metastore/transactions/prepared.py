@@ -217,6 +217,11 @@ def require_open(base: TableSnapshot, head: Head) -> None:
         raise errors.TableNotFoundError(
             f"Table {base.label} was {head.state} meanwhile; nothing was written."
         )
+    if head.state == "publishing":
+        raise errors.CommitConflictError(
+            f"{base.label} is being published, and takes no more commits; nothing was written. If its publisher has died, "
+            "publish it again (CALL system.publish_branch), or drop it (CALL system.drop_branch)."
+        )
 
 
 def require_name(base: TableSnapshot, head: Head) -> None:
@@ -277,7 +282,7 @@ def require_not_shared(prepared: PreparedCommit) -> None:
         ForeignWarehouseError: the transaction adds such a file.
     """
     base = prepared.base
-    if not ownership_of(base.store).shares(base.id):
+    if not ownership_of(base.store).shares(base.owner):
         return
     for key, change in prepared.changes.items():
         if isinstance(change, FileChange) and change.files:
@@ -294,7 +299,7 @@ def require_own_folder(table: TableSnapshot, location: str) -> None:
         ForeignWarehouseError: the folder belongs to the original.
     """
     ownership = ownership_of(table.store)
-    if ownership.shares(table.id) and not ownership.is_inside(location):
+    if ownership.shares(table.owner) and not ownership.is_inside(location):
         raise errors.ForeignWarehouseError(
             f"Table {table.label} cannot be written: {location} is outside of this warehouse, which was copied, and belongs to the "
             "original with all tables there. CREATE TABLE … AS SELECT makes a table here. If these files were copied, too, "

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from parquetry.errors import UnsupportedError
+from parquetry.metastore.storage.head import Branch
 from parquetry.metastore.storage.model import RemovedFileRecord, StreamBatch, TableMetadata
 from parquetry.metastore.transactions.change_set import ChangeSet
 from parquetry.metastore.transactions.changes import Change, Requirements, Scope
@@ -78,6 +79,8 @@ class Transaction(ChangeSet):
             Only if it is False may the files of a failed transaction be deleted.
         requirements: what must be true when the changes become visible.
         records: whether the commit records the foreign files that it removes; see `removed_files`.
+        ends_branch: name and record of the branch that the commit publishes and takes out of the head, or
+            None.
         untouched: makes the notes for the history if a scope drops partitions that get no files; see
             `note_untouched`.
     """
@@ -91,6 +94,7 @@ class Transaction(ChangeSet):
         self.removed_files: dict[str, RemovedFileRecord | None] = {}
         self.batch: StreamBatch | None = None
         self.successor: TableSnapshot | None = None
+        self.ends_branch: tuple[str, Branch] | None = None
         self.untouched: Callable[[int, int], Mapping[str, str]] | None = None
         self._done = False
 

@@ -1,9 +1,9 @@
 """Delete the files that vacuum found, and the directories that become empty.
 
 The table's own files have unique names, which no later commit lists. A file of another writer may be adopted
-again, and an own file may be of a long write. So a commit that adopts files (`Requirements.adopt`) is refused
-while a `Cleaner` is at work, and a cleaner begins when no commit is under way. It deletes some files at a
-time.
+again, and an own file may be of a long write, also into a branch. So a commit that adopts files
+(`Requirements.adopt`) is refused while a `Cleaner` is at work, and a cleaner begins when no commit is under
+way. It deletes some files at a time.
 """
 
 from __future__ import annotations
@@ -42,12 +42,17 @@ class Cleaner:
         store: store of the metastore.
         table: id of the table.
         owner: this process; its nonce distinguishes this cleaner from others.
+
+    Attributes:
+        seen: the newest commits of the table and its branches at the last claim, by their ids.
     """
 
     def __init__(self, store: Store, table: bytes, owner: Owner) -> None:
         self._store = store
         self._table = table
         self._owner = owner
+        self.seen: dict[bytes, str] = {}
+        self._locked: set[bytes] = set()
 
     def claim(self, patience: float) -> Head:
         """Take the lock, or renew its lease, once no commit is under way.
@@ -75,6 +80,23 @@ class Cleaner:
             time.sleep(_PAUSE_S)
 
     def _try(self) -> Head | None:
+        head = self._lock(self._table)
+        if head is None:
+            return None
+        seen = {self._table: head.commit.id}
+        for branch in head.branches.values():
+            try:
+                locked = self._lock(branch.id)
+            except TableNotFoundError:  # dropped, or published: then the table has another version
+                continue
+            if locked is None:
+                return None
+            seen[branch.id] = locked.commit.id
+        self.seen = seen
+        return head
+
+    def _lock(self, table: bytes) -> Head | None:
+        """Take the lock of the table, or of a branch; return None if commits are under way."""
         now = store_now_ms(self._store)
         mine = msgspec.structs.replace(self._owner, started_at=now)
 
@@ -86,7 +108,8 @@ class Cleaner:
                 return head
             return msgspec.structs.replace(head, cleaner=mine)
 
-        head = edit_head(self._store, self._table, change, lambda head: head.cleaner == mine)
+        self._locked.add(table)
+        head = edit_head(self._store, table, change, lambda head: head.cleaner == mine)
         return head if head.cleaner == mine and not is_written(head, now) else None
 
     def release(self) -> None:
@@ -96,7 +119,9 @@ class Cleaner:
             ended = ended_cleaner(head.next_ticket)
             return msgspec.structs.replace(head, cleaner=ended) if self._is_mine(head) else head
 
-        edit_head(self._store, self._table, change, lambda head: not self._is_mine(head))
+        for table in self._locked:
+            with contextlib.suppress(TableNotFoundError):  # dropped, or a branch that has ended
+                edit_head(self._store, table, change, lambda head: not self._is_mine(head))
 
     def _is_mine(self, head: Head) -> bool:
         return head.cleaner is not None and head.cleaner.nonce == self._owner.nonce
@@ -168,16 +193,17 @@ class FileDeletion:
     def _delete_claimed(self, head: Head, unneeded: Candidates) -> Head:
         """Delete files that a commit may list, some at a time, while no such commit can come in between."""
         remaining = {path: each for path, each in unneeded.items() if each.may_be_listed}
+        seen = {self._table: head.commit.id}  # of branches, no commit was seen before the files were found
         with cleaner(self._store, self._table) as one:
             while remaining:
                 now = one.claim(PATIENCE_S)
-                if now.commit.version == head.commit.version:
+                if one.seen == seen:
                     some = {path: remaining[path] for path in islice(remaining, _FILES_PER_CLAIM)}
                     self._delete(some)
                     for path in some:
                         del remaining[path]
                     continue
-                before, head = set(remaining), now
+                before, head, seen = set(remaining), now, one.seen
                 self._needed.keep(head, remaining)
                 for path in before - remaining.keys():  # adopted meanwhile
                     del unneeded[path]

@@ -19,7 +19,8 @@ from parquetry.metastore.deletion.owned_files import OwnedFiles
 from parquetry.metastore.deletion.unfinished_uploads import Uploads
 from parquetry.metastore.manifest.entries import decode_entry, read_files
 from parquetry.metastore.storage.checksums import is_tombstone
-from parquetry.metastore.storage.head import Head
+from parquetry.metastore.storage.head import Head, read_head
+from parquetry.metastore.storage.keyspace import partition_prefix, prefix_range, ticket_of
 from parquetry.metastore.storage.model import CommitRecord, PartitionEntry
 from parquetry.metastore.versions.partition import TablePlacement
 from parquetry.metastore.versions.snapshot import load
@@ -64,7 +65,7 @@ Candidates = dict[StoragePath, DeletionCandidate]
 
 
 class NeededFiles:
-    """The files that kept versions and running commits list.
+    """The files that kept versions, running commits and branches list.
 
     Args:
         store: the metastore's store.
@@ -87,11 +88,40 @@ class NeededFiles:
             head: the table's head.
             candidates: the files, by their real paths.
         """
+        # Branches go first: once a branch is published, its rows are deleted, and the table's have its files.
+        for branch in head.branches.values() if candidates else ():
+            self._keep_in_branch(branch.id, candidates)
         if not candidates:
             return
         for row in stored_rows(self._store, self._table, head, self._oldest):
             if row.is_needed and not is_tombstone(row.value):
                 self._keep_listed(head, row, candidates)
+
+    def _keep_in_branch(self, branch: bytes, candidates: Candidates) -> None:
+        """Remove the files that any row of a branch lists. Rows of a branch stay until it ends."""
+        names: dict[str, list[StoragePath]] = {}
+        for path in candidates:
+            names.setdefault(base_name(path.path), []).append(path)
+        for row_key, value in self._store.scan(*prefix_range(partition_prefix(branch))):
+            if is_tombstone(value):
+                continue
+            try:
+                files = read_files(self._store, branch, decode_entry(value))
+            except TableNotFoundError:
+                if self._is_in_use(branch, ticket_of(row_key)):
+                    raise
+                continue
+            for file in files:
+                for path in names.get(base_name(file.path), ()):
+                    candidates.pop(path, None)
+
+    def _is_in_use(self, branch: bytes, ticket: int) -> bool:
+        """Return whether the rows of a ticket are complete, and of a branch that has not ended.
+
+        If a branch was published, the table's rows have its files.
+        """
+        head = read_head(self._store, branch)
+        return head is not None and not head.is_deleted and head.is_committed(ticket)
 
     def _keep_listed(self, head: Head, row: StoredRow, candidates: Candidates) -> None:
         entry = decode_entry(row.value)

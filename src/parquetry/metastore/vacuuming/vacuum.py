@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from parquetry.errors import MetastoreDamagedError, TableNotFoundError, WarehouseError
+from parquetry.errors import MetastoreDamagedError, TableNotFoundError, UnsupportedError, WarehouseError
 from parquetry.metastore.cleanup import upkeep_record
 from parquetry.metastore.cleanup.in_flight import writes_in_flight
 from parquetry.metastore.cleanup.retention import oldest_commit, oldest_needed_commit, retire, up_to_tag
@@ -76,7 +76,7 @@ def vacuum(
 ) -> list[Removed]:
     """Delete all that is needed only by versions that were replaced before a time.
 
-    A version with a tag is kept, and so are all later ones.
+    A version with a tag is kept, and so are all later ones. So are the files of branches.
 
     Args:
         table: any version of the table.
@@ -129,6 +129,10 @@ def vacuum(
 def _begin(table: TableSnapshot, force: bool, dry_run: bool) -> Clocks:
     """Make sure that a vacuum may begin. Return the clocks, which must agree unless it is forced."""
     require_no_draft(table, "A vacuum")
+    if table.branch_of:
+        raise UnsupportedError(
+            f"{table.label} is a branch, and is not vacuumed: the vacuum of its table takes what no branch needs."
+        )
     if not dry_run:
         ownership_of(table.store).require(now=True)
     clocks = Clocks.read(table.store)
@@ -319,7 +323,7 @@ def _remove_files(
     store: Store, files: FileAccess, orphan: Orphan, dry_run: bool
 ) -> tuple[list[tuple[str, int]], Uploads]:
     """Delete the files of a table that never had a name, or whose DROP died, and end its uploads."""
-    if orphan.head is None or orphan.head.kind == "view":
+    if orphan.head is None or orphan.head.kind == "view" or orphan.head.branch_of:
         return [], []
     if orphan.was_seen:
         return (

@@ -26,8 +26,9 @@ from typing import TypeAlias
 from parquetry.data_files import FileRecord, is_same
 from parquetry.errors import TableNotFoundError
 from parquetry.locations import join_location
+from parquetry.metastore.refs.heads import tagged_version
 from parquetry.metastore.storage.clock import store_now_ms
-from parquetry.metastore.storage.head import Head, read_head, tagged_version
+from parquetry.metastore.storage.head import Head, read_head
 from parquetry.metastore.storage.keyspace import complement
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.versions.partition import PartitionSnapshot
@@ -40,8 +41,7 @@ PartitionFiles: TypeAlias = tuple[PartitionSnapshot, tuple[FileRecord, ...]]
 REWRITING_OPERATIONS = frozenset({"compact", "rebucket", "compact metadata"})
 """Operations that leave all rows unchanged."""
 _FIRST_VERSIONS, _MAX_VERSIONS = 16, 512
-"""Versions that are read together, at first and at most. The first group is small, because a caller with a
-limit of files may stop early."""
+"""Versions that are read together, at first and at most: a caller with a limit of files may stop early."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,8 @@ def _base(newest: TableSnapshot, head: Head, version: int) -> TableSnapshot | No
     return load(newest.store, newest.id, head, _commits(newest, head, version, version)[0])
 
 
-def _partitions(version: TableSnapshot | None, keys: list[bytes]) -> dict[bytes, PartitionSnapshot | None]:
+def partitions_of(version: TableSnapshot | None, keys: list[bytes]) -> dict[bytes, PartitionSnapshot | None]:
+    """Return the partitions of some keys that were ever written, with None for dropped ones."""
     if version is None:
         return {}
     return {key: _partition(version, key, row) for key, row in version.visible.newest(keys).items()}
@@ -112,7 +113,7 @@ class _Differences:
 
     def compare(self, before: PartitionSnapshot | None, now: PartitionSnapshot | None) -> None:
         """Add the difference of a partition."""
-        new, gone = _difference(before, now)
+        new, gone = file_difference(before, now)
         if now is not None and new:
             self._brought.append((now, new))
         if before is not None and gone:
@@ -132,7 +133,7 @@ def _changes(
     last = load(store, table, head, commits[-1])
     touched = touched_partitions.find_written_keys(last, commits)
     base = _base(newest, head, after)
-    before = _partitions(base, touched)
+    before = partitions_of(base, touched)
     written: dict[int, list[tuple[bytes, PartitionRow]]] = {}
     for key, row in last.visible.rows_since(touched, min(each.ticket for each in commits)):
         written.setdefault(row.ticket, []).append((key, row))
@@ -154,10 +155,10 @@ def _partition(version: TableSnapshot, key: bytes, row: PartitionRow) -> Partiti
     return None if row.is_tombstone else PartitionSnapshot(version, key, complement(row.ticket), row.value)
 
 
-def _difference(
+def file_difference(
     before: PartitionSnapshot | None, now: PartitionSnapshot | None
 ) -> tuple[tuple[FileRecord, ...], tuple[FileRecord, ...]]:
-    """Return the files that a partition has gained, and the files that it has lost."""
+    """Return the files that a partition has gained since another version, and the files that it has lost."""
     old = () if before is None else before.files_besides(now)
     new = () if now is None else now.files_besides(before)
     if before is None or now is None:
@@ -177,8 +178,7 @@ def _difference(
 _CACHED_VERSION_RANGES = 16
 """Cached ranges of versions: as many as streams usually read at the same time."""
 _MAX_CACHED_KEYS = 100_000
-"""Keys of one cached range, some ten megabytes. If more partitions were written, all their rows are read
-anyway, and finding the keys again costs little beside that."""
+"""Keys of one cached range, some ten megabytes. To find more again costs little beside reading their rows."""
 
 
 class TouchedPartitions:
@@ -333,7 +333,7 @@ class TableVersions:
         last = load(self._store, self._table, self._head, commits[-1])
         keys = (touched or TouchedPartitions()).find_written_keys(last, commits)
         base = _base(self.newest, self._head, after)
-        before, now = _partitions(base, keys), _partitions(last, keys)
+        before, now = partitions_of(base, keys), partitions_of(last, keys)
         (base or last).check_kept()  # no row was missing
         differences = _Differences()
         for key in sorted(before.keys() | now.keys()):

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError, UnsupportedError
 from parquetry.key_schema import KeySchema
 from parquetry.keys import successor
+from parquetry.metastore.refs.names import name_parts
 from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Head, live_head, read_head
@@ -29,15 +30,8 @@ from parquetry.scan import ScanPlan
 from parquetry.store import Store
 from parquetry.types import ColumnType, Value
 
-__all__ = [
-    "PartitionSnapshot",
-    "TableSnapshot",
-    "commit_as_of",
-    "load",
-    "load_again",
-    "load_commit",
-    "load_metadata",
-]
+__all__ = ["PartitionSnapshot", "TableSnapshot", "commit_as_of", "load", "load_again", "load_commit"]
+__all__ += ["load_metadata"]
 
 
 class TableSnapshot:
@@ -102,6 +96,7 @@ class TableSnapshot:
         name: the table's name, in lower case; empty for a staged table.
         commit: record of the commit that made this version.
         metadata: metadata of the table in this version.
+        branch_of: id of the table that this is a branch of, or empty. `owner` is that one then, or its own.
     """
 
     def __init__(
@@ -120,8 +115,14 @@ class TableSnapshot:
         self.name = name
         self.commit = commit
         self.metadata = metadata
+        self.branch_of, self.owner = b"", id
         self.partition_types: tuple[ColumnType, ...] = metadata.partition_types
         self.visible = VisibleRows(store, id, commit, newest)
+
+    def of_branch(self, table: bytes) -> TableSnapshot:
+        """Make this a version of a branch of a table with an id, unless the id is empty, and return it."""
+        self.branch_of, self.owner = table, table or self.id
+        return self
 
     @property
     def version(self) -> int:
@@ -159,7 +160,9 @@ class TableSnapshot:
     @property
     def label(self) -> str:
         """Return the table's name for messages."""
-        return f"{self.database}.{self.name}" if self.name else "(a table not yet published)"
+        return (
+            ".".join((self.database, *name_parts(self.name))) if self.name else "(a table not yet published)"
+        )
 
     @functools.cached_property
     def placement(self) -> TablePlacement:
@@ -385,7 +388,8 @@ def load(
             f"The metadata of table {head.database}.{head.name}, which ticket {commit.metadata} wrote, are gone "
             "from the metastore: parquetry restore brings back a dump."
         ) from None
-    return TableSnapshot(store, table, head.database, head.name, commit, metadata, head.newest)
+    about = head.database, head.name, commit, metadata, head.newest
+    return TableSnapshot(store, table, *about).of_branch(head.branch_of)
 
 
 def load_again(before: TableSnapshot, head: Head) -> TableSnapshot:
@@ -398,7 +402,8 @@ def load_again(before: TableSnapshot, head: Head) -> TableSnapshot:
         return load(before.store, before.id, head, other=before.commit)
     except TableNotFoundError:
         about = head.database, head.name, head.commit
-        return TableSnapshot(before.store, before.id, *about, before.metadata, head.newest)
+        version = TableSnapshot(before.store, before.id, *about, before.metadata, head.newest)
+        return version.of_branch(head.branch_of)
 
 
 def load_commit(store: Store, table: bytes, head: Head, version: int) -> CommitRecord | None:

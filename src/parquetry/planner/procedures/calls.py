@@ -9,7 +9,7 @@ from parquetry.adoption import SyncOptions, synchronise
 from parquetry.ddl import procedure_answer
 from parquetry.errors import UnsupportedError
 from parquetry.identifiers import part_text
-from parquetry.metastore import TableSnapshot
+from parquetry.metastore import TableSnapshot, require_table
 from parquetry.operations import OPERATIONS, Operation
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.signature import Rows, converted, parameters, result_rows, result_schema
@@ -76,7 +76,7 @@ def repair_schema(_lake: Lake, _q: questions.RepairSchema) -> answers.Schema:
 
 def repair(lake: Lake, q: questions.Repair) -> answers.Called:
     """Run MSCK REPAIR TABLE: add what is on disk, and drop what is missing there if the statement says so."""
-    sync, before = OPERATIONS["sync"], lake.current(q.table)
+    sync, before = OPERATIONS["sync"], require_table(lake.current(q.table))
     with progress_bar() as progress:
         differences = synchronise(before, lake.engine, SyncOptions(add=q.add, drop=q.drop), progress)
     return answers.Called(result_schema(sync), result_rows(sync, differences), _changed(before))

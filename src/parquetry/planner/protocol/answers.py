@@ -174,12 +174,17 @@ class Relations(Answer, frozen=True):
 
 
 class MetadataTable(Answer, frozen=True):
-    """A metadata table: its kind, and the version of the table that it describes."""
+    """A metadata table: its kind, and the version of the table that it describes; or a branch of a table.
+
+    Attributes:
+        branch: the table, if the name is a branch's, whose kind is ``branch``. Else None.
+    """
 
     name: str
     kind: str
     table: TableRef
     schema: dict[str, Any]
+    branch: LoadedTable | None = None
 
 
 class Pushed(Answer, frozen=True):

@@ -97,7 +97,7 @@ def _of_columns(metadata: TableMetadata, read: Sequence[str]) -> str | None:
 
 
 def _of_files(snapshot: TableSnapshot, q: questions.PlanScan, files: FileColumns) -> str | None:
-    foreign = next((path for path in files.paths if not is_own(path, snapshot.id)), None)
+    foreign = next((path for path in files.paths if not is_own(path, snapshot.owner)), None)
     if foreign is not None:
         return f"another writer wrote {foreign}"
     if q.engine.name is None:

@@ -62,6 +62,9 @@ from parquetry.publishing import require_followable
 
 def alter(lake: Lake, q: questions.AlterTable) -> answers.LoadedTable:
     """Change a table's columns and properties. Either all changes happen, or none."""
+    lake.refuse_branch(
+        q.namespace, q.name, "altered", "it has the table's definition; publish it, and alter the table"
+    )
     snapshot = lake.metastore.table(lake.database(q.namespace), q.name)
     metadata = snapshot.metadata
     match q.changes:
@@ -89,7 +92,7 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.LoadedTable:
         if of_partition is None
         else relocate_directories(transaction, of_partition, zone)
     )
-    lake.locations.require_free_cells(snapshot.label, arrangement, snapshot.id)
+    lake.locations.require_free_cells(snapshot.label, arrangement, snapshot.owner)
     if metadata != snapshot.metadata or of_partition is None:
         transaction.set_metadata(metadata)
     return lake.described(commit(transaction))

@@ -298,6 +298,12 @@ def _trailing(fields: list[Field], partition_by: Sequence[str]) -> list[Field]:
 
 def new_database(lake: Lake, namespace: list[str], table: str = "") -> str:
     """Return the database for a new object."""
+    lake.refuse_branch(
+        namespace,
+        table,
+        "made or replaced by a statement",
+        f"CALL {lake.name}.system.branch makes one, and INSERT writes it",
+    )
     if len(namespace) != 1:
         wanted = ".".join(filter(None, [lake.name, *namespace, table]))
         raise UnsupportedError(

@@ -24,6 +24,7 @@ from parquetry.metastore import (
     commit,
     purge,
     require_files,
+    require_table,
 )
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conjuncts, replace_where
@@ -65,7 +66,7 @@ def _nameable(snapshot: TableSnapshot, values: tuple[Value, ...]) -> tuple[Value
 
 def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
     """Add partitions, with the files in their locations."""
-    snapshot = lake.current(q.table)
+    snapshot = require_table(lake.current(q.table))
     metadata = snapshot.metadata
     columns = frozenset(column.physical.lower() for column in metadata.data_columns)
     transaction = Transaction(snapshot, "add partitions")

@@ -172,6 +172,7 @@ def drop(lake: Lake, q: questions.DropTable) -> answers.Confirmation:
     Raises:
         UnsupportedError: the name is a metadata table's.
     """
+    lake.refuse_branch(q.namespace, q.name, "dropped", f"CALL {lake.name}.system.drop_branch drops it")
     if len(q.namespace) == 2:  # a metadata table: Spark has loaded it before it asks
         of = ".".join([lake.name, *q.namespace])
         raise errors.UnsupportedError(
@@ -188,6 +189,7 @@ def drop(lake: Lake, q: questions.DropTable) -> answers.Confirmation:
 
 def rename(lake: Lake, q: questions.RenameTable) -> answers.Done:
     """Rename a table. Its files stay where they are."""
+    lake.refuse_branch(q.namespace, q.name, "renamed", "make another branch, and drop this one")
     database, name = rename_target(lake, q, "Table")
     lake.metastore.rename_table(lake.database(q.namespace), q.name, database, name)
     return answers.Done()

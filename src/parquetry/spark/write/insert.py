@@ -113,7 +113,7 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.WriteSummary:
         StreamError: a streaming query began to write into another table.
     """
     snapshot = lake.snapshot(q.table)
-    with keep_in_flight(snapshot.store, snapshot.id):
+    with keep_in_flight(snapshot.store, snapshot.owner):
         return _write_rows(lake, q, data, snapshot)
 
 
@@ -465,7 +465,7 @@ def _write(
             for directory in slots.numbers.directories
         ]
     )
-    prefix = new_prefix(snapshot.id)
+    prefix = new_prefix(snapshot.owner)
     row_bytes = totals.bytes / totals.rows if totals.rows and totals.bytes else 0.0
     options = {**options, "timeZone": "UTC"}  # for timestamps in paths; see types.text_from_value
     how = arrangement.file_bytes, row_bytes, arranged.tasks, arranged.one_partition

@@ -57,7 +57,7 @@ def rewrite(lake: Lake, q: questions.RewriteRows, data: Any) -> answers.WriteSum
     snapshot = lake.snapshot(q.table)
     if not q.files and q.statement != "merge":
         return write_summary(())
-    with keep_in_flight(snapshot.store, snapshot.id):
+    with keep_in_flight(snapshot.store, snapshot.owner):
         return _rewrite(lake, q, data, snapshot)
 
 
