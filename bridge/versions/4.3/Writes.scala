@@ -84,8 +84,8 @@ trait TakesRows {
 }
 
 /**
- * Writes the rows of a batch. Spark asks a node of its base class how many rows a batch wrote. It also gives the
- * node the transaction of the batch, which would make a node of the base class.
+ * Writes the rows of a batch. Spark asks a node of its base class how many rows a batch wrote. It also gives
+ * the node the transaction of the batch, which would make a node of the base class.
  */
 class StreamedRowsExec(batchWrite: BatchWrite, refreshCache: () => Unit, query: SparkPlan, writeMetrics: Seq[CustomMetric],
     transaction: Option[Transaction], write: TakesRows)
