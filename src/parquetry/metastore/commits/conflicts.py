@@ -139,7 +139,8 @@ class Conflicts:
         check_read(read, now, f"{self._transaction.operation!r}", self._base.version)
 
     def _conflict(self, what: str, now: TableSnapshot, ticket: int | None = None) -> CommitConflictError:
-        return _conflict_of(what, f"{self._transaction.operation!r}", now, ticket, self._base.version)
+        of = self._transaction
+        return _conflict_of(what, f"{of.operation!r}", now, ticket, self._base.version, remedy=of.remedy)
 
 
 def check_read(read: ReadScope, now: TableSnapshot, operation: str, prepared_on: int) -> None:
@@ -172,6 +173,7 @@ def _conflict_of(
     ticket: int | None,
     prepared_on: int,
     since: int | None = None,
+    remedy: str = "run it again",
 ) -> CommitConflictError:
     """Return the error for a change by others.
 
@@ -182,6 +184,7 @@ def _conflict_of(
         ticket: ticket of the commit that changed it, or None if it is not known.
         prepared_on: the version on which the operation was prepared.
         since: the version that was read, or None for `prepared_on`.
+        remedy: what to do now.
     """
     since = prepared_on if since is None else since
     by = f"between versions {since} and {now.version}"
@@ -192,7 +195,7 @@ def _conflict_of(
             by = f"by version {commit.version} ({commit.operation})"
     return CommitConflictError(
         f"Table {now.label}: {what} was changed {by}, while {operation} "
-        f"was being prepared on version {prepared_on}; nothing was written: run it again."
+        f"was being prepared on version {prepared_on}; nothing was written: {remedy}."
     )
 
 

@@ -98,6 +98,16 @@ class Transaction(ChangeSet):
         self.untouched: Callable[[int, int], Mapping[str, str]] | None = None
         self._done = False
 
+    @property
+    def remedy(self) -> str:
+        """Return what to do after a conflict with others' changes, for messages."""
+        if self.ends_branch is None:
+            return "run it again"
+        return (
+            "repeat the statements in another branch, and drop this one (CALL system.drop_branch): "
+            f"{self.ends_branch[0]!r}"
+        )
+
     def leave_records(self) -> None:
         """Write no records of the files that this transaction removes: they are deleted or other files now.
 
