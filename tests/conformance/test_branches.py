@@ -25,7 +25,7 @@ ONE, TWO = (1, "a"), (2, "b")
 
 
 def _change(lake: TableLake, branch: str, name: str) -> None:
-    """Commit a new file in place of those of partition TWO, and another one beside those of ONE."""
+    """Replace the files of partition TWO by a new one, and append another file to ONE, in two commits."""
     transaction = Transaction(lake.metastore.table("default", f"t/{branch}"), "overwrite")
     transaction.replace(TWO, [_old_file(lake, TWO, name)])
     commit(transaction)
@@ -43,7 +43,7 @@ def _old_file(lake: TableLake, key: tuple[int, str], name: str) -> FileRecord:
 
 
 def test_a_branch(store: Store, tmp_path: Path) -> None:
-    """One branch is published after its table went on, one conflicts, and vacuums take nothing that is needed."""
+    """One branch is published after its table went on, and one conflicts. Vacuums take nothing needed."""
     lake = TableLake(tmp_path / "lake", store)
     lake.append(ONE, "one")
     lake.append(TWO, "two")
