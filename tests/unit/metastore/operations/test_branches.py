@@ -21,8 +21,10 @@ from parquetry.metastore import (
     branches_of,
     check_of_new_files,
     create_branch,
+    create_index,
     drop_branch,
     dump,
+    fsck,
     history,
     metastore as metastore_module,
     publish_branch,
@@ -180,6 +182,21 @@ def test_publish_beside_other_commits(lake: BranchLake) -> None:
     drop_branch(lake.table(), "try")
     lake.vacuum()
     assert lake.on_disk() == lake.listed() == {"one", "theirs", "more", "other", "late", "three"}
+
+
+def test_indexes_follow_a_branch_and_its_publication(lake: BranchLake) -> None:
+    """The rows of an index fit the partitions of the branch, and those of the table after it was published."""
+    drop_branch(lake.table(), "try")
+    create_index(lake.table(), ["s"])
+    create_branch(lake.table(), "try")
+    lake.write("append", (3, "c"), "three")
+    lake.write("replace", ONE, "other")
+    lake.write("drop", TWO)
+    assert fsck(lake.branch(), footers=False) == []
+    publish_branch(lake.table(), "try")
+    assert fsck(lake.table(), footers=False) == []
+    assert [index.ready for index in lake.table().metadata.indexes] == [True]
+    assert lake.listed() == {"other", "three"}
 
 
 def test_vacuum_keeps_what_a_branch_needs(lake: BranchLake) -> None:
