@@ -10,7 +10,7 @@ SPARK :=
 CHANGED :=
 # PART=1/2 leaves out half of the files of test-core and test-fast.
 PART :=
-# AUDIT=1: tests that need Spark audit what they read and write; AUDIT=12: one test in twelve, and no other tests.
+# AUDIT=1: tests that need Spark audit what they read and write; AUDIT=5/24: one test in twenty-four, and no other tests.
 AUDIT :=
 # PYTHON=/path/to/python3.14 names an interpreter, which has environments of its own, too.
 PYTHON ?=

@@ -1,4 +1,4 @@
-"""Spark's tests with audit on: `make test AUDIT=1`, or `AUDIT=12` for one test in twelve."""
+"""Spark's tests with audit on: `make test AUDIT=1`, or `AUDIT=5/24` for one test in twenty-four."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 
 from tests.support.costs import METER
 
-_ONE_IN = int(os.environ.get("PARQUETRY_TEST_AUDIT") or 0)
+_TURN, _, _SHARE = os.environ.get("PARQUETRY_TEST_AUDIT", "").rpartition("/")
+_ONE_IN = int(_SHARE or 0)
 MARKER = "unaudited"
 _COSTLY = ("storage", "uptime")
 """Folders that a sample leaves out: HDFS and S3 start for them, or hundreds of statements run."""
@@ -34,7 +35,7 @@ def left_out(items: Sequence[Any]) -> set[Any]:
         item
         for item in items
         if item.get_closest_marker(MARKER)
-        or zlib.crc32(item.nodeid.encode()) % _ONE_IN
+        or (zlib.crc32(item.nodeid.encode()) - int(_TURN or 0)) % _ONE_IN
         or "spark" not in item.fixturenames
         or (_ONE_IN > 1 and _is_costly(item))
     }

@@ -185,7 +185,7 @@ def test_publish_beside_other_commits(lake: BranchLake) -> None:
 
 
 def test_indexes_follow_a_branch_and_its_publication(lake: BranchLake) -> None:
-    """The rows of an index fit the partitions of the branch, and those of the table after it was published."""
+    """The rows of an index fit the branch, and then the table."""
     drop_branch(lake.table(), "try")
     create_index(lake.table(), ["s"])
     create_branch(lake.table(), "try")
