@@ -34,8 +34,10 @@ def find_table(
         parts = parse_name(name)
     except ValueError:
         parts = []
+    base = None
     if _is_branch(metastore, parts):
         *parts, branch = parts
+        base = parts[-1].lower()
         parts[-1] = ms.branch_name(parts[-1], branch.lower().removeprefix(ms.BRANCH_PREFIX))
     if len(parts) == 3:
         parts = parts[1:]
@@ -58,8 +60,11 @@ def find_table(
     except errors.VersionNotFoundError:
         raise
     except errors.TableNotFoundError:
+        if base in metastore.tables(parts[0]):
+            raise  # it lists the branches of the table
+        named = parts[0], base or parts[1]
         raise errors.TableNotFoundError(
-            f"Table {parts[0]}.{parts[1]} does not exist{_instead(metastore, *parts)}"
+            f"Table {'.'.join(named)} does not exist{_instead(metastore, *named)}"
         ) from None
 
 

@@ -67,6 +67,8 @@ _POINTERS = {
     "say `parquetry describe TABLE`": ("schema", "info", "desc", "table", "columns", "location", "uuid", "spec", "stat", "stats", "inspect"),
     "say `parquetry history TABLE`": ("snapshots", "versions", "log", "changes"),
     "say `parquetry tags TABLE`": ("refs", "list-tags", "create-tag"),
+    "say `parquetry branch TABLE BRANCH`": ("create-branch", "fork"),
+    "say `parquetry publish-branch TABLE BRANCH`": ("fast-forward", "merge-branch"),
     "say `parquetry plan TABLE FILTER`": ("explain",),
     "say `parquetry vacuum TABLE`": ("expire", "expire-snapshots", "gc", "clean", "purge", "remove-orphan-files"),
     "say `parquetry sync TABLE`": ("register", "import", "add-files", "migrate", "refresh", "repair", "msck", "adopt"),

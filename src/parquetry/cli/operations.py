@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, get_origin
 
 import typer
@@ -96,7 +96,9 @@ def _print_records(operation: Operation, records: Sequence[Any], as_json: bool) 
     table = command.table or {name: "size" if name == "bytes" else name for name in types}
     if as_json:
         names = [name for name in types if name in table]
-        output.print_json({name: getattr(record, name) for name in names} for record in records)
+        output.print_json(
+            {name: _plain(types[name], getattr(record, name)) for name in names} for record in records
+        )
     else:
         output.print_table(
             tuple(table.values()),
@@ -106,10 +108,18 @@ def _print_records(operation: Operation, records: Sequence[Any], as_json: bool) 
         )
 
 
+def _plain(kind: str, value: Any) -> Any:
+    """Return a value, and of a timestamp, in microseconds, the time."""
+    return datetime.fromtimestamp(value / 1e6, UTC) if kind == "timestamp" and value is not None else value
+
+
 def _cell(name: str, kind: str, value: Any) -> Any:
     """Return a value as tables show it. An `integer` is a number that says which, not how many."""
+    value = _plain(kind, value)
     if value is None:
         return ""
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S}"
     if isinstance(value, tuple):
         return ", ".join(value)
     return value if kind != "long" else texts.size_text(value) if name == "bytes" else texts.count(value)
