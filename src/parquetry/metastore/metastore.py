@@ -474,8 +474,8 @@ class Metastore:
             TableNotFoundError: the table does not exist; another process may have just dropped it.
         """
         self.require_owned(now=True)
-        require_no_branch(database, name, "dropped", "CALL system.drop_branch drops it")
         named = self._find(database, name, kind)
+        _require_no_branch(named, "dropped", "CALL system.drop_branch drops it")
         while True:
             try:
                 last = load(self.store, named.id, named.head)
@@ -542,8 +542,8 @@ class Metastore:
             CommitConflictError: another process renamed or dropped it at the same time.
         """
         new_database, new_name = self.database(new_database).name, normalise_name("table", new_name)
-        require_no_branch(database, name, "renamed", "make another branch, and drop this one")
         named = self._find(database, name, kind)
+        _require_no_branch(named, "renamed", "make another branch, and drop this one")
         while True:
             try:
                 before = load(self.store, named.id, named.head)
@@ -591,20 +591,19 @@ def open_metastore(
         raise
 
 
-def require_no_branch(database: str, name: str, done: str, remedy: str) -> None:
-    """Make sure that a name is not a branch's.
+def _require_no_branch(named: NamedTable, done: str, remedy: str) -> None:
+    """Make sure that a name does not lead to a branch.
 
     Args:
-        database: the database.
-        name: as for `Metastore.table`.
+        named: where the name leads.
         done: for the message: what is not done with a branch.
         remedy: for the message.
 
     Raises:
-        UnsupportedError: it is.
+        UnsupportedError: it does.
     """
-    if split_branch(name)[1] is not None:
-        label = ".".join((database, *name_parts(name)))
+    if named.head.branch_of:
+        label = ".".join((named.head.database, *name_parts(named.head.name)))
         raise UnsupportedError(f"{label} is a branch of a table, and cannot be {done}: {remedy}.")
 
 
