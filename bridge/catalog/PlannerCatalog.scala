@@ -20,7 +20,6 @@ import org.apache.spark.sql.parquetry.versions.Changelogs.LoadsChangelogs
 import org.apache.spark.sql.parquetry.versions.Constraints
 import org.apache.spark.sql.parquetry.versions.Definitions.{DefiningCatalog, TableInfo}
 import org.apache.spark.sql.parquetry.versions.Relations.{Relation, RelationCatalog, View}
-import org.apache.spark.sql.parquetry.versions.StatementTransactions.TransactionalCatalog
 import org.apache.spark.sql.types.{Metadata, MetadataBuilder, StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -28,8 +27,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * A catalog that gets all its answers from the planner; `ParquetryCatalog` is the class that a session names.
  */
 abstract class PlannerCatalog
-  extends DefiningCatalog with RelationCatalog with LoadsChangelogs with TransactionalCatalog with SupportsNamespaces with ProcedureCatalog
-  with FunctionCatalog {
+  extends DefiningCatalog with RelationCatalog with LoadsChangelogs with SupportsNamespaces with ProcedureCatalog with FunctionCatalog {
   private var ref: CatalogRef = _
 
   override def capabilities(): util.Set[TableCatalogCapability] =

@@ -4,7 +4,6 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.{NamedRelation, ResolveSchemaEvolution}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.catalyst.transactions.TransactionUtils
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog
 import org.apache.spark.sql.connector.catalog.TableCapability
@@ -83,10 +82,7 @@ trait TakesRows {
   def written: Option[Long]
 }
 
-/**
- * Writes the rows of a batch. Spark asks a node of its base class how many rows a batch wrote. It also gives
- * the node the transaction of the batch, which would make a node of the base class.
- */
+/** Writes the rows of a batch. Spark asks a node of its base class how many rows a batch wrote. */
 class StreamedRowsExec(batchWrite: BatchWrite, refreshCache: () => Unit, query: SparkPlan, writeMetrics: Seq[CustomMetric],
     transaction: Option[Transaction], write: TakesRows)
   extends WriteToDataSourceV2Exec(batchWrite, refreshCache, query, writeMetrics, transaction) {
@@ -95,14 +91,11 @@ class StreamedRowsExec(batchWrite: BatchWrite, refreshCache: () => Unit, query: 
   override protected def otherCopyArgs: Seq[AnyRef] = write :: Nil
   override protected def withNewChildInternal(newChild: SparkPlan): WriteToDataSourceV2Exec =
     new StreamedRowsExec(batchWrite, refreshCache, newChild, writeMetrics, transaction, write)
-  override def withTransaction(of: Option[Transaction]): WriteToDataSourceV2Exec =
-    new StreamedRowsExec(batchWrite, refreshCache, query, writeMetrics, of, write)
 
   override def run(): Seq[InternalRow] = {
     write.take(session, LogicalRDD(query.output, query.execute())(session))
     batchWrite.commit(Array.empty[WriterCommitMessage]) // passes the batch's number to the write
     refreshCache()
-    transaction.foreach(TransactionUtils.commit)
     commitProgress = write.written.map(StreamWriterCommitProgress(_))
     Nil
   }

@@ -15,7 +15,6 @@ import parquetry
 from parquetry.metastore import Draft, Metastore, Transaction
 from parquetry.metastore.commits.committer import commit
 from tests.support.effort import examples
-from tests.support.spark.series import is_before
 
 SUM = "SELECT a.balance, b.balance FROM lake.default.transfers_here a JOIN lake.default.transfers_there b USING (id)"
 
@@ -207,17 +206,10 @@ SOURCES = ("merged_from_a", "merged_from_b", "merged_from_c")
 
 
 def _merge(spark: SparkSession, number: int) -> None:
-    """Run a MERGE of three sources: two tables and a view.
-
-    Since Spark 4.3, one of the tables is in a frame that was made before.
-    """
-    frame = f"lake.default.{SOURCES[2]}"
-    if not is_before("4.3"):
-        spark.table(frame).createOrReplaceTempView("merged_from_frame")
-        frame = "merged_from_frame"
+    """Run a MERGE of three sources: two tables and a view."""
     spark.sql(
         f"MERGE INTO lake.default.merged t USING (SELECT {number} AS id, a.n AS a, b.n AS b, c.n AS c "
-        f"FROM lake.default.{SOURCES[0]} a, lake.default.merged_from_view b, {frame} c) s "
+        f"FROM lake.default.{SOURCES[0]} a, lake.default.merged_from_view b, lake.default.{SOURCES[2]} c) s "
         "ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
     )
 
