@@ -30,8 +30,9 @@ from parquetry.scan import ScanPlan
 from parquetry.store import Store
 from parquetry.types import ColumnType, Value
 
-__all__ = ["PartitionSnapshot", "TableSnapshot", "commit_as_of", "load", "load_again", "load_commit"]
-__all__ += ["load_metadata"]
+__all__ = [
+    "PartitionSnapshot", "TableSnapshot", "commit_as_of", "load", "load_again", "load_commit", "load_metadata",
+]  # fmt: skip
 
 
 class TableSnapshot:
@@ -160,9 +161,8 @@ class TableSnapshot:
     @property
     def label(self) -> str:
         """Return the table's name for messages."""
-        return (
-            ".".join((self.database, *name_parts(self.name))) if self.name else "(a table not yet published)"
-        )
+        parts = self.database, *name_parts(self.name)
+        return ".".join(parts) if self.name else "(a table not yet published)"
 
     @functools.cached_property
     def placement(self) -> TablePlacement:
