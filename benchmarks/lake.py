@@ -20,7 +20,12 @@ def settings(folder: Path) -> dict[str, str]:
     return {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.memory": "8g",  # of all 99 queries of TPC-DS, read in two ways, Spark keeps plans and metrics
+        "spark.driver.memory": "8g",
+        # Spark keeps plans and metrics of that many queries: 1,600 plans of TPC-DS take more than 8 GB
+        "spark.sql.ui.retainedExecutions": "20",
+        "spark.ui.retainedJobs": "20",
+        "spark.ui.retainedStages": "20",
+        "spark.ui.retainedTasks": "1000",
         "spark.driver.extraJavaOptions": _LOGGING,
         "spark.sql.shuffle.partitions": "8",
         "spark.sql.warehouse.dir": str((folder / "spark-warehouse").absolute()),

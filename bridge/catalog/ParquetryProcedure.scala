@@ -7,7 +7,8 @@ import scala.jdk.CollectionConverters._
 import org.json4s._
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.{InternalRow, TableIdentifier}
+import org.apache.spark.sql.connector.catalog.CatalogManager
 import org.apache.spark.sql.connector.catalog.procedures._
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.parquetry.metadata.RowsScan
@@ -40,8 +41,10 @@ class CalledProcedure(ref: CatalogRef, answer: ProcedureAnswer) extends BoundPro
   override def call(input: InternalRow): util.Iterator[Scan] = {
     val schema = StructType(parameters.map(p => StructField(p.name(), p.dataType())))
     val current = SparkSession.active.sessionState.catalogManager
+    val given = schema.fieldNames.toList.zip(arguments(input, schema))
     val result = try ref.ask("call", "name" -> JString(name()),
-      "arguments" -> JObject(schema.fieldNames.toList.zip(arguments(input, schema))),
+      "arguments" -> JObject(given),
+      "folder" -> folder(given.toMap).fold[JValue](JNothing)(JString(_)),
       "current_catalog" -> JString(current.currentCatalog.name()),
       "current_namespace" -> Json.strings(current.currentNamespace)).as[CallAnswer]
     catch { case error: Throwable if ref.transaction.isDefined && ends(name()) =>
@@ -52,6 +55,17 @@ class CalledProcedure(ref: CatalogRef, answer: ProcedureAnswer) extends BoundPro
     Cached.refresh(ref, result.changed)
     Iterator[Scan](new RowsScan(result.schema, result.sparkRows, name())).asJava
   }
+
+  /** The folder of a table of Spark's own catalog, if the procedure takes a folder in a table's place. */
+  private def folder(given: Map[String, JValue]): Option[String] = given.get("table").filter(_ => given.contains("path")).collect {
+    case JString(name) =>
+      val session = SparkSession.active.sessionState
+      session.sqlParser.parseMultipartIdentifier(name) match {
+        case Seq(catalog, database, table) if catalog.equalsIgnoreCase(CatalogManager.SESSION_CATALOG_NAME) && ref.name != catalog =>
+          Some(session.catalog.getTableMetadata(TableIdentifier(table, Some(database))).location.toString)
+        case _ => None
+      }
+  }.flatten
 
   /** Whether a procedure ends the session's transaction of several tables, even by an error. */
   private def ends(procedure: String): Boolean = procedure == "commit" || procedure == "rollback"

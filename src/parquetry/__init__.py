@@ -119,11 +119,12 @@ def advise(
         UnsupportedError: there is no query of the table, or only Spark reads its rows.
     """
     from parquetry.catalog import Catalog, SampleOptions, advise_on_folder, is_folder
+    from parquetry.identifiers import is_spark_table
 
     if is_folder(table):
         return advise_on_folder(table, queries, SampleOptions(sample_rows))
     name = str(table)
-    if name.lower().startswith("spark_catalog."):
+    if is_spark_table(name):
         from parquetry.spark import table_location
 
         return advise_on_folder(table_location(name), queries, SampleOptions(sample_rows), name)

@@ -24,6 +24,8 @@ _STEP = r"(?:`(?:[^`]|``)+`|[^\s`,.]+)"
 _PATH = re.compile(rf"\s*({_STEP}(?:\s*\.\s*{_STEP})*)(?:\s+asc)?\s*(,|$)", re.IGNORECASE)
 _CURVE = re.compile(r"\s*zorder\s*\((.*?)(\)\s*)?", re.IGNORECASE | re.DOTALL)
 MAX_CURVE_COLUMNS = 6
+SPARK_CATALOG = "spark_catalog"
+"""The name of Spark's own catalog."""
 """Columns of a curve. Each has ten bits of a place, and of more columns none would leave out much."""
 _LIST = re.compile(r"(?:`(?:[^`]|``)*`|[^;`])+")
 
@@ -91,6 +93,16 @@ def parse_name(text: str) -> list[str]:
             return parts
         at = match.end()
     raise ValueError("not a name with dots between its parts, in backticks if they hold dots themselves")
+
+
+def is_spark_table(name: str) -> bool:
+    """Return whether a table's name in SQL begins with Spark's own catalog.
+
+    >>> is_spark_table("spark_catalog.web.visits"), is_spark_table("`Spark_Catalog`.web.visits"), is_spark_table("web.visits")
+    (True, True, False)
+    """
+    match = _PART.match(name)
+    return match is not None and _unquote(match[1], match[2]).lower() == SPARK_CATALOG
 
 
 def parse_ordered_columns(text: str) -> tuple[tuple[str, bool], ...]:

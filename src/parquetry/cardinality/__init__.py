@@ -11,7 +11,10 @@ Estimates feed Spark's optimizer and the cost model of joins. They never leave o
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.cardinality.columns import estimate_columns as estimate_columns
+    from parquetry.cardinality.columns import (
+        count_distinct as count_distinct,
+        estimate_columns as estimate_columns,
+    )
     from parquetry.cardinality.histogram import Histogram as Histogram
     from parquetry.cardinality.matching_rows import estimate_matching_rows as estimate_matching_rows
 

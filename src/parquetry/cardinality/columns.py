@@ -91,6 +91,30 @@ def estimate_columns(
     return estimates
 
 
+def count_distinct(metadata: TableMetadata, files: FileColumns, name: str) -> int | None:
+    """Return about how many distinct integers a column has in files, or None if that is not known.
+
+    ANALYZE counts them, and so do the dictionaries of Parquet files. Where such a file has none, its writer
+    has seen few values twice.
+
+    Args:
+        metadata: the table's metadata.
+        files: with the statistics of the column.
+        name: of the column, which is not a partition column.
+
+    Raises:
+        ColumnNotFoundError: the table has no such column.
+    """
+    column = metadata.column(name)
+    integers = integers_in_files(column, files) if names_identify_columns(metadata) else None
+    if integers is None:
+        return None
+    counted = _counted(metadata, column)
+    if counted is None and metadata.format != "parquet":
+        return None
+    return _distinct_integers(integers, counted)
+
+
 def _of_partitions(
     column: TableColumn, position: int, selection: Selection, block: FileBlock
 ) -> ColumnEstimate | None:
@@ -113,7 +137,7 @@ def _of_partitions(
 def _of_files(
     metadata: TableMetadata, column: TableColumn, files: FileColumns, *, distributed: bool
 ) -> ColumnEstimate | None:
-    counted = next((each for each in metadata.counted if each.column == column.physical), None)
+    counted = _counted(metadata, column)
     integers = integers_in_files(column, files)
     if integers is not None:
         return _of_integers(column, integers, counted, distributed=distributed)
@@ -133,6 +157,11 @@ def _of_files(
     return msgspec.structs.replace(estimate, histogram=build_histogram(rows, least, greatest, distinct))
 
 
+def _counted(metadata: TableMetadata, column: TableColumn) -> CountedColumn | None:
+    """Return what ANALYZE counted of a column, or None."""
+    return next((each for each in metadata.counted if each.column == column.physical), None)
+
+
 def _has_histogram(kind: ColumnType) -> bool:
     """Return whether Spark finds the least and greatest value of a type at the ends of its histogram.
 
@@ -147,14 +176,17 @@ def _of_integers(
 ) -> ColumnEstimate:
     if not len(found.rows):
         return ColumnEstimate(column.name, 0, found.nulls)
-    distinct = found.possible_values(at_most=counted is not None)
-    if counted is not None:
-        distinct = limit_counted(counted, int(found.rows.sum()), distinct)
+    distinct = _distinct_integers(found, counted)
     histogram = None
     if distributed:
         histogram = build_histogram(found.rows, found.least, found.greatest, distinct)
     least, greatest = int(found.least.min()), int(found.greatest.max())
     return ColumnEstimate(column.name, distinct, found.nulls, least, greatest, histogram=histogram)
+
+
+def _distinct_integers(found: IntegersInFiles, counted: CountedColumn | None) -> int:
+    distinct = found.possible_values(at_most=counted is not None)
+    return distinct if counted is None else limit_counted(counted, int(found.rows.sum()), distinct)
 
 
 def _known_files(column: TableColumn, files: FileColumns) -> tuple[int, list[ValuesInFile]] | None:

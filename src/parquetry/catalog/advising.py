@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
 from parquetry import adviser
-from parquetry.adviser import Advice, Queries, TableSource
+from parquetry.adviser import Advice, Queries
 from parquetry.catalog.upkeep import UpkeepContext
-from parquetry.errors import ParquetryError
 from parquetry.metastore import Metastore
-from parquetry.operations import advice_inputs
+from parquetry.operations import advice_inputs, folder_inputs
 from parquetry.progress import Progress, silent
 
 
@@ -61,19 +59,8 @@ def advise_on_folder(
         WarehouseError: the folder has no Parquet file.
         UnsupportedError: there is no query; or only Spark reads the rows.
     """
-    location = os.fspath(folder).rstrip("/")
-    source = adviser.folder_source(location, name)
-
-    @cache
-    def beside(other: str) -> TableSource | None:
-        try:
-            return adviser.folder_source(f"{location.rpartition('/')[0] or '.'}/{other.rpartition('.')[2]}")
-        except ParquetryError:
-            return None
-
-    names = [location, location.rpartition("/")[2] if name is None else name.split(".", 1)[1]]
-    records = adviser.queries_from(queries, names[1], source.columns, beside)
-    return adviser.advise_on(source, options.added_to(adviser.AdviceRequest(records, names, others=beside)))
+    source, request = folder_inputs(os.fspath(folder), queries, name)
+    return adviser.advise_on(source, options.added_to(request))
 
 
 def advise_on_table(metastore: Metastore, name: str, queries: Queries, options: SampleOptions) -> Advice:

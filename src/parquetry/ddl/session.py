@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parquetry.config import SPARK_SERIES, series_of
-from parquetry.identifiers import parse_name
+from parquetry.identifiers import SPARK_CATALOG, parse_name
 from parquetry.sqltext import TokenCursor
-
-SPARK_CATALOG = "spark_catalog"
 
 
 @dataclass(frozen=True, slots=True)

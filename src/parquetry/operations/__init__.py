@@ -7,7 +7,10 @@ them, and `cli/operations.py` commands.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.operations.advising.advise import advice_inputs as advice_inputs
+    from parquetry.operations.advising.advise import (
+        advice_inputs as advice_inputs,
+        folder_inputs as folder_inputs,
+    )
     from parquetry.operations.engine import FinishedQuery as FinishedQuery, OperationEngine as OperationEngine
     from parquetry.operations.maintenance import (
         Maintained as Maintained,

@@ -28,7 +28,7 @@ from parquetry.config import (
 )
 from parquetry.definition import bucket_transform, clustering
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError, WarehouseError
-from parquetry.identifiers import column_lists_text, join_name, parse_name, paths_text
+from parquetry.identifiers import column_lists_text, is_spark_table, join_name, parse_name, paths_text
 from parquetry.layout import logical_schema, physical_schema
 from parquetry.locations import warehouse_location
 from parquetry.metastore import (
@@ -316,9 +316,14 @@ class Lake:
         if len(parts) == 3 and parts[0].lower() == self.name.lower():
             parts = parts[1:]
         if len(parts) == 3:
+            there = (
+                "CREATE TABLE … AS SELECT makes a table of Parquetry from it"
+                if is_spark_table(name)
+                else f"CALL {join_name(parts[:1])}.system.…"
+            )
             raise UnsupportedError(
                 f"{name!r} names a table of catalog {parts[0]}, and the procedure called is of catalog {self.name}: "
-                f"CALL {join_name(parts[:1])}.system.…, or say 'database.table' for a table of {self.name}."
+                f"{there}, or say 'database.table' for a table of {self.name}."
             )
         if len(parts) != 2:
             raise UnsupportedError(

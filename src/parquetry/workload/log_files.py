@@ -109,6 +109,9 @@ class _Joined:
         """Return True."""
         return True
 
+    def close(self) -> None:
+        """Leave the stream open: who opened it closes it."""
+
 
 def _stream(start: bytes, stream: BinaryIO, codec: str) -> Iterator[bytes]:
     source = pa.PythonFile(_Joined(start, stream), "r")

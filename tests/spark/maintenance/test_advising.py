@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import lit
 
@@ -127,6 +128,17 @@ def test_a_table_of_sparks_own_catalog(spark: SparkSession, tmp_path: Path) -> N
         assert advice.queries == 1
         assert advice.best is not None
         assert advice.best.statements[0].endswith("FROM spark_catalog.default.advised_visits")
+        name = "`SPARK_CATALOG`.default.advised_visits"
+        called = spark.sql(f"CALL lake.system.advise('{name}', queries_file => '{queries}')").collect()
+        assert (called[0].verdict, called[0].layout) == ("advised", advice.best.layout)
+        with pytest.raises(Exception, match="is no table of Parquetry"):
+            spark.sql(f"CALL lake.system.advise('{name}', queries_file => '{queries}', apply => true)")
+        with pytest.raises(Exception, match=r"CREATE TABLE … AS SELECT makes a table of Parquetry from it"):
+            spark.sql(f"CALL lake.system.compact('{name}')")
+        with pytest.raises(Exception, match="queries and queries_file: give one of them"):
+            spark.sql(
+                f"CALL lake.system.advise('{name}', queries => array('k = 1'), queries_file => '{queries}')"
+            )
         spark.sql(advice.best.statements[0])
         assert spark.table("lake.default.advised_visits").count() == ROWS
     finally:

@@ -110,7 +110,11 @@ def test_a_table_of_ours_and_a_folder(records: list[QueryRecord]) -> None:
     ],
 )
 def test_compressed_logs(
-    tmp_path: Path, records: list[QueryRecord], name: str, pack: Callable[[], bytes]
+    tmp_path: Path,
+    records: list[QueryRecord],
+    name: str,
+    pack: Callable[[], bytes],
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     """Every codec of Spark's gives the same queries, and the beginning of a log gives the first of them."""
     (tmp_path / name).write_bytes(pack())
@@ -119,6 +123,7 @@ def test_compressed_logs(
     some = parquetry.read_queries(tmp_path)
     assert some == records[: len(some)]
     assert len(some) > 1
+    assert capfd.readouterr() == ("", "")
 
 
 def test_folders(tmp_path: Path, records: list[QueryRecord]) -> None:

@@ -71,7 +71,8 @@ class Limits(msgspec.Struct, frozen=True):
             files.
         key_range_share: greatest share of the build side's files that may remain for the range of its keys to
             be used.
-        dense_key_values: keys that cost next to nothing to collect, so their density is not checked.
+        uncounted_keys: rows of a small table whose number of distinct keys is not known; with more, each
+            row counts as a key of its own.
         dense_key_share: least share of the numbers in their range that keys must have to count as dense.
         key_ranges: ranges that readers get for one set; each row group is compared with each range.
         looked_up_values: values of one set that readers look up; a probe of a row group's Bloom filter takes
@@ -135,7 +136,7 @@ class Limits(msgspec.Struct, frozen=True):
     scattered_span: float = 0.9
     narrow_span: float = 0.5
     key_range_share: float = 0.5
-    dense_key_values: int = 10_000
+    uncounted_keys: int = 10_000
     dense_key_share: float = 0.5
     key_ranges: int = 100
     looked_up_values: int = 10_000

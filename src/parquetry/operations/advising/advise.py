@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from parquetry import adviser, compaction, metastore as ms, workload
 from parquetry.errors import ParquetryError, UnsupportedError
-from parquetry.identifiers import part_text
+from parquetry.identifiers import is_spark_table, part_text
 from parquetry.operations.advising.setting import set_layout
 from parquetry.operations.operation import Context, operation
 from parquetry.operations.rewrites import compaction_rewrites, rewrite_partitions
@@ -62,24 +62,29 @@ def advise(
         list[str | None] | None,
         "Conditions in SQL, one for each query; the default is the history of queries.",
     ] = None,
+    queries_file: Annotated[
+        str | None, "Instead of queries, a file of conditions or of SQL, or Spark's event logs."
+    ] = None,
     apply: Annotated[bool, "Whether to give the table the advised layout."] = False,
     max_bytes: Annotated[int | None, "Bytes of data files that may be rewritten, if it is applied."] = None,
 ) -> Iterator[AdvisedLayout]:
     """Advise on a layout, and apply it if that is wished."""
-    if (table is None) == (path is None):
+    of_spark = table is not None and is_spark_table(table)
+    if (table is None) == (path is None) and not of_spark:
         raise UnsupportedError("CALL system.advise needs either table or path: give one of them.")
-    if apply and table is None:
+    if queries is not None and queries_file is not None:
+        raise UnsupportedError("CALL system.advise has queries and queries_file: give one of them.")
+    if apply and path is not None:
         raise UnsupportedError(
-            f"The folder '{path}' is no table of Parquetry, so its layout cannot be changed: run the statement of "
-            "the advice, which makes a table."
+            f"{f'Table {table}' if of_spark else f'The folder {path!r}'} is no table of Parquetry, so its layout cannot "
+            "be changed: run the statement of the advice, which makes a table."
         )
-    texts = [text for text in queries or () if text is not None]
+    given = queries_file or [text for text in queries or () if text is not None]
     with progress_bar() as progress:
-        if table is None:
-            source = adviser.folder_source(path or "")
-            request = adviser.AdviceRequest(adviser.queries_from(texts, source.name), [], _catalog(context))
+        if path is not None:
+            source, request = folder_inputs(path, given, table, _catalog(context))
         else:
-            source, request = advice_inputs(context, table, texts)
+            source, request = advice_inputs(context, table or "", given)
         advice = adviser.advise_on(source, replace(request, progress=progress))
         done = _apply(context, table or "", advice, max_bytes, progress) if apply else ""
     yield from _rows(advice, done)
@@ -102,6 +107,37 @@ def advice_inputs(
     if not records:
         records = list(workload.read_queries(context.metastore, context.find(table).id, limit=_MAX_HISTORY))
     return source, adviser.AdviceRequest(records, names, _catalog(context), others, order_only=order_only)
+
+
+def folder_inputs(
+    folder: str, queries: adviser.Queries, name: str | None = None, catalog: str = "lake"
+) -> tuple[TableSource, adviser.AdviceRequest]:
+    """Return a folder of Parquet files as the adviser sees it, and a request with its queries.
+
+    Tables of joins are looked for beside it.
+
+    Args:
+        folder: path or URI.
+        queries: see `parquetry.advise`.
+        name: of the table that has the folder, in SQL, if it has one.
+        catalog: the catalog that a new table would be in.
+
+    Raises:
+        WarehouseError: the folder has no Parquet file.
+    """
+    location = folder.rstrip("/")
+    source = adviser.folder_source(location, name)
+
+    @cache
+    def beside(other: str) -> TableSource | None:
+        try:
+            return adviser.folder_source(f"{location.rpartition('/')[0] or '.'}/{other.rpartition('.')[2]}")
+        except ParquetryError:
+            return None
+
+    names = [location, location.rpartition("/")[2] if name is None else name.split(".", 1)[1]]
+    records = adviser.queries_from(queries, names[1], source.columns, beside)
+    return source, adviser.AdviceRequest(records, names, catalog, beside)
 
 
 def _catalog(context: Context) -> str:

@@ -52,8 +52,9 @@ def call(lake: Lake, q: questions.Call) -> answers.Called:
                 f"a value of type {parameter.type}. {parameter.comment}"
             )
     name = q.arguments.get("table")
-    if not isinstance(name, str):
-        rows = _rows(lake, operation, q.arguments)
+    if not isinstance(name, str) or q.folder is not None:
+        folder = {} if q.folder is None else {"path": q.folder}
+        rows = _rows(lake, operation, {**q.arguments, **folder})
         return answers.Called(result_schema(operation), rows, None, session_transaction(operation, rows))
     table = lake.qualified(name, q.current_catalog, q.current_namespace)
     before = lake.find(table)

@@ -30,7 +30,7 @@ from parquetry.predicate import IsNull, Not
 from parquetry.prune import Condition, ConstantFiles, Report, ScanReport, condition_text, steps
 from parquetry.types import ColumnType
 
-_MIN_ROW_BYTES = 8
+_MIN_ROW_BYTES = 1
 _MAX_PUSHED_CHARACTERS = 1000
 
 
@@ -51,8 +51,12 @@ def without_added(conditions: Sequence[Condition], report: ScanReport) -> ScanRe
 
 
 def statistics(size: int, rows: int | None, files: int) -> answers.ScanStatistics:
-    """Return the sizes that Spark chooses joins by."""
-    # a column with one value takes almost no space in files, yet billions of its rows must not be broadcast
+    """Return the sizes that Spark chooses joins by.
+
+    A column with one value takes almost no space in files, yet billions of its rows must not be broadcast.
+    But Spark takes its own tables for as large as their files. With more bytes for a row, it would shuffle
+    our tables that compress well, where it broadcasts its own.
+    """
     return answers.ScanStatistics(size if rows is None else max(size, rows * _MIN_ROW_BYTES), rows, files)
 
 

@@ -27,12 +27,14 @@ class Call(CatalogQuestion, tag="call", frozen=True):
     Attributes:
         name: of the procedure.
         arguments: by the names of its parameters, in the order of its signature, all of them.
+        folder: of the table that the arguments name, if it is one of Spark's own catalog.
     """
 
     name: str
     arguments: dict[str, CallArgument]
     current_catalog: str | None = None
     current_namespace: list[str] = []
+    folder: str | None = None
 
 
 class RepairSchema(CatalogQuestion, tag="repair_schema", frozen=True):
