@@ -22,7 +22,7 @@ from parquetry.metastore import (
     open_metastore,
 )
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.versions import skip_scan
+from parquetry.metastore.partition_rows import skip_scan
 from parquetry.types import Value
 
 DAYS, STORES = 5_000, 10

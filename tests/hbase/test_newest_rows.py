@@ -10,9 +10,9 @@ import pytest
 from parquetry.metastore import Metastore, TableColumn, TableSnapshot, Transaction
 from parquetry.metastore.access.access_paths import cheapest_plan
 from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.partition_rows.newest_rows import decode_newest, encode_newest
 from parquetry.metastore.storage.head import edit_head, read_head
 from parquetry.metastore.versions.changes_between import TableVersions, TouchedPartitions
-from parquetry.metastore.versions.newest_rows import decode_newest, encode_newest
 from parquetry.metastore.versions.snapshot import load
 from parquetry.predicate.reading.parse import parse_filter
 from parquetry.store import MemoryStore

@@ -41,11 +41,11 @@ from parquetry.metastore.manifest import entries
 from parquetry.metastore.operations.compact_metadata import compact_metadata
 from parquetry.metastore.operations.history import rollback
 from parquetry.metastore.operations.indexes import create_index, drop_index
+from parquetry.metastore.partition_rows import newest_rows as newest
+from parquetry.metastore.partition_rows.visible_rows import VisibleRows
 from parquetry.metastore.storage.keyspace import ticket_of
 from parquetry.metastore.vacuuming.vacuum import vacuum
-from parquetry.metastore.versions import newest_rows as newest
 from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.metastore.versions.visible_rows import VisibleRows
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
 from parquetry.store import MemoryStore, SQLiteStore, Store, memory, sqlite, sqlite_layout
 from tests.support.effort import STEP, examples

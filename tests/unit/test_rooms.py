@@ -133,6 +133,7 @@ FLOORS = {
         {"cleanup"},
         {"range_manifests"},
         {"versions"},
+        {"partition_rows"},
         {"manifest", "ownership"},
         {"refs"},
         {"followers", "results", "storage"},

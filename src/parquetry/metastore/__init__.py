@@ -142,6 +142,11 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.metastore.operations.undo import undo_transaction as undo_transaction
     from parquetry.metastore.ownership.handover import Claimed as Claimed
+    from parquetry.metastore.partition_rows.indexes import (
+        index_columns as index_columns,
+        new_index as new_index,
+    )
+    from parquetry.metastore.partition_rows.visible_rows import Examined as Examined
     from parquetry.metastore.range_manifests.numbers import (
         PartitionNumbers as PartitionNumbers,
         partition_numbers as partition_numbers,
@@ -211,12 +216,10 @@ if FOR_TYPE_CHECKERS:
         FileBlock as FileBlock,
         file_blocks as file_blocks,
     )
-    from parquetry.metastore.versions.indexes import index_columns as index_columns, new_index as new_index
     from parquetry.metastore.versions.partition import PartitionSnapshot as PartitionSnapshot
     from parquetry.metastore.versions.snapshot import (
         TableSnapshot as TableSnapshot,
         forget_metadata as forget_metadata,
     )
-    from parquetry.metastore.versions.visible_rows import Examined as Examined
 
 lazy_exports(__name__)

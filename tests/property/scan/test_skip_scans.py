@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings, strategies as st
 
 from parquetry.key_schema import KeySchema
+from parquetry.metastore.partition_rows import skip_scan
+from parquetry.metastore.partition_rows.reading import read_by_keys
+from parquetry.metastore.partition_rows.visible_rows import Examined, VisibleRows
 from parquetry.metastore.storage.keyspace import complement, fields_of, partition_prefix
 from parquetry.metastore.storage.model import CommitRecord, Totals
-from parquetry.metastore.versions import skip_scan
-from parquetry.metastore.versions.reading import read_by_keys
-from parquetry.metastore.versions.visible_rows import Examined, VisibleRows
 from parquetry.predicate.evaluate import evaluate
 from parquetry.scan import plan_scan
 from parquetry.store import MemoryStore, ReadCosts

@@ -37,8 +37,8 @@ from parquetry.metastore.access.ways import (
     only_gets,
     scaled,
 )
+from parquetry.metastore.partition_rows.visible_rows import Examined
 from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.metastore.versions.visible_rows import Examined
 from parquetry.predicate import Filter, columns_of
 from parquetry.scan import IndexOrder, ScanPlan, Test, compile_residual, plan_by_index, plan_scan
 from parquetry.scan.unions import unions

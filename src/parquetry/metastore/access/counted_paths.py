@@ -21,8 +21,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from parquetry.metastore.partition_rows.visible_rows import VisibleRows
 from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.metastore.versions.visible_rows import VisibleRows
 from parquetry.scan import Estimate, ScanPlan, scans_condition
 from parquetry.store import Range, ReadCosts
 

@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import islice
 
-from parquetry.metastore.versions.indexes import entry_key
-from parquetry.metastore.versions.reading import entries, unite_keys
+from parquetry.metastore.partition_rows.indexes import entry_key
+from parquetry.metastore.partition_rows.reading import entries, unite_keys
+from parquetry.metastore.partition_rows.visible_rows import Examined
 from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.metastore.versions.visible_rows import Examined
 from parquetry.predicate import Filter
 from parquetry.scan import Estimate, ScanPlan, Test, compile_residual
 from parquetry.store import Range

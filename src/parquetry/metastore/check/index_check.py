@@ -1,6 +1,6 @@
 """Compare secondary indexes, and the head's list of newest rows, with partitions, and repair differences.
 
-The list only saves time (`metastore.versions.newest_rows`), but readers of the newest version trust it. If it
+The list only saves time (`metastore.partition_rows.newest_rows`), but readers of the newest version trust it. If it
 lacks a partition, they miss the partition. If it names an older row of a partition, they read an older state
 of it.
 """
@@ -14,14 +14,14 @@ import msgspec
 from parquetry.errors import ParquetryError
 from parquetry.metastore.cleanup.index_upkeep import leftover_entries, missing_entries, unneeded_entries
 from parquetry.metastore.cleanup.retention import oldest_commit, stored_rows
+from parquetry.metastore.partition_rows.indexes import entry_rows, index_columns
+from parquetry.metastore.partition_rows.newest_rows import NewestRow, complete_ticket, decode_newest
+from parquetry.metastore.partition_rows.visible_rows import VisibleRows
 from parquetry.metastore.results import Finding
 from parquetry.metastore.storage.head import Head, edit_head, live_head
 from parquetry.metastore.storage.keyspace import complement, delete_in_batches, fields_of
 from parquetry.metastore.storage.model import PartitionIndex, TableMetadata
-from parquetry.metastore.versions.indexes import entry_rows, index_columns
-from parquetry.metastore.versions.newest_rows import NewestRow, complete_ticket, decode_newest
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
-from parquetry.metastore.versions.visible_rows import VisibleRows
 from parquetry.texts import quantity
 
 

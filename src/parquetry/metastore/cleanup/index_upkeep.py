@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 
 from parquetry.keys import field_count
 from parquetry.metastore.cleanup.retention import StoredRow, unneeded_metadata
+from parquetry.metastore.partition_rows.indexes import entry_key, partition_key, stored_ids
 from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.checksums import is_damaged
 from parquetry.metastore.storage.head import Head
 from parquetry.metastore.storage.model import CommitRecord, PartitionIndex, TableMetadata
 from parquetry.metastore.storage.wire import decoder
-from parquetry.metastore.versions.indexes import entry_key, partition_key, stored_ids
 from parquetry.store import Store, in_batches
 
 _ROWS_PER_BATCH = 1000

@@ -22,6 +22,7 @@ import msgspec
 
 from parquetry.errors import TableNotFoundError
 from parquetry.metastore.manifest.chunks import chunk_position
+from parquetry.metastore.partition_rows.indexes import entry_rows
 from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.checksums import is_tombstone
 from parquetry.metastore.storage.clock import store_now_ms
@@ -29,7 +30,6 @@ from parquetry.metastore.storage.format import FIRST, require_format
 from parquetry.metastore.storage.head import Head, edit_head, merge
 from parquetry.metastore.storage.model import CommitRecord, PartitionIndex
 from parquetry.metastore.storage.wire import decoder
-from parquetry.metastore.versions.indexes import entry_rows
 from parquetry.metastore.versions.snapshot import commit_as_of, load_commit, load_metadata
 from parquetry.store import Store, in_batches
 

@@ -18,6 +18,8 @@ from parquetry.locations import is_absolute
 from parquetry.metastore.cleanup import retention
 from parquetry.metastore.commits.change_counts import PartitionCounts
 from parquetry.metastore.manifest.entries import TOMBSTONE, EntryWriter, encode_entry, read_files
+from parquetry.metastore.partition_rows.indexes import entry_rows
+from parquetry.metastore.partition_rows.visible_rows import PartitionRow, entry_of
 from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.format import IN_COLUMNS, require_format
 from parquetry.metastore.storage.head import Head, live_head
@@ -28,9 +30,7 @@ from parquetry.metastore.storage.wire import decode_arrangement, encode
 from parquetry.metastore.transactions.arrangement_rules import arrangement_for
 from parquetry.metastore.transactions.changes import Append, Drop, FileChange, Grow, Move, Recut, Restore
 from parquetry.metastore.transactions.prepared import CommitTask, PreparedCommit, abort_error
-from parquetry.metastore.versions.indexes import entry_rows
 from parquetry.metastore.versions.snapshot import load_metadata
-from parquetry.metastore.versions.visible_rows import PartitionRow, entry_of
 from parquetry.store import Store
 
 

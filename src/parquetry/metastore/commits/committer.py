@@ -56,6 +56,7 @@ from parquetry.metastore.commits.removed_files import records_of
 from parquetry.metastore.commits.swap_head import MovedError, Swap, swap_head
 from parquetry.metastore.commits.ticket import give_up, own_commit, take, unknown_outcome
 from parquetry.metastore.followers import notify_followers
+from parquetry.metastore.partition_rows.visible_rows import PartitionRow, VisibleRows
 from parquetry.metastore.range_manifests.upkeep import refresh_after
 from parquetry.metastore.storage.format import require_format
 from parquetry.metastore.storage.head import Head, pause, read_head
@@ -73,7 +74,6 @@ from parquetry.metastore.transactions.prepared import (
 )
 from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_metadata
-from parquetry.metastore.versions.visible_rows import PartitionRow, VisibleRows
 
 _LOG = logging.getLogger("parquetry")
 

@@ -32,6 +32,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from parquetry.errors import CommitConflictError
+from parquetry.metastore.partition_rows.visible_rows import PartitionRow
 from parquetry.metastore.storage.head import Head
 from parquetry.metastore.storage.model import TableMetadata
 from parquetry.metastore.transactions.arrangement_rules import (
@@ -42,7 +43,6 @@ from parquetry.metastore.transactions.arrangement_rules import (
 from parquetry.metastore.transactions.changes import Add, Append, Change, ReadScope, Recut
 from parquetry.metastore.transactions.prepared import PreparedCommit
 from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_commit
-from parquetry.metastore.versions.visible_rows import PartitionRow
 
 
 class Conflicts:

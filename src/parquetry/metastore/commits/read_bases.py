@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from parquetry.metastore.partition_rows.visible_rows import PartitionRow
 from parquetry.metastore.storage.keyspace import (
     TICKET_BYTES,
     partition_prefix,
@@ -14,7 +15,6 @@ from parquetry.metastore.storage.keyspace import (
 from parquetry.metastore.transactions.prepared import KnownRows
 from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.metastore.versions.visible_rows import PartitionRow
 
 
 def read_bases(transactions: Sequence[Transaction]) -> dict[bytes, KnownRows]:

@@ -20,6 +20,7 @@ from parquetry.data_files import FileRecord
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError
 from parquetry.locations import is_own, join_location, path_below
 from parquetry.metastore.manifest.entries import TOMBSTONE, read_listed
+from parquetry.metastore.partition_rows.visible_rows import entry_of
 from parquetry.metastore.storage.keyspace import ticket_of
 from parquetry.metastore.storage.model import ListedFile, PartitionEntry, RemovedFileRecord
 from parquetry.metastore.storage.wire import decoder, encode
@@ -27,7 +28,6 @@ from parquetry.metastore.transactions.changes import Append, Drop, FileChange, M
 from parquetry.metastore.transactions.prepared import PreparedCommit
 from parquetry.metastore.versions.partition import TablePlacement
 from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.metastore.versions.visible_rows import entry_of
 
 _RECORD = b"\x01"
 

@@ -13,6 +13,14 @@ import msgspec
 from parquetry.errors import BatchCommittedError
 from parquetry.metastore.commits.attempt import Attempt
 from parquetry.metastore.commits.change_counts import count_removed
+from parquetry.metastore.partition_rows.newest_rows import (
+    NewestRow,
+    complete_ticket,
+    decode_newest,
+    encode_newest,
+    is_listed,
+)
+from parquetry.metastore.partition_rows.visible_rows import VisibleRows
 from parquetry.metastore.range_manifests.records import mark_stale
 from parquetry.metastore.refs.heads import without_branch
 from parquetry.metastore.storage.clock import store_now_ms, warn_of_future
@@ -24,14 +32,6 @@ from parquetry.metastore.storage.origin import ChangeCounts, Origin, current_aut
 from parquetry.metastore.storage.wire import encode
 from parquetry.metastore.transactions.changes import Drop
 from parquetry.metastore.transactions.prepared import CommitTask, abort_error, require_kept
-from parquetry.metastore.versions.newest_rows import (
-    NewestRow,
-    complete_ticket,
-    decode_newest,
-    encode_newest,
-    is_listed,
-)
-from parquetry.metastore.versions.visible_rows import VisibleRows
 from parquetry.store import Store
 
 

@@ -16,6 +16,7 @@ from parquetry.metastore.drafts.draft_store import DraftStore
 from parquetry.metastore.manifest.entries import read_files
 from parquetry.metastore.metastore import Metastore
 from parquetry.metastore.namespace.name_changes import NamesOfTransaction
+from parquetry.metastore.partition_rows.visible_rows import PartitionRow, entry_of
 from parquetry.metastore.storage.head import Head, read_head
 from parquetry.metastore.storage.intents import HeadName
 from parquetry.metastore.storage.owner import Owner, active_owner
@@ -24,7 +25,6 @@ from parquetry.metastore.transactions import changes
 from parquetry.metastore.transactions.prepared import CommitTask
 from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
-from parquetry.metastore.versions.visible_rows import PartitionRow, entry_of
 
 _LOG = logging.getLogger("parquetry")
 

@@ -32,6 +32,7 @@ from parquetry.metastore.cleanup.in_flight import keep_in_flight
 from parquetry.metastore.drafts.made_tables import MadeTables
 from parquetry.metastore.namespace.databases import DatabaseRow, Databases
 from parquetry.metastore.namespace.names import TableNames
+from parquetry.metastore.partition_rows.visible_rows import PartitionRow
 from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.checksums import without_checksum
 from parquetry.metastore.storage.clock import store_now_ms
@@ -42,7 +43,6 @@ from parquetry.metastore.storage.wire import decoder, encode
 from parquetry.metastore.transactions.gathering import require_no_draft
 from parquetry.metastore.transactions.prepared import CommitTask
 from parquetry.metastore.transactions.transaction import Transaction
-from parquetry.metastore.versions.visible_rows import PartitionRow
 from parquetry.metastore.warehouse_store import WarehouseStore
 from parquetry.store import Clock, Condition, Fields, Groups, MemoryStore, Range
 

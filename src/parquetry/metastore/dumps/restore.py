@@ -41,6 +41,7 @@ from parquetry.metastore.manifest.chunks import chunk_rows
 from parquetry.metastore.manifest.entries import TOMBSTONE, encode_entry
 from parquetry.metastore.metastore import Metastore
 from parquetry.metastore.ownership.handover import Source, receive
+from parquetry.metastore.partition_rows.indexes import entry_rows
 from parquetry.metastore.storage.format import FORMAT_VERSION, TAGGED, require_format
 from parquetry.metastore.storage.head import Head, Kind, Tag, swap
 from parquetry.metastore.storage.keyspace import (
@@ -62,7 +63,6 @@ from parquetry.metastore.storage.keyspace import (
 from parquetry.metastore.storage.model import CommitRecord, FileChunk, PartitionIndex, RemovedFileRecord
 from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE, normalise_name
 from parquetry.metastore.storage.wire import encode
-from parquetry.metastore.versions.indexes import entry_rows
 from parquetry.progress import Progress, silent
 from parquetry.store import Store, in_batches
 

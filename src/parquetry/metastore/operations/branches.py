@@ -33,6 +33,7 @@ from parquetry.metastore.manifest.entries import decode_entry
 from parquetry.metastore.namespace.names import new_token
 from parquetry.metastore.operations.tags import require_ref_name
 from parquetry.metastore.ownership.owner import ownership_of
+from parquetry.metastore.partition_rows.indexes import entry_rows
 from parquetry.metastore.refs.heads import branch_in, without_branch
 from parquetry.metastore.refs.names import branch_name
 from parquetry.metastore.storage import keyspace
@@ -42,7 +43,6 @@ from parquetry.metastore.storage.head import Branch, Head, edit_head, live_head,
 from parquetry.metastore.storage.owner import Owner, active_owner
 from parquetry.metastore.storage.wire import encode
 from parquetry.metastore.transactions.gathering import require_no_draft
-from parquetry.metastore.versions.indexes import entry_rows
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
 from parquetry.store import Store, in_batches
 

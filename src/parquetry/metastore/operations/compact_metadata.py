@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.manifest.entries import EntryWriter
+from parquetry.metastore.partition_rows.visible_rows import entry_of
 from parquetry.metastore.range_manifests.upkeep import refresh_ranges
 from parquetry.metastore.results import Compacted
 from parquetry.metastore.transactions.transaction import Transaction
 from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.metastore.versions.visible_rows import entry_of
 from parquetry.progress import Progress, silent
 
 

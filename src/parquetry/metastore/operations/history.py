@@ -14,10 +14,10 @@ from parquetry.locations import join_location
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import files_removed
 from parquetry.metastore.deletion.file_access import FileAccess
+from parquetry.metastore.partition_rows.indexes import renew_indexes
 from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.model import CommitRecord, PartitionIndex, RemovedFileRecord
 from parquetry.metastore.transactions.transaction import Transaction
-from parquetry.metastore.versions.indexes import renew_indexes
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot
 

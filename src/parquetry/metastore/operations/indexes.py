@@ -18,10 +18,10 @@ import msgspec
 
 from parquetry.errors import CommitConflictError, IndexExistsError, IndexNotFoundError, ParquetryError
 from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.partition_rows.indexes import entry_rows, find_index, index_columns, new_index
 from parquetry.metastore.storage.keyspace import complement, fields_of
 from parquetry.metastore.storage.model import PartitionIndex, TableMetadata
 from parquetry.metastore.transactions.transaction import Transaction
-from parquetry.metastore.versions.indexes import entry_rows, find_index, index_columns, new_index
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.progress import Progress, silent
 from parquetry.store import in_batches

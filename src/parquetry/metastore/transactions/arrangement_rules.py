@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from parquetry.errors import ArrangementError
 from parquetry.layout import PLAIN, ArrangementSpec, can_grow
+from parquetry.metastore.partition_rows.visible_rows import PartitionRow, entry_of
 from parquetry.metastore.storage.model import PartitionEntry, TableMetadata
 from parquetry.metastore.storage.wire import decode_arrangement
 from parquetry.metastore.transactions.changes import Append, Change, FileChange, Grow, Restore
 from parquetry.metastore.transactions.transaction import Transaction
-from parquetry.metastore.versions.visible_rows import PartitionRow, entry_of
 
 
 def arrangement_for(

@@ -15,15 +15,15 @@ import msgspec
 from parquetry import errors
 from parquetry.locations import join_location
 from parquetry.metastore.ownership.owner import ownership_of
+from parquetry.metastore.partition_rows.indexes import renew_indexes
+from parquetry.metastore.partition_rows.visible_rows import PartitionRow, entry_of
 from parquetry.metastore.storage.format import ARRANGED, FIRST, STREAMS, format_of
 from parquetry.metastore.storage.head import Head
 from parquetry.metastore.storage.model import PartitionEntry, TableMetadata
 from parquetry.metastore.transactions.arrangement_rules import require_fitting
 from parquetry.metastore.transactions.changes import Add, Append, Change, Drop, FileChange, Move, Replace
 from parquetry.metastore.transactions.transaction import Transaction
-from parquetry.metastore.versions.indexes import renew_indexes
 from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.metastore.versions.visible_rows import PartitionRow, entry_of
 from parquetry.store import Store
 
 

@@ -26,6 +26,7 @@ from typing import TypeAlias
 from parquetry.data_files import FileRecord, is_same
 from parquetry.errors import TableNotFoundError
 from parquetry.locations import join_location
+from parquetry.metastore.partition_rows.visible_rows import PartitionRow
 from parquetry.metastore.refs.heads import tagged_version
 from parquetry.metastore.storage.clock import store_now_ms
 from parquetry.metastore.storage.head import Head, read_head
@@ -33,7 +34,6 @@ from parquetry.metastore.storage.keyspace import complement
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot, commit_as_of, load, load_commit
-from parquetry.metastore.versions.visible_rows import PartitionRow
 from parquetry.store import Store
 
 PartitionFiles: TypeAlias = tuple[PartitionSnapshot, tuple[FileRecord, ...]]

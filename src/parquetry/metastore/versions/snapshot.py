@@ -16,6 +16,8 @@ from typing import NamedTuple
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError, UnsupportedError
 from parquetry.key_schema import KeySchema
 from parquetry.keys import successor
+from parquetry.metastore.partition_rows.reading import read_by_index, read_by_keys, read_by_union
+from parquetry.metastore.partition_rows.visible_rows import ROW_PREFIX, ROW_SUFFIX, Examined, Row, VisibleRows
 from parquetry.metastore.refs.names import name_parts
 from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.clock import store_now_ms
@@ -24,8 +26,6 @@ from parquetry.metastore.storage.model import CommitRecord, TableMetadata, Total
 from parquetry.metastore.storage.owner import now_ms
 from parquetry.metastore.storage.wire import decoder
 from parquetry.metastore.versions.partition import PartitionSnapshot, TablePlacement
-from parquetry.metastore.versions.reading import read_by_index, read_by_keys, read_by_union
-from parquetry.metastore.versions.visible_rows import ROW_PREFIX, ROW_SUFFIX, Examined, Row, VisibleRows
 from parquetry.scan import ScanPlan
 from parquetry.store import Store
 from parquetry.types import ColumnType, Value

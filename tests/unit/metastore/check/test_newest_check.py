@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from parquetry.metastore.check.fsck import Finding, fsck
+from parquetry.metastore.partition_rows.newest_rows import NewestRow, decode_newest, encode_newest
 from parquetry.metastore.storage.head import Head, edit_head, read_head
 from parquetry.metastore.vacuuming.vacuum import vacuum
-from parquetry.metastore.versions.newest_rows import NewestRow, decode_newest, encode_newest
 from tests.support.tables.lakes import NOW, TableLake
 
 ROUNDS = 8

@@ -24,10 +24,10 @@ from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.operations.history import rollback
+from parquetry.metastore.partition_rows.indexes import new_index
 from parquetry.metastore.storage.keyspace import INDEXES, partition_prefix, prefix_range
 from parquetry.metastore.storage.model import PartitionIndex
 from parquetry.metastore.vacuuming.vacuum import vacuum
-from parquetry.metastore.versions.indexes import new_index
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare
 from parquetry.scan.generate import plan_scan

@@ -30,6 +30,7 @@ from parquetry.metastore.check.fsck import fsck
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import files_removed
 from parquetry.metastore.manifest.chunks import read_summaries
+from parquetry.metastore.partition_rows.indexes import new_index
 from parquetry.metastore.storage.checksums import _KINDS, is_damaged, with_checksum, without_checksum
 from parquetry.metastore.storage.keyspace import (
     CHUNKS,
@@ -44,7 +45,6 @@ from parquetry.metastore.storage.keyspace import (
 )
 from parquetry.metastore.storage.model import RemovedFileRecord
 from parquetry.metastore.versions.file_blocks import file_blocks
-from parquetry.metastore.versions.indexes import new_index
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.store import MemoryStore, Store
 from tests.support.effort import STEP

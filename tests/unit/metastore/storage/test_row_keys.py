@@ -8,9 +8,9 @@ import msgspec
 
 from parquetry.key_schema import KeySchema
 from parquetry.metastore import Metastore
+from parquetry.metastore.partition_rows.indexes import entry_key
 from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.format import FORMAT_VERSION, MAGIC
-from parquetry.metastore.versions.indexes import entry_key
 from parquetry.store import MemoryStore
 from parquetry.types import parse_type
 

@@ -29,10 +29,10 @@ from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.operations.history import rollback
 from parquetry.metastore.operations.indexes import create_index, drop_index, rebuild_index
+from parquetry.metastore.partition_rows.indexes import new_index
 from parquetry.metastore.storage.keyspace import INDEXES, delete_prefix, index_prefix, prefix_range
 from parquetry.metastore.storage.owner import now_ms
 from parquetry.metastore.vacuuming.vacuum import vacuum
-from parquetry.metastore.versions.indexes import new_index
 from parquetry.predicate.reading.parse import parse_filter
 from parquetry.scan.generate import plan_scan
 from parquetry.scan.plan import ScanPlan

@@ -18,12 +18,17 @@ from hypothesis import given, strategies as st
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.operations.history import rollback
+from parquetry.metastore.partition_rows import newest_rows
+from parquetry.metastore.partition_rows.newest_rows import (
+    NewestRow,
+    complete_ticket,
+    decode_newest,
+    encode_newest,
+)
+from parquetry.metastore.partition_rows.visible_rows import Examined, VisibleRows
 from parquetry.metastore.storage.head import Head, edit_head, read_head
 from parquetry.metastore.vacuuming.vacuum import vacuum
-from parquetry.metastore.versions import newest_rows
-from parquetry.metastore.versions.newest_rows import NewestRow, complete_ticket, decode_newest, encode_newest
 from parquetry.metastore.versions.snapshot import load, load_commit
-from parquetry.metastore.versions.visible_rows import Examined, VisibleRows
 from parquetry.store import MemoryStore, Store
 from tests.support.stores.metastores import Crash, FaultyStore, content, file, metadata
 

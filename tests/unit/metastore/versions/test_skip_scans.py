@@ -12,7 +12,7 @@ from parquetry.catalog.reader import CatalogReader
 from parquetry.metastore import Examined, Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.operations.indexes import create_index
-from parquetry.metastore.versions.indexes import find_index
+from parquetry.metastore.partition_rows.indexes import find_index
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.reading.parse import parse_filter
 from parquetry.prune.query_cache import PartitionCache

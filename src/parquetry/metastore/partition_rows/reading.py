@@ -7,10 +7,10 @@ from heapq import merge
 from operator import itemgetter
 
 from parquetry.key_schema import KeySchema
+from parquetry.metastore.partition_rows.indexes import partition_key
+from parquetry.metastore.partition_rows.skip_scan import skip_scan
+from parquetry.metastore.partition_rows.visible_rows import ROW_PREFIX, ROW_SUFFIX, Examined, Row, VisibleRows
 from parquetry.metastore.storage.keyspace import TICKET_BYTES
-from parquetry.metastore.versions.indexes import partition_key
-from parquetry.metastore.versions.skip_scan import skip_scan
-from parquetry.metastore.versions.visible_rows import ROW_PREFIX, ROW_SUFFIX, Examined, Row, VisibleRows
 from parquetry.predicate import Filter
 from parquetry.scan import KeyScan, ScanPlan, Test, compile_residual, scans_condition
 

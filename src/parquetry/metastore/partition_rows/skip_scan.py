@@ -36,7 +36,7 @@ from itertools import accumulate, pairwise
 
 from parquetry.key_schema import KeySchema
 from parquetry.keys import successor
-from parquetry.metastore.versions.visible_rows import Examined, VisibleRows
+from parquetry.metastore.partition_rows.visible_rows import Examined, VisibleRows
 from parquetry.predicate import Filter, columns_of
 from parquetry.scan import KeyScan, NestedCondition, scans_condition, whole_field
 from parquetry.store import Range, ReadCosts

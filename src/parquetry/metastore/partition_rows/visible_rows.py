@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from parquetry.keys import successor
 from parquetry.metastore.manifest.entries import decode_entry
+from parquetry.metastore.partition_rows.newest_rows import complete_ticket, decode_newest
 from parquetry.metastore.storage.checksums import is_tombstone, refuse
 from parquetry.metastore.storage.keyspace import (
     PARTITIONS,
@@ -29,7 +30,6 @@ from parquetry.metastore.storage.keyspace import (
     ticket_of,
 )
 from parquetry.metastore.storage.model import CommitRecord, PartitionEntry
-from parquetry.metastore.versions.newest_rows import complete_ticket, decode_newest
 from parquetry.store import Condition, Groups, KeyReader, Leading, Range, ReadCosts, Store
 
 Row = tuple[bytes, bytes, bytes]

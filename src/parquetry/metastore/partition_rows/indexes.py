@@ -20,11 +20,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from parquetry.errors import ColumnNotFoundError, IndexExistsError, IndexNotFoundError, UnsupportedError
 from parquetry.keys import field_count, join_fields, split_fields, successor
 from parquetry.metastore.manifest.entries import TOMBSTONE
+from parquetry.metastore.partition_rows.visible_rows import Row
 from parquetry.metastore.storage import keyspace
 from parquetry.metastore.storage.checksums import is_tombstone
 from parquetry.metastore.storage.model import PartitionIndex, TableMetadata
 from parquetry.metastore.storage.valid_names import normalise_name
-from parquetry.metastore.versions.visible_rows import Row
 from parquetry.store import Store
 
 ENTRY = b"\x01"
