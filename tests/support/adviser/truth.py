@@ -219,9 +219,15 @@ def _sorted(rows: pa.Table, layout: TableLayout) -> pa.Table:
 
 
 def _curve(rows: pa.Table, names: Sequence[str]) -> Any:
-    """Return places on a Z-order curve: eight bits of each rank, in turn, the highest first."""
+    """Return places on a Z-order curve: eight bits of each rank, in turn, the highest first.
+
+    Equal values have one rank, as in files that Spark writes.
+    """
     places = np.zeros(rows.num_rows, np.int64)
-    ranks = [pc.rank(rows[name].combine_chunks()).to_numpy() * 256 // (rows.num_rows + 1) for name in names]
+    ranks = [
+        pc.rank(rows[name].combine_chunks(), tiebreaker="max").to_numpy() * 256 // (rows.num_rows + 1)
+        for name in names
+    ]
     for bit in range(7, -1, -1):
         for rank in ranks:
             places = places * 2 + (rank >> bit) % 2
