@@ -108,8 +108,8 @@ class ScanPlan:
     scan everything where region = 'eu'
 
     The first plan reads 2 keys, the second 31 x 500 = 15,500 keys, the third all 500,000. A skip scan
-    (`metastore.partition_rows.skip_scan`) reads 1,000 keys of the third one and seeks 1,000 days. With an index on
-    `region`, it would read the 1,000 entries of 'eu'.
+    (`metastore.partition_rows.skip_scan`) reads 1,000 keys of the third one and seeks 1,000 days. With an
+    index on `region`, it would read the 1,000 entries of 'eu'.
 
     A *union* reads some branches of an OR by the partitions' own keys, and others by indexes. Take the key
     (day, store) with an index on `store`:

@@ -1,8 +1,8 @@
 """Compare secondary indexes, and the head's list of newest rows, with partitions, and repair differences.
 
-The list only saves time (`metastore.partition_rows.newest_rows`), but readers of the newest version trust it. If it
-lacks a partition, they miss the partition. If it names an older row of a partition, they read an older state
-of it.
+The list only saves time (`metastore.partition_rows.newest_rows`), but readers of the newest version trust it.
+If it lacks a partition, they miss the partition. If it names an older row of a partition, they read an older
+state of it.
 """
 
 from __future__ import annotations
