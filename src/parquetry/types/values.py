@@ -222,10 +222,10 @@ def _java_text(value: float, single: bool) -> str:
         value = to_float32(value)
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    text = repr(value)
-    if single:
-        # The shortest digits that name this single-precision number, which are fewer than the double's.
-        text = next(t for t in (f"{value:.{n}e}" for n in range(9)) if to_float32(float(t)) == value)
+    # Java writes the shortest digits that name a number. If one digit does, it writes the nearest two:
+    # 4.9E-324 for 5e-324. A single-precision number needs fewer than its double.
+    nearest = to_float32 if single else float
+    text = next(t for t in (f"{value:.{n}e}" for n in range(1, 17)) if nearest(float(t)) == value)
     sign, digits, _ = Decimal(text).as_tuple()
     exponent = Decimal(text).adjusted() if value else 0
     figures = "".join(map(str, digits)).rstrip("0") or "0"
