@@ -16,7 +16,10 @@ from pyspark.sql import DataFrame, SparkSession, functions as sf
 import parquetry
 from tests.support.tables.data_files import rows_of
 
-pytestmark = pytest.mark.core
+pytestmark = [
+    pytest.mark.core,
+    pytest.mark.unaudited("the audit runs queries of its own, whose plans count, too"),
+]
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 MANY = "SELECT id, id / 7.0D AS v, sha1(cast(id AS STRING)) AS s FROM range(0, 200000, 1, 4)"
