@@ -155,6 +155,8 @@ def text_from_value(type: ColumnType, value: Value) -> str:
     >>> from parquetry.types import parse_type
     >>> text_from_value(parse_type('double'), 1e10), text_from_value(parse_type('date'), 0)
     ('1.0E10', '1970-01-01')
+    >>> text_from_value(parse_type('float'), 2.0**-149), text_from_value(parse_type('double'), 5e-324)
+    ('1.4E-45', '4.9E-324')
     """
     if value is None:
         raise ValueTypeError(f"NULL of type {type} has no text: write the default partition's name instead.")
